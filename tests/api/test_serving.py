@@ -19,8 +19,8 @@ from typing import IO, Any, Final
 import aiohttp
 import pytest
 
-from horae.cli.node.api_server import Door, opened_door
-from horae.cli.output.printer import Out
+from horae.cli.node.api_server import ListenAddress, opened_door
+from horae.cli.output.printer import Printer
 from tests.api.served import TASK
 from tests.faults.processes import is_alive
 
@@ -186,7 +186,7 @@ def test_a_port_that_was_named_must_be_free(tmp_path: Path) -> None:
 def test_a_usual_port_that_is_taken_is_said_and_done_without(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with opened_door(Out(json=True), Door("127.0.0.1", port, chosen=False)) as line:
+        with opened_door(Printer(json=True), ListenAddress("127.0.0.1", port, chosen=False)) as line:
             assert line is None
     said = json.loads(capsys.readouterr().out)
     assert said["type"] == "api.off"

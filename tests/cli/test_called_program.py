@@ -13,7 +13,7 @@ import pytest
 
 from horae.cli.messages import operating_messages
 from horae.cli.output.line_breaks import broken
-from horae.cli.output.printer import Out
+from horae.cli.output.printer import Printer
 from horae.cli.output.program_name import program_for
 from horae.cli.output.shown_store import complete_commands
 from horae.cli.output.styled_text import plain
@@ -103,11 +103,11 @@ def test_program_in_a_folder_with_a_space_is_quoted() -> None:
 
 def test_completed_command_is_not_completed_again() -> None:
     for program in (".venv/bin/horae", "python -m horae", "'/a folder/bin/horae'"):
-        out = Out(store="sqlite:////tmp/x.db", program=program)
+        out = Printer(store="sqlite:////tmp/x.db", program=program)
         once = complete_commands(out, "first: horae up; then 'horae ls --all'")
         assert once.count(program) == 2
         assert complete_commands(out, once) == once
-        out = Out(program=program)
+        out = Printer(program=program)
         once = complete_commands(out, "first: horae up; then 'horae ls --all'")
         assert complete_commands(out, once) == once == f"first: {program} up; then '{program} ls --all'"
 
@@ -154,6 +154,6 @@ def test_path_that_ends_like_the_program_breaks_like_any_text() -> None:
     ],
 )
 def test_backup_command_of_doctor_stays_whole(dump: str, width: int, language: str) -> None:
-    message = Out("zh" if language == "zh" else "en").translate(operating_messages.DUMPED, dump=dump)
+    message = Printer("zh" if language == "zh" else "en").translate(operating_messages.DUMPED, dump=dump)
     lines = [plain(line).strip() for line in broken(f"  ✓ {message}", width, 4)]
     assert any(dump in line for line in lines), lines

@@ -17,9 +17,9 @@ from horae.cli.command_table import COMMANDS
 from horae.cli.commands.overview import outcome_count
 from horae.cli.main import app
 from horae.cli.messages.help_language import in_chinese
-from horae.cli.messages.messages import Words
+from horae.cli.messages.messages import Message
 from horae.cli.output.formatting import fine, in_sentence, state_of_run
-from horae.cli.output.printer import Out
+from horae.cli.output.printer import Printer
 from horae.mcp_server.messages import Message as ToolWords
 from horae.model.reason import Reason, describe_reason, reason_phrase
 from horae.model.run import RunState
@@ -67,7 +67,7 @@ def every_sentence() -> Iterator[tuple[str, str]]:
 
 
 def chinese_in(value: object) -> Iterator[str]:
-    if isinstance(value, Words | ToolWords):
+    if isinstance(value, Message | ToolWords):
         yield value.zh
     elif isinstance(value, RefusalEntry):
         yield from (full_width(value.message_zh), full_width(value.hint_zh))
@@ -224,9 +224,9 @@ def test_every_reason_has_a_phrase_in_two_languages(reason: Reason) -> None:
 
 
 def test_status_shows_outcomes_in_the_words_of_runs() -> None:
-    assert outcome_count(Out(), "skipped:skip_requested", 1) == "1 skipped (skip requested)"
-    assert outcome_count(Out(language="zh"), "skipped:skip_requested", 1) == "1 个跳过（按要求跳过）"
-    assert outcome_count(Out(), "succeeded", 2) == "2 succeeded"
+    assert outcome_count(Printer(), "skipped:skip_requested", 1) == "1 skipped (skip requested)"
+    assert outcome_count(Printer(language="zh"), "skipped:skip_requested", 1) == "1 个跳过（按要求跳过）"
+    assert outcome_count(Printer(), "succeeded", 2) == "2 succeeded"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from horae.cli.messages.messages import Words
+from horae.cli.messages.messages import Message
 from horae.cli.messages.refusals import CATALOGUE
 from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
@@ -143,10 +143,10 @@ def test_every_refusal_and_every_sentence_has_two_languages() -> None:
 
     for entry in CATALOGUE.values():
         assert all((entry.message, entry.hint, entry.message_zh, entry.hint_zh))
-    sentences = [each for each in vars(messages).values() if isinstance(each, Words)]
+    sentences = [each for each in vars(messages).values() if isinstance(each, Message)]
     for table in vars(messages).values():
         if isinstance(table, dict):
-            sentences += [each for each in table.values() if isinstance(each, Words)]
+            sentences += [each for each in table.values() if isinstance(each, Message)]
     assert len(sentences) > 80
     for said in sentences:
         assert said.en

@@ -14,8 +14,8 @@ import typer
 import horae.cli
 from horae.cli.command_table import ALIASES, COMMANDS
 from horae.cli.main import app
-from horae.cli.messages.messages import Words
-from horae.cli.output.printer import Out
+from horae.cli.messages.messages import Message
+from horae.cli.output.printer import Printer
 from horae.cli.output.shown_store import complete_commands
 from tests.cli.driving import Cli
 
@@ -136,7 +136,7 @@ def test_hint_keeps_the_typed_owner_within_a_family_of_commands(folder: Cli, oth
 
 
 def test_printed_command_names_the_typed_server_except_where_it_needs_the_store() -> None:
-    out = Out(server="work")
+    out = Printer(server="work")
     told = complete_commands(out, "horae ls, then horae up; 'horae token ls', horae-worker@1, see horae 1.0")
     assert (
         told == "horae --server work ls, then horae up; 'horae --server work token ls', horae-worker@1, see horae 1.0"
@@ -144,8 +144,8 @@ def test_printed_command_names_the_typed_server_except_where_it_needs_the_store(
 
 
 def test_places_of_a_sentence_are_filled_beside_a_store_with_braces() -> None:
-    out = Out(store="sqlite:////tmp/{a}.db")
-    told = out.translate(Words("horae ls {name} {{x}}", "horae ls {name}"), name="{b} horae ls")
+    out = Printer(store="sqlite:////tmp/{a}.db")
+    told = out.translate(Message("horae ls {name} {{x}}", "horae ls {name}"), name="{b} horae ls")
     assert told == "horae --store 'sqlite:////tmp/{a}.db' ls {b} horae ls {x}"
 
 

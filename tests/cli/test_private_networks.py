@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 
 from horae.cli.commands.webhook import with_key_hint
-from horae.cli.output.printer import Out
+from horae.cli.output.printer import Printer
 from horae.clock import SystemClock
 from horae.outgoing.refusals import refuse_address
 from horae.runtime.service_factory import make_service
@@ -264,8 +264,8 @@ async def test_webhook_commands_and_doctor_say_that_the_node_refuses_the_network
 
 def test_refused_webhook_names_the_setting_of_the_command_and_the_key_file_of_a_database_server() -> None:
     refusal = refuse_address("localhost", ["127.0.0.1/32"])
-    at_server = with_key_hint(Out(store="postgresql://localhost/horae"), refusal)
-    at_file = with_key_hint(Out(store="sqlite:///horae.db"), refusal)
+    at_server = with_key_hint(Printer(store="postgresql://localhost/horae"), refusal)
+    at_file = with_key_hint(Printer(store="sqlite:///horae.db"), refusal)
     for language in ("en", "zh"):
         assert "--store" in refusal.in_language(language).hint
         assert "HORAE_KEY_FILE" in at_server.in_language(language).hint

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from horae import Horae
-from horae.cli.output.event_lines import Following
-from horae.cli.output.printer import Out
+from horae.cli.output.event_lines import EventFollower
+from horae.cli.output.printer import Printer
 from horae.wire.tasks import read_task
 from tests.cli.driving import Cli
 from tests.cli.histories import At, failures, hour_before
@@ -87,7 +87,7 @@ async def test_what_is_long_overdue_is_told_by_who_runs(tmp_path: Path) -> None:
 
     async def heard_after(length: timedelta) -> str:
         app = Horae(url, engine=False, zone="UTC", clock=At(start + length))
-        following = Following(app, Out(), verbose=False)
+        following = EventFollower(app, Printer(), verbose=False)
         said = io.StringIO()
         async with app:
             with redirect_stdout(said), pytest.raises(NotImplementedError):  # the clock stands still: one look

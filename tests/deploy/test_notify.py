@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from horae import Horae
 from horae.cli.node.heartbeat import Punctuality
-from horae.cli.node.sd_notify import ServiceLine, Voice
+from horae.cli.node.sd_notify import ServiceLine, ServiceNotifier
 from horae.wire.tasks import read_task
 from tests.cli.operating.deployment import Deployment
 from tests.deploy.manager import Ears
@@ -54,7 +54,7 @@ def test_what_tasks_start_cannot_speak_for_us(deployment: Deployment, ears: Ears
 
 
 def test_one_of_two_that_is_silent_is_silence(ears: Ears) -> None:
-    voice = Voice(ServiceLine(ears.address, beat=1.0), ("engine", "API"))
+    voice = ServiceNotifier(ServiceLine(ears.address, beat=1.0), ("engine", "API"))
     voice.heard("API", "ready")
     assert ears.rest() == []
     voice.heard("engine", "ready")
@@ -67,7 +67,7 @@ def test_one_of_two_that_is_silent_is_silence(ears: Ears) -> None:
 
 
 def test_who_is_begun_again_is_not_ready_a_second_time(ears: Ears) -> None:
-    voice = Voice(ServiceLine(ears.address), ("engine",))
+    voice = ServiceNotifier(ServiceLine(ears.address), ("engine",))
     voice.heard("engine", "ready")
     voice.heard("engine", "ready")
     voice.heard("engine", "stopping")

@@ -15,7 +15,7 @@ from unittest.mock import patch
 import pytest
 
 from horae.cli.messages import service_messages, service_refusals
-from horae.cli.messages.messages import Words
+from horae.cli.messages.messages import Message
 from horae.cli.node.unit_text import PROGRAM, Chosen, quoted, unit_text, variable_line
 from tests.cli.driving import Cli, Done
 from tests.docs.pages import ROOT
@@ -212,7 +212,7 @@ def test_where_nothing_can_be_written_it_says_so(machine: Machine) -> None:
 def test_the_words_exist_in_both_languages_and_are_said() -> None:
     source = (Path(service_messages.__file__).parents[1] / "commands" / "service.py").read_text(encoding="utf-8")
     for name, said in vars(service_messages).items():
-        if isinstance(said, Words):
+        if isinstance(said, Message):
             assert all(said), name
             assert f"words.{name}" in source, name
     for code in service_refusals.CATALOGUE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from horae.cli.output.line_breaks import broken
-from horae.cli.output.styled_text import Piece, plain
+from horae.cli.output.styled_text import StyledText, plain
 from horae.cli.output.width import columns
 
 COMMAND = "horae rm tsk_01a1e71b0412ab34cd --yes"
@@ -40,9 +40,9 @@ def test_lines_hang_below_the_first_and_a_long_word_moves_to_the_left() -> None:
 
 
 def test_colours_survive_a_break() -> None:
-    first, second = broken(("a ", Piece("red words", "bad")), 6)
-    assert first == (Piece("a "), Piece("red", "bad"))
-    assert second == (Piece("words", "bad"),)
+    first, second = broken(("a ", StyledText("red words", "bad")), 6)
+    assert first == (StyledText("a "), StyledText("red", "bad"))
+    assert second == (StyledText("words", "bad"),)
 
 
 def test_a_chinese_character_takes_two_columns() -> None:

@@ -14,7 +14,7 @@ from .fast_start import spare
 from .messages.account_refusals import refuse
 from .messages.help_language import help_of
 from .output.failure import language_for, wants_json
-from .output.printer import Colour, Out
+from .output.printer import Colour, Printer
 
 P = ParamSpec("P")
 OptionGroup: TypeAlias = dict[str, tuple[Any, Any]]
@@ -61,8 +61,8 @@ _ASKING: Final[OptionGroup] = {
 
 def command(
     app: typer.Typer, name: str, *, asks: bool = False, groups: Groups | None = None, **settings: Any
-) -> Callable[[Callable[Concatenate[Out, P], None]], Callable[Concatenate[Out, P], None]]:
-    """Register a command whose first argument is its `Out`; the options of that are added to its own.
+) -> Callable[[Callable[Concatenate[Printer, P], None]], Callable[Concatenate[Printer, P], None]]:
+    """Register a command whose first argument is its `Printer`; the options of that are added to its own.
 
     `asks`: it may have questions, so `--yes` and `--no-input` are options too. An argument that is named in `groups` gets
     what was said by all options of that group, as a dictionary; one called `behind`, the words that stood behind `--`.
@@ -70,7 +70,7 @@ def command(
     common = _EVERYWHERE | (_ASKING if asks else {})
     shared = groups or {}
 
-    def register(function: Callable[Concatenate[Out, P], None]) -> Callable[Concatenate[Out, P], None]:
+    def register(function: Callable[Concatenate[Printer, P], None]) -> Callable[Concatenate[Printer, P], None]:
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
 
         def call(ctx: typer.Context, **given: Any) -> None:
@@ -92,7 +92,7 @@ def command(
         call.__doc__ = function.__doc__
         _describe(call, _parameters(own, shared, common))
         splits = any(each.name == BEHIND for each in own)
-        app.command(name, cls=Splitting if splits else Quick, **settings)(call)
+        app.command(name, cls=SplitOptions if splits else Quick, **settings)(call)
         return function
 
     return register
@@ -108,7 +108,7 @@ class Quick(TyperCommand):
         return help_of(self, ctx)
 
 
-class Splitting(Quick):
+class SplitOptions(Quick):
     """Words behind `--` are nobody's options and nobody's arguments: they are kept apart for those who want them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -142,10 +142,10 @@ def _describe(call: Callable[..., None], parameters: list[inspect.Parameter]) ->
     call.__annotations__ = {each.name: each.annotation for each in parameters}
 
 
-def _out(ctx: typer.Context, chosen: dict[str, Any], given: dict[str, Any]) -> Out:
+def _out(ctx: typer.Context, chosen: dict[str, Any], given: dict[str, Any]) -> Printer:
     said = " ".join(_texts(_says_when(given)))
     fields = tuple(part.strip() for part in (chosen["fields"] or "").split(",") if part.strip())
-    return Out(
+    return Printer(
         language=chosen["lang"] or _root_language(ctx) or language_for(said),
         store=root_store(ctx) if chosen["store"] is None else chosen["store"],
         server=_root_server(ctx) if chosen["server"] is None else chosen["server"],

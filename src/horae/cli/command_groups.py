@@ -15,7 +15,7 @@ LIMIT: Final = typer.Option(PAGE, "--limit", "-n", min=1, max=MAX_PAGE_SIZE, hel
 AFTER: Final = typer.Option(None, "--after", help="Go on after this one; the page before says it.")
 
 
-class Family(TyperGroup):
+class CommandGroup(TyperGroup):
     """`--lang` is understood before the name of a command too, for the sake of `--help`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -44,8 +44,8 @@ def _without_language(args: list[str]) -> list[str]:
     return kept + rest
 
 
-def new_family() -> typer.Typer:
-    return typer.Typer(cls=Family, add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+def new_group() -> typer.Typer:
+    return typer.Typer(cls=CommandGroup, add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
 
 def limit_said(limit: int) -> int | None:

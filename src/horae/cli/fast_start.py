@@ -7,7 +7,7 @@ from typing import Any, Final
 _TEXTS: Final = (str, str | None, list[str], list[str] | None)
 
 
-class AsItStands:
+class UnwrappedParameters:
     """Takes the place of typer's conversion of one parameter; whatever is not plainly right is handed on to that."""
 
     def __init__(self, parameter: Any) -> None:
@@ -26,5 +26,5 @@ def spare(parameters: list[Any]) -> list[Any]:
     """The parameters themselves. An optimisation only: where typer is built otherwise, nothing happens."""
     for parameter in parameters:
         if getattr(parameter, "_runtime_param", "none") is None and hasattr(parameter, "type_descriptor"):
-            parameter._runtime_param = AsItStands(parameter)  # noqa: SLF001
+            parameter._runtime_param = UnwrappedParameters(parameter)  # noqa: SLF001
     return parameters

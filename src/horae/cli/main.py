@@ -16,13 +16,13 @@ from ..errors import HoraeError
 from .command_table import ALIASES, COMMANDS, PANELS
 from .fast_start import spare
 from .messages.help_language import help_of
-from .output.failure import INTERRUPTED, Manner, end_with, wanted_language, wants_json
+from .output.failure import INTERRUPTED, ErrorStyle, end_with, wanted_language, wants_json
 
 # Typer has the mistakes of usage of the library that it carries; this is the root of all of them.
 _Mistake: Final[type[Exception]] = typer.BadParameter.__mro__[2]
 
 
-class Families(TyperGroup):
+class LazyCommands(TyperGroup):
     """Commands by name, from the table of contents; `horae --help` reads only that."""
 
     def get_params(self, ctx: Any) -> Any:
@@ -55,7 +55,9 @@ class Families(TyperGroup):
         widest = max(map(len, COMMANDS))
         for title, panel in PANELS:
             with formatter.section(title.in_language(language)):
-                formatter.write_dl([(name.ljust(widest), each.does.in_language(language)) for name, each in panel.items()])
+                formatter.write_dl(
+                    [(name.ljust(widest), each.does.in_language(language)) for name, each in panel.items()]
+                )
 
     def _load(self, module: str) -> None:
         family = new_app()
@@ -78,7 +80,7 @@ def new_app(**settings: Any) -> typer.Typer:
 
 app = new_app(
     name="horae",
-    cls=Families,
+    cls=LazyCommands,
     help="A durable, precise scheduler for AI agents and services.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -115,14 +117,14 @@ def _run(arguments: list[str]) -> int:
         code = app(args=arguments, prog_name="horae", standalone_mode=False)
         sys.stdout.flush()
     except (HoraeError, _Mistake, OSError, KeyboardInterrupt, typer.Abort) as error:
-        return end_with(error, Manner(wanted_language(arguments), wants_json(arguments), tuple(arguments)))
+        return end_with(error, ErrorStyle(wanted_language(arguments), wants_json(arguments), tuple(arguments)))
     except SystemExit as ending:
         if not isinstance(ending.__context__, BrokenPipeError):
             raise
         # Typer ends with 1 when nobody reads any more; what that means is said in one place.
-        return end_with(ending.__context__, Manner(wanted_language(arguments), as_json=False))
+        return end_with(ending.__context__, ErrorStyle(wanted_language(arguments), as_json=False))
     if code == INTERRUPTED:  # typer's own word for Ctrl-C
-        return end_with(KeyboardInterrupt(), Manner(wanted_language(arguments), wants_json(arguments)))
+        return end_with(KeyboardInterrupt(), ErrorStyle(wanted_language(arguments), wants_json(arguments)))
     return code if isinstance(code, int) else 0
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, cast
 from ..errors import NotFound, Sentence
 from ..model.page import MAX_PAGE_SIZE
 from .output.styled_text import inert
-from .session.workplace import Workplace
+from .session.workplace import CommandSession
 
 if TYPE_CHECKING:
     from ..choices import Language
 
 
-async def with_nearest(app: Workplace, refusal: NotFound) -> NotFound:
+async def with_nearest(app: CommandSession, refusal: NotFound) -> NotFound:
     """The same refusal, with a better hint where there is one; only the first page of names is looked at."""
     page = await app.service.tasks.page(app.principal, limit=MAX_PAGE_SIZE)
     near = get_close_matches(str(refusal.facts.get("id", "")), [each.task.name for each in page.items], 1)

@@ -8,12 +8,12 @@ from ..model.change import Facts
 from ..model.run import Run, RunState
 from ..ports.store import RunFilter
 from .messages.refusals import refuse
-from .session.workplace import Workplace
+from .session.workplace import CommandSession
 
 FAILURES = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 
 
-class Found(NamedTuple):
+class FoundRun(NamedTuple):
     """A run with its task."""
 
     run: Run
@@ -28,19 +28,19 @@ def is_run(name: str) -> bool:
     return name.startswith("run_")
 
 
-async def run_of(app: Workplace, name: str) -> Found:
+async def run_of(app: CommandSession, name: str) -> FoundRun:
     """A run by its id; of a task, its newest."""
     if is_run(name):
         run = await app.service.runs.get(app.principal, name)
-        return Found(run, await app.service.tasks.get(app.principal, run.task_id))
+        return FoundRun(run, await app.service.tasks.get(app.principal, run.task_id))
     facts = await app.service.tasks.find_by_name(app.principal, name)
     page = await app.service.runs.page(app.principal, RunFilter(task_id=facts.task.id), limit=1)
     if not page.items:
         raise refuse("no_runs_yet", name=facts.task.name, id=facts.task.id)
-    return Found(page.items[0], facts)
+    return FoundRun(page.items[0], facts)
 
 
-async def failed_run_of(app: Workplace, name: str) -> Found:
+async def failed_run_of(app: CommandSession, name: str) -> FoundRun:
     """A run by its id; of a task, the newest that failed."""
     if is_run(name):
         return await run_of(app, name)
@@ -48,4 +48,4 @@ async def failed_run_of(app: Workplace, name: str) -> Found:
     page = await app.service.runs.page(app.principal, RunFilter(task_id=facts.task.id, states=FAILURES), limit=1)
     if not page.items:
         raise refuse("nothing_failed", name=facts.task.name, id=facts.task.id)
-    return Found(page.items[0], facts)
+    return FoundRun(page.items[0], facts)

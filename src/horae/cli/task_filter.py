@@ -16,10 +16,10 @@ from ..service.tasks.lookup import TaskCount
 from ..wire.overview import bulk_json
 from .command import OptionGroup, Said
 from .messages import messages
-from .messages.messages import Words
+from .messages.messages import Message
 from .messages.refusals import refuse
-from .output.printer import Out
-from .session.workplace import Workplace, at_work, is_there
+from .output.printer import Printer
+from .session.workplace import CommandSession, has_store, run_in_session
 
 MOST_UNASKED: Final = 20
 """More than so many at once need a yes."""
@@ -49,7 +49,7 @@ MANY: Final[OptionGroup] = FILTERS | {
 TASK: Final = typer.Argument(None, metavar="[TASK]", help="Its name, id or key, or as much of it as is unique.")
 ONE: Final = typer.Argument(..., metavar="TASK", help="Its name, id or key, or as much of it as is unique.")
 
-Deed = Callable[[Workplace, Task], Awaitable[object]]
+Deed = Callable[[CommandSession, Task], Awaitable[object]]
 
 
 def task_filter(said: Said) -> TaskFilter:
@@ -108,7 +108,7 @@ def is_filter(task: str | None, wanted: Said) -> bool:
     return filtered
 
 
-class Doing(NamedTuple):
+class BulkAction(NamedTuple):
     """What is done to each of many: here by `deed`, at a server by the name of the action and what it takes."""
 
     deed: Deed
@@ -116,23 +116,25 @@ class Doing(NamedTuple):
     arguments: Mapping[str, Any] = {}
 
 
-def do_to_many(out: Out, wanted: Said, title: Words, doing: Doing, *, always_asks: bool = False) -> None:
+def do_to_many(out: Printer, wanted: Said, title: Message, doing: BulkAction, *, always_asks: bool = False) -> None:
     """Count, ask where that is due, then one after the other; a refusal keeps nobody else from their turn."""
     query = task_filter(wanted)
     if not any(query) and not wanted["all"]:
         # Conditions that say nothing, such as a query of spaces, would mean everything.
         raise refuse("no_task_named")
-    matched, more = at_work(out, lambda app: _counted(app, query)) if is_there(out) else TaskCount(0)
+    matched, more = run_in_session(out, lambda app: _counted(app, query)) if has_store(out) else TaskCount(0)
     if matched > (0 if always_asks else MOST_UNASKED):
         out.confirm(messages.TO_MANY, deed=title, number=f"{matched}+" if more else matched)
     report = BulkReport(0, 0)
     if matched:
         with out.progress(title, matched) as bar:
-            report = at_work(out, lambda app: _done(app, query, doing, bar.to))
+            report = run_in_session(out, lambda app: _done(app, query, doing, bar.to))
     _tell(out, title, report)
 
 
-async def _done(app: Workplace, query: TaskFilter, doing: Doing, progress: Callable[[int], None]) -> BulkReport:
+async def _done(
+    app: CommandSession, query: TaskFilter, doing: BulkAction, progress: Callable[[int], None]
+) -> BulkReport:
     bulk = app.service.bulk
     if isinstance(bulk, Bulk):
         return await bulk.each(app.principal, query, lambda task: doing.deed(app, task), progress=progress)
@@ -140,7 +142,7 @@ async def _done(app: Workplace, query: TaskFilter, doing: Doing, progress: Calla
     return await bulk.act(query, doing.action, {**doing.arguments, **zone}, progress)
 
 
-async def _counted(app: Workplace, query: TaskFilter) -> TaskCount:
+async def _counted(app: CommandSession, query: TaskFilter) -> TaskCount:
     async def nothing(_task: Task) -> None: ...
 
     bulk = app.service.bulk
@@ -149,7 +151,7 @@ async def _counted(app: Workplace, query: TaskFilter) -> TaskCount:
     return await bulk.count(query)
 
 
-def _tell(out: Out, title: Words, report: BulkReport) -> None:
+def _tell(out: Printer, title: Message, report: BulkReport) -> None:
     shape: dict[str, Any] = bulk_json(report, out.language)
     if out.json:
         out.data(shape)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ..errors import Conflict, NotFound
 from ..model.ids import SHORT_TASK_DIGITS
 from ..model.task import Task
-from .output.printer import Out
-from .session.workplace import Workplace
+from .output.printer import Printer
+from .session.workplace import CommandSession
 
 
-async def task_reference(app: Workplace, task: Task, out: Out) -> str:
+async def task_reference(app: CommandSession, task: Task, out: Printer) -> str:
     """The name, unless it is ambiguous or finds another task; then the id, as short as a table shows it."""
     if not task.name.startswith("-"):
         try:
@@ -20,5 +20,5 @@ async def task_reference(app: Workplace, task: Task, out: Out) -> str:
     return short_task_id(out, task)
 
 
-def short_task_id(out: Out, task: Task) -> str:
+def short_task_id(out: Printer, task: Task) -> str:
     return out.short_ids([task.id], SHORT_TASK_DIGITS)[task.id]

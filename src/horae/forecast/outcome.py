@@ -25,7 +25,7 @@ _FIRST: Final = 100
 """So many starts are told one by one."""
 
 
-class Played(NamedTuple):
+class SimulatedRuns(NamedTuple):
     """A forecast that is over: what was counted, the tasks that were made, and what stands there at the end."""
 
     tally: Tally
@@ -44,7 +44,7 @@ class Played(NamedTuple):
         return entry.due <= self.until if looked_at else entry.due < self.until
 
 
-def reported(question: Question, played: Played) -> Report:
+def reported(question: Question, played: SimulatedRuns) -> Report:
     tally = played.tally
     _add_solitary(question, played)
     begun = sorted(tally.begun)
@@ -70,7 +70,7 @@ def reported(question: Question, played: Played) -> Report:
     return findings(report, played.made)
 
 
-def _add_solitary(question: Question, played: Played) -> None:
+def _add_solitary(question: Question, played: SimulatedRuns) -> None:
     for number, alone in played.alone.items():
         takes = question.takes[number]
         for at, planned in alone.times:
@@ -79,7 +79,7 @@ def _add_solitary(question: Question, played: Played) -> None:
                 played.tally.alone(number, at, planned, end if end <= played.until else None)
 
 
-def _task(question: Question, played: Played, number: int) -> TaskForecast:
+def _task(question: Question, played: SimulatedRuns, number: int) -> TaskForecast:
     wish, tally = question.wishes[number], played.tally.tasks[number]
     task, waiting = played.made[number], _waiting(played, number)
     schedule = None if task is None else task.schedule
@@ -107,14 +107,14 @@ def _task(question: Question, played: Played, number: int) -> TaskForecast:
     )
 
 
-def _waiting(played: Played, number: int) -> int:
+def _waiting(played: SimulatedRuns, number: int) -> int:
     facts = played.facts.get(number)
     if facts is None:
         return 0
     return sum(count_occurrences(facts, entry, played.until) for entry in facts.entries if played.came_due(entry))
 
 
-def _upcoming(played: Played, number: int) -> datetime | None:
+def _upcoming(played: SimulatedRuns, number: int) -> datetime | None:
     facts, alone = played.facts.get(number), played.alone.get(number)
     if alone is not None:
         return next((planned for due, planned in alone.times if due > played.until), alone.upcoming)
@@ -140,7 +140,7 @@ def _days(begun: list[Began], skips: list[tuple[datetime, int]], zone: str) -> t
     return tuple(Day(each, ran[each], skipped[each]) for each in sorted({*ran, *skipped}))
 
 
-def _lane(question: Question, played: Played, name: str, lane: LaneTally) -> LaneForecast:
+def _lane(question: Question, played: SimulatedRuns, name: str, lane: LaneTally) -> LaneForecast:
     length = played.until - question.start
     return LaneForecast(
         name=name,

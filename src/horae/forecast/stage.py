@@ -25,11 +25,11 @@ from ..service.tasks.tasks import Tasks
 from ..version import __version__
 from ..virtual_time import VirtualClock, VirtualLoop
 from .candidate import Candidate, Question, check_room, read_span, read_takes
-from .outcome import Played, reported
+from .outcome import SimulatedRuns, reported
 from .report import Report
 from .solitary import Solitary, solitary
 from .tally import Tally
-from .witness import KIND, TimeTaker, WitnessedStore, number_of, stand_in
+from .witness import KIND, RecordingStore, TimeTaker, number_of, stand_in
 
 MOST_ROWS: Final = 200_000
 """Runs and skips together: a forecast that met so many has seen enough, and says until when it got."""
@@ -81,10 +81,10 @@ class _Stage:
         self._loop = VirtualLoop(self._clock)
         self._enough = False
         self._tally = Tally(len(question.wishes), question.lanes, question.most, self._stop)
-        self._store = WitnessedStore(self._tally)
+        self._store = RecordingStore(self._tally)
         self._engine: Engine | None = None
 
-    def play(self, progress: Progress) -> Played:
+    def play(self, progress: Progress) -> SimulatedRuns:
         try:
             made, alone = self._loop.run_until_complete(self._set_up())
             self._travel(progress)
@@ -92,7 +92,7 @@ class _Stage:
             facts = self._loop.run_until_complete(self._facts())
         finally:
             self._clear()
-        return Played(self._tally, made, facts, alone, until, complete=not self._enough)
+        return SimulatedRuns(self._tally, made, facts, alone, until, complete=not self._enough)
 
     async def _set_up(self) -> tuple[tuple[Task | None, ...], Mapping[int, Solitary]]:
         for name, limit in self._question.lanes.items():

@@ -21,7 +21,7 @@ _DONE: Final = Succeeded()
 _SIGN_OF_LIFE: Final = 0.8
 
 
-class Witness(Protocol):
+class RunRecorder(Protocol):
     def claimed(self, facts: Facts, entry: Entry, change: Change, now: datetime) -> None:
         """An entry came due, and this was decided."""
 
@@ -29,10 +29,10 @@ class Witness(Protocol):
         """A run ended, and this was decided."""
 
 
-class WitnessedStore(MemoryStore):
+class RecordingStore(MemoryStore):
     """All that happens to a task after it was made is decided in these two calls."""
 
-    def __init__(self, witness: Witness) -> None:
+    def __init__(self, witness: RunRecorder) -> None:
         super().__init__()
         self._witness = witness
 

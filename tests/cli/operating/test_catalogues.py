@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Formatter
 
 from horae.cli.messages import operating_messages, operating_refusals
-from horae.cli.messages.messages import Words
+from horae.cli.messages.messages import Message
 from horae.cli.messages.refusals import CATALOGUE as DAILY
 from horae.encryption.refusals import CATALOGUE as SEALING
 from horae.interchange.refusals import CATALOGUE as INTERCHANGE
@@ -27,8 +27,8 @@ def sources() -> str:
 def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
     said = sources()
     for name, value in vars(operating_messages).items():
-        group = value.values() if isinstance(value, dict) else [value] if isinstance(value, Words) else value
-        found = [each for each in group if isinstance(each, Words)] if isinstance(group, list | tuple) else []
+        group = value.values() if isinstance(value, dict) else [value] if isinstance(value, Message) else value
+        found = [each for each in group if isinstance(each, Message)] if isinstance(group, list | tuple) else []
         for words in found:
             assert places(words.en) == places(words.zh), name
             assert all(words), name

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from horae.cli.output.printer import Out
+from horae.cli.output.printer import Printer
 from horae.cli.output.terminal_log import TerminalLines
 from horae.cli.output.width import columns
 from tests.cli.driving import Cli
@@ -43,6 +43,6 @@ def test_traceback_on_a_terminal_stays_below_its_message_and_cannot_command_the_
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     record = logging.makeLogRecord({"msg": "it broke\n\x1b[2Jsecond line", "levelno": logging.ERROR, "created": 0.5})
-    first, second = TerminalLines(Out(colour="never"), "Asia/Shanghai").format(record).split("\n")
+    first, second = TerminalLines(Printer(colour="never"), "Asia/Shanghai").format(record).split("\n")
     assert first == "08:00:00.500  ✕ it broke"
     assert second == " " * 16 + "\\x1b[2Jsecond line"

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from horae.cli.main import app
 from horae.cli.messages import account_messages, account_refusals
-from horae.cli.messages.messages import Words
+from horae.cli.messages.messages import Message
 from horae.cli.messages.operating_refusals import CATALOGUE as OPERATING
 from horae.cli.messages.refusals import CATALOGUE as DAILY
 from horae.client.refusals import CATALOGUE as CLIENT
@@ -82,7 +82,7 @@ def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() 
         path.read_text(encoding="utf-8") for path in ROOM.rglob("*.py") if path.name != "account_messages.py"
     )
     for name, value in vars(account_messages).items():
-        found = [each for each in (value.values() if isinstance(value, dict) else [value]) if isinstance(each, Words)]
+        found = [each for each in (value.values() if isinstance(value, dict) else [value]) if isinstance(each, Message)]
         for words in found:
             assert places(words.en) == places(words.zh), name
             assert all(words), name

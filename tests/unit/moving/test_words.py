@@ -7,7 +7,7 @@ from string import Formatter
 
 import horae
 from horae.cli.messages import move_messages
-from horae.cli.messages.messages import Words
+from horae.cli.messages.messages import Message
 from horae.transfer.refusals import CATALOGUE
 
 ROOM = Path(horae.__file__).parent
@@ -27,7 +27,7 @@ def test_every_refusal_says_the_same_in_both_languages_and_is_raised_somewhere()
 
 def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
     said = (ROOM / "cli" / "transfer" / "move.py").read_text(encoding="utf-8")
-    found = {name: value for name, value in vars(move_messages).items() if isinstance(value, Words)}
+    found = {name: value for name, value in vars(move_messages).items() if isinstance(value, Message)}
     assert found
     for name, value in found.items():
         assert places(value.en) == places(value.zh), name

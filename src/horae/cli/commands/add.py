@@ -23,7 +23,7 @@ from ..command import Said, command
 from ..messages import messages
 from ..messages.refusals import refuse
 from ..node.node_start import Readiness, show_readiness
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.receipt import (
     FIRES,
     fires_json,
@@ -35,10 +35,10 @@ from ..output.receipt import (
     target_line,
 )
 from ..output.shown_store import command_line
-from ..output.styled_text import Cell, Piece
+from ..output.styled_text import Cell, StyledText
 from ..schedule_question import Question, ask, explaining
 from ..session.owner_zone import owner_zone
-from ..session.workplace import Workplace, at_work, in_memory, is_kept, refuse_memory
+from ..session.workplace import CommandSession, has_durable_store, refuse_memory, run_in_memory, run_in_session
 from ..task_options import DEFINITION, task_shape, usual_name
 from ..task_reference import short_task_id, task_reference
 from .edit import changed_fields, fires_changed_json, show_changes
@@ -46,7 +46,7 @@ from .edit import changed_fields, fires_changed_json, show_changes
 _NOT_SAID: tuple[str, ...] = ("anchored",)  # true of every interval: `explain` says it
 
 
-class Made(NamedTuple):
+class CreatedTask(NamedTuple):
     """What came of it. `now` is the moment that the receipt counts from; `readiness`: the nodes that could run it, None for
     a dry run.
 
@@ -79,7 +79,7 @@ def register(app: typer.Typer) -> None:
 
 
 def add(
-    out: Out,
+    out: Printer,
     *,
     when: list[str] = typer.Argument(..., metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.'),
     name: str | None = typer.Option(None, "--name", help="What it is called. Default: after what it does."),
@@ -95,14 +95,14 @@ def add(
     shape = task_shape(said, stray, behind)
     if not any(each in shape for each in ("say", "http", "command", "function", "event", "target")):
         raise refuse("no_work")
-    kept = is_kept(out)
+    kept = has_durable_store(out)
     if said["zone"] is not None or not kept:
         # Refused before a store is opened or made. Elsewhere the owner may have a zone.
         _read(text, said["zone"], out)
     named = {"name": usual_name(shape) if name is None else name, "when": text, "key": key, "owner": owner}
     wish = read_task(named | shape)
 
-    async def work(app: Workplace) -> Made:
+    async def work(app: CommandSession) -> CreatedTask:
         resolved = await app.resolve(wish)
         assumed = await owner_zone(app, wish.owner) if resolved.request.zone is None else None
         schedule, surprises = _read(text, resolved.request.zone, out, assumed)
@@ -117,7 +117,7 @@ def add(
     if not dry_run:
         refuse_memory(out)
     with explaining(text):
-        made = in_memory(work) if dry_run and not kept else at_work(out, work, create=not dry_run)
+        made = run_in_memory(work) if dry_run and not kept else run_in_session(out, work, create=not dry_run)
     _show(out, made)
 
 
@@ -134,7 +134,7 @@ def _split(when: list[str], said: Said) -> tuple[str, list[str]]:
 
 
 def _read(
-    text: str, zone: str | None, out: Out, assumed: AssumedZone | None = None
+    text: str, zone: str | None, out: Printer, assumed: AssumedZone | None = None
 ) -> tuple[Schedule, list[ScheduleWarning]]:
     from ...clock import SystemClock  # noqa: PLC0415 - the app has a clock of its own
 
@@ -142,12 +142,12 @@ def _read(
     return answer.schedule, [each for each in answer.warnings if each.code not in _NOT_SAID]
 
 
-async def _make(app: Workplace, wish: TaskRequest, *, paused: bool) -> Made:
+async def _make(app: CommandSession, wish: TaskRequest, *, paused: bool) -> CreatedTask:
     before = None if wish.key is None else (await app.service.tasks.preview_declaration(app.principal, wish))[0]
     task = await app.service.tasks.create(app.principal, wish, paused="" if paused else None)
     facts, now = await app.service.tasks.get(app.principal, task.id), app.clock.now()
     readiness = await app.readiness(facts.task.target)
-    return Made(facts, now, dry_run=False, readiness=readiness, edited=_edited(before, facts.task, now))
+    return CreatedTask(facts, now, dry_run=False, readiness=readiness, edited=_edited(before, facts.task, now))
 
 
 def _edited(before: Facts | None, after: Task, now: datetime) -> EditResult | None:
@@ -156,17 +156,19 @@ def _edited(before: Facts | None, after: Task, now: datetime) -> EditResult | No
     return EditResult(before.task, after, fire_changes(before.task, after, before.status, now))
 
 
-async def _rehearsed(app: Workplace, wish: TaskRequest) -> Made:
+async def _rehearsed(app: CommandSession, wish: TaskRequest) -> CreatedTask:
     """What would become of the task that has the key already, or of a new one: every check is the real one, and
     nothing is written."""
-    before, after = (None, None) if wish.key is None else await app.service.tasks.preview_declaration(app.principal, wish)
+    before, after = (
+        (None, None) if wish.key is None else await app.service.tasks.preview_declaration(app.principal, wish)
+    )
     now = app.clock.now()
     if before is None or after is None:
-        return Made(await app.preview(wish), now, dry_run=True)
-    return Made(before._replace(task=after), now, dry_run=True, edited=_edited(before, after, now))
+        return CreatedTask(await app.preview(wish), now, dry_run=True)
+    return CreatedTask(before._replace(task=after), now, dry_run=True, edited=_edited(before, after, now))
 
 
-def _show(out: Out, made: Made) -> None:
+def _show(out: Printer, made: CreatedTask) -> None:
     facts, task = made.facts, made.facts.task
     if out.json:
         out.data(_receipt_json(out, made))
@@ -193,7 +195,7 @@ def _show(out: Out, made: Made) -> None:
         show_readiness(out, made.readiness, made.warnings)
 
 
-def _headline(out: Out, made: Made) -> Cell:
+def _headline(out: Printer, made: CreatedTask) -> Cell:
     task, change = made.facts.task, made.change
     said = {
         "new": messages.NOT_MADE if made.dry_run else None,
@@ -202,13 +204,19 @@ def _headline(out: Out, made: Made) -> Cell:
     }[change]
     if made.dry_run and change == "changed":
         said = messages.NOT_EDITED
-    sign = Piece("○ ", "dim") if made.dry_run else Piece("= ", "dim") if change == "same" else Piece("✓ ", "good")
+    sign = (
+        StyledText("○ ", "dim")
+        if made.dry_run
+        else StyledText("= ", "dim")
+        if change == "same"
+        else StyledText("✓ ", "good")
+    )
     told = "" if said is None else out.translate(said, version=task.version)
     name = "" if made.dry_run and change == "new" else f"{task.id}  "
-    return (sign, Piece(task.name, "bold"), "  ", Piece(f"{name}{told}".rstrip(), "dim"))
+    return (sign, StyledText(task.name, "bold"), "  ", StyledText(f"{name}{told}".rstrip(), "dim"))
 
 
-def _receipt_json(out: Out, made: Made) -> dict[str, Any]:
+def _receipt_json(out: Printer, made: CreatedTask) -> dict[str, Any]:
     facts = made.facts
     return {
         "task": task_json(facts, out.language),

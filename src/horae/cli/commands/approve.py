@@ -14,35 +14,35 @@ from ...wire.accounts import agent_json
 from ...wire.review import review_of
 from ...wire.tasks import task_json
 from ..command import command
-from ..command_groups import new_family
+from ..command_groups import new_group
 from ..messages import account_messages
 from ..messages.account_refusals import refuse
-from ..messages.messages import Words
-from ..output.printer import Out
+from ..messages.messages import Message
+from ..output.printer import Printer
 from ..output.review import review_cells
-from ..output.styled_text import Piece
-from ..session.workplace import Workplace, at_work
+from ..output.styled_text import StyledText
+from ..session.workplace import CommandSession, run_in_session
 from ..task_filter import ONE
 from .owner import read_quotas, show_quotas
 
-_APPROVE: Final = Words("Let {name} run as it is", "允许 {name} 按现状运行")
-_APPROVED: Final = Words(
+_APPROVE: Final = Message("Let {name} run as it is", "允许 {name} 按现状运行")
+_APPROVED: Final = Message(
     "✓ {name} may run as it is; any change closes it again", "✓ {name} 可按现状运行;任何修改都会重新锁定"
 )
-_APPROVED_BEFORE: Final = Words(
+_APPROVED_BEFORE: Final = Message(
     "✓ {name} is approved already as it is; nothing was changed", "✓ {name} 此前已按现状批准;没有更改"
 )
-_STOPPED: Final = Words(
+_STOPPED: Final = Message(
     "✓ {agent}: {tasks} tasks paused, and it can make no more", "✓ {agent}:已暂停 {tasks} 个任务,且不能再新建"
 )
-_RESTARTED: Final = Words("✓ {agent} may go on: {tasks} tasks resumed", "✓ {agent} 可以继续:已恢复 {tasks} 个任务")
+_RESTARTED: Final = Message("✓ {agent} may go on: {tasks} tasks resumed", "✓ {agent} 可以继续:已恢复 {tasks} 个任务")
 _AGENT: Final = typer.Argument(..., metavar="AGENT", help="Its name, as tasks show it.")
 _OWNER: Final = typer.Option(None, "--owner", help="Whose agent it is. Default: yours.")
 
 
 def register(app: typer.Typer) -> None:
     command(app, "approve", asks=True)(approve)
-    family = new_family()
+    family = new_group()
     command(family, "show")(show_agent)
     command(family, "set")(set_agent)
     command(family, "stop")(stop)
@@ -50,9 +50,9 @@ def register(app: typer.Typer) -> None:
     app.add_typer(family, name="agent", help="Limit an agent, stop all that it made, or let it go on.")
 
 
-def approve(out: Out, *, task: str = ONE) -> None:
+def approve(out: Printer, *, task: str = ONE) -> None:
     """Let a task run that an agent made and that waits for a person."""
-    found, digest = at_work(out, lambda app: _looked_at(app, task))
+    found, digest = run_in_session(out, lambda app: _looked_at(app, task))
     if dict(found.task.labels).get(APPROVED_LABEL) == digest and not awaits_approval(found):
         _tell_approved(out, found, _APPROVED_BEFORE)
         return
@@ -60,7 +60,7 @@ def approve(out: Out, *, task: str = ONE) -> None:
         _show(out, found)
     out.confirm(_APPROVE, name=found.task.name)
     # Exactly what was shown: whatever was changed meanwhile has another digest, and is refused.
-    facts = at_work(out, lambda app: app.service.approvals.approve(app.principal, found.task.id, digest))
+    facts = run_in_session(out, lambda app: app.service.approvals.approve(app.principal, found.task.id, digest))
     _tell_approved(out, facts, _APPROVED)
 
 
@@ -69,7 +69,7 @@ def awaits_approval(facts: Facts) -> bool:
     return pause is not None and pause.cause is PauseCause.AWAITING_APPROVAL
 
 
-def _tell_approved(out: Out, facts: Facts, said: Words) -> None:
+def _tell_approved(out: Printer, facts: Facts, said: Message) -> None:
     if out.json:
         out.data(task_json(facts, out.language))
     elif out.quiet:
@@ -78,23 +78,23 @@ def _tell_approved(out: Out, facts: Facts, said: Words) -> None:
         out.line(out.translate(said, name=facts.task.name))
 
 
-async def _looked_at(app: Workplace, name: str) -> tuple[Facts, str]:
+async def _looked_at(app: CommandSession, name: str) -> tuple[Facts, str]:
     facts = await app.service.tasks.find_by_name(app.principal, name)
     return facts, app.digest(facts.task)
 
 
-def _show(out: Out, facts: Facts) -> None:
+def _show(out: Printer, facts: Facts) -> None:
     for line in review_cells(review_of(facts.task, out.language)):
         out.aside(line, hang=4)
 
 
-def show_agent(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+def show_agent(out: Printer, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
     """Show what an agent may."""
-    _show_limits(out, at_work(out, lambda app: app.service.agents.get(app.principal, agent, owner)))
+    _show_limits(out, run_in_session(out, lambda app: app.service.agents.get(app.principal, agent, owner)))
 
 
 def set_agent(
-    out: Out,
+    out: Printer,
     agent: str | None = typer.Argument(None, metavar="[AGENT]", help="Its name, as tasks show it."),
     every: bool = typer.Option(False, "--all", help="All agents of the owner, where nothing was set for one of them."),
     quota: list[str] = typer.Option(
@@ -109,11 +109,11 @@ def set_agent(
     if (agent is None) is not every:
         raise refuse("one_agent_or_all")
     name, limits = agent or ALL_AGENTS, read_quotas(quota)
-    done = at_work(out, lambda app: app.service.agents.put(app.principal, name, limits, owner), create=True)
+    done = run_in_session(out, lambda app: app.service.agents.put(app.principal, name, limits, owner), create=True)
     _show_limits(out, done)
 
 
-def _show_limits(out: Out, agent: Agent) -> None:
+def _show_limits(out: Printer, agent: Agent) -> None:
     if out.json:
         out.data(agent_json(agent))
         return
@@ -121,31 +121,31 @@ def _show_limits(out: Out, agent: Agent) -> None:
         out.ids([agent.name])
         return
     name = out.translate(account_messages.ALL_AGENTS) if agent.name == ALL_AGENTS else agent.name
-    out.line((Piece(name, "bold"), "  ", Piece(agent.owner, "dim")))
+    out.line((StyledText(name, "bold"), "  ", StyledText(agent.owner, "dim")))
     show_quotas(out, agent.quotas, dict(agent.quota_overrides))
     state = "revoked" if agent.revoked else "stopped" if agent.stopped else "active"
     out.row(out.translate(account_messages.STATE), out.translate(account_messages.AGENT_STATES[state]))
 
 
-def stop(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+def stop(out: Printer, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
     """Pause all that an agent made; it makes and wakes nothing more."""
-    _tell(out, agent, _STOPPED, at_work(out, lambda app: _stop(app, agent, owner)))
+    _tell(out, agent, _STOPPED, run_in_session(out, lambda app: _stop(app, agent, owner)))
 
 
-def restart(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+def restart(out: Printer, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
     """Let an agent go on, and what was paused with it."""
-    _tell(out, agent, _RESTARTED, at_work(out, lambda app: _restart(app, agent, owner)))
+    _tell(out, agent, _RESTARTED, run_in_session(out, lambda app: _restart(app, agent, owner)))
 
 
-async def _stop(app: Workplace, agent: str, owner: str | None) -> int:
+async def _stop(app: CommandSession, agent: str, owner: str | None) -> int:
     return await app.service.approvals.stop_agent(app.principal, agent, owner)
 
 
-async def _restart(app: Workplace, agent: str, owner: str | None) -> int:
+async def _restart(app: CommandSession, agent: str, owner: str | None) -> int:
     return await app.service.approvals.restart_agent(app.principal, agent, owner)
 
 
-def _tell(out: Out, agent: str, told: Words, tasks: int) -> None:
+def _tell(out: Printer, agent: str, told: Message, tasks: int) -> None:
     if out.json:
         out.data({"agent": agent, "tasks": tasks, "stopped": told is _STOPPED})
     elif not out.quiet:

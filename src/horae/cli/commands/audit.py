@@ -13,35 +13,35 @@ from ...model.page import Page
 from ...service.accounts.audit import AuditRow
 from ...wire.accounts import audit_json, verdict_json
 from ..command import command
-from ..command_groups import AFTER, LIMIT, limit_said, new_family
+from ..command_groups import AFTER, LIMIT, limit_said, new_group
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse
 from ..messages.messages import TIMES_IN
 from ..output.formatting import time_cells
 from ..output.next_page import offer_more
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.styled_text import Cell
 from ..output.table import Fit
-from ..session.workplace import Workplace, at_work, is_there
+from ..session.workplace import CommandSession, has_store, run_in_session
 
 _ID: Final = re.compile(r"[a-z]{3}_[0-9a-f]{20,}")
 _FITS: Final = (Fit(2), Fit(), Fit(), Fit(wrap=12), Fit(4), Fit(1, wrap=8), Fit(5), Fit(3))
 
 
 def register(app: typer.Typer) -> None:
-    family = new_family()
+    family = new_group()
     command(family, "ls")(ls)
     command(family, "verify")(verify)
     app.add_typer(family, name="audit", help="See who did what, and that nobody has touched the record of it.")
 
 
-def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
+def ls(out: Printer, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     """Show who did what, newest first."""
 
-    async def work(app: Workplace) -> tuple[Page[AuditRow], str, datetime]:
+    async def work(app: CommandSession) -> tuple[Page[AuditRow], str, datetime]:
         return await app.service.audit.page(app.principal, after, limit), app.zone, app.clock.now()
 
-    page, zone, now = at_work(out, work) if is_there(out) else (Page[AuditRow](()), "UTC", EPOCH)
+    page, zone, now = run_in_session(out, work) if has_store(out) else (Page[AuditRow](()), "UTC", EPOCH)
     if out.json:
         out.data([audit_json(each) for each in page.items])
     elif out.quiet:
@@ -58,21 +58,21 @@ def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
         offer_more(out, "audit ls", {"--limit": limit_said(limit)}, page.after)
 
 
-def _row(out: Out, row: AuditRow, at: str) -> list[Cell]:
+def _row(out: Printer, row: AuditRow, at: str) -> list[Cell]:
     by = row.by if row.agent is None else f"{row.by} ({row.agent})"
     subject, actor = (_short(out, each) for each in (row.subject, row.actor))
     return [str(row.number), at, row.action, subject, row.owner, by, actor, row.via]
 
 
-def _short(out: Out, name: str) -> str:
+def _short(out: Printer, name: str) -> str:
     """Subjects and actors are ids or names; an id has one underscore before its digits."""
     digits = SHORT_TASK_DIGITS if name.startswith("tsk_") else SHORT_DIGITS
     return out.short_ids((name,), digits)[name] if _ID.fullmatch(name) else name
 
 
-def verify(out: Out) -> None:
+def verify(out: Printer) -> None:
     """Walk the whole chain; exit code 1 when it is not what it was."""
-    found = at_work(out, lambda app: app.service.audit.verify(app.principal))
+    found = run_in_session(out, lambda app: app.service.audit.verify(app.principal))
     if out.json:
         out.data(verdict_json(found))
     elif found.ok and not out.quiet:

@@ -12,13 +12,13 @@ import typer
 from ...errors import HoraeError
 from ..command import command
 from ..messages.completion_scripts import SCRIPTS
-from ..output.printer import Out, write
+from ..output.printer import Printer, write
 from ..output.styled_text import inert
 
 if TYPE_CHECKING:
-    from ..session.workplace import Workplace
+    from ..session.workplace import CommandSession
 
-_Answers: TypeAlias = Callable[[str, Out], Iterator[tuple[str, str]]]
+_Answers: TypeAlias = Callable[[str, Printer], Iterator[tuple[str, str]]]
 """(what was begun, which store or server) to values with a word on each."""
 _MOST: Final = 200
 _ANSWER: Final = "answer"
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def completion(
-    out: Out,
+    out: Printer,
     behind: tuple[str, ...],
     shell: str = typer.Argument(..., metavar="bash|zsh|fish|powershell", help="Which shell the script is for."),
 ) -> None:
@@ -52,7 +52,7 @@ def completion(
         write(sys.stdout, SCRIPTS[shell], end="")
 
 
-def answers(root: Any, words: list[str], out: Out) -> Iterator[tuple[str, str]]:
+def answers(root: Any, words: list[str], out: Printer) -> Iterator[tuple[str, str]]:
     """What could stand in the place of the last word, with a word on each."""
     *before, begun = words
     place = replace(out, store=_said(words, "--store") or out.store, server=_said(words, "--server") or out.server)
@@ -138,7 +138,7 @@ def _commands(root: Any, here: Any) -> Iterator[tuple[str, str]]:
 # --- values --------------------------------------------------------------------------------------------------------
 
 
-def _values(here: Any, parameter: Any, begun: str, out: Out) -> Iterator[tuple[str, str]]:
+def _values(here: Any, parameter: Any, begun: str, out: Printer) -> Iterator[tuple[str, str]]:
     """Known by its own name, or with that of its command where others have one like it."""
     if parameter is None:
         return
@@ -152,60 +152,60 @@ def _values(here: Any, parameter: Any, begun: str, out: Out) -> Iterator[tuple[s
         yield from known(begun, out)
 
 
-def _zones(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
+def _zones(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
     from importlib.resources import files  # noqa: PLC0415
 
     names = files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
     yield from ((name, "") for name in sorted(names))
 
 
-def _states(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
+def _states(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
     from ...model.task import TaskState  # noqa: PLC0415
 
     yield from ((name, "") for name in TaskState)
 
 
-def _run_states(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
+def _run_states(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
     from ...model.run import RunState  # noqa: PLC0415
 
     yield from ((name, "") for name in RunState)
 
 
-def _tasks(begun: str, out: Out) -> Iterator[tuple[str, str]]:
+def _tasks(begun: str, out: Printer) -> Iterator[tuple[str, str]]:
     from ...ports.store import TaskFilter  # noqa: PLC0415
 
-    async def read(app: Workplace) -> list[tuple[str, str]]:
+    async def read(app: CommandSession) -> list[tuple[str, str]]:
         page = await app.service.tasks.page(app.principal, TaskFilter(text=begun or None), None, _MOST)
         return [(each.task.name, each.task.id) for each in page.items]
 
     yield from _looked_up(out, read)
 
 
-def _owners(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
-    async def read(app: Workplace) -> list[tuple[str, str]]:
+def _owners(_begun: str, out: Printer) -> Iterator[tuple[str, str]]:
+    async def read(app: CommandSession) -> list[tuple[str, str]]:
         page = await app.service.accounts.page(app.principal, None, _MOST)
         return [(each.name, each.role.value) for each in page.items]
 
     yield from _looked_up(out, read)
 
 
-def _tokens(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
-    async def read(app: Workplace) -> list[tuple[str, str]]:
+def _tokens(_begun: str, out: Printer) -> Iterator[tuple[str, str]]:
+    async def read(app: CommandSession) -> list[tuple[str, str]]:
         page = await app.service.tokens.page(app.principal, None, None, _MOST)
         return [(each.id, each.name) for each in page.items if each.revoked is None]
 
     yield from _looked_up(out, read)
 
 
-def _webhooks(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
-    async def read(app: Workplace) -> list[tuple[str, str]]:
+def _webhooks(_begun: str, out: Printer) -> Iterator[tuple[str, str]]:
+    async def read(app: CommandSession) -> list[tuple[str, str]]:
         page = await app.service.webhooks.page(app.principal, None, _MOST)
         return [(each.id, each.url) for each in page.items]
 
     yield from _looked_up(out, read)
 
 
-def _contexts(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
+def _contexts(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
     from ..session.contexts import read_contexts  # noqa: PLC0415
 
     try:
@@ -214,32 +214,32 @@ def _contexts(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
         return
 
 
-def _scopes(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
+def _scopes(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
     from ...model.accounts.principal import Scope  # noqa: PLC0415
 
     yield from ((scope.value, "") for scope in Scope)
 
 
-def _lanes(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
-    async def read(app: Workplace) -> list[tuple[str, str]]:
+def _lanes(_begun: str, out: Printer) -> Iterator[tuple[str, str]]:
+    async def read(app: CommandSession) -> list[tuple[str, str]]:
         return [(lane.name, f"{lane.used}/{lane.limit}") for lane in await app.service.lanes.all(app.principal)]
 
     yield from _looked_up(out, read)
 
 
-def _looked_up(out: Out, read: Callable[[Workplace], Any]) -> list[tuple[str, str]]:
+def _looked_up(out: Printer, read: Callable[[CommandSession], Any]) -> list[tuple[str, str]]:
     """Whatever is wrong with the store, a key that completes is not the place to say so."""
-    from ..session.workplace import at_work  # noqa: PLC0415
+    from ..session.workplace import run_in_session  # noqa: PLC0415
 
     try:
-        found: list[tuple[str, str]] = at_work(out, read)
+        found: list[tuple[str, str]] = run_in_session(out, read)
     except (HoraeError, OSError):
         return []
     return found
 
 
 def _one_of(*names: str) -> _Answers:
-    def answer(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
+    def answer(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
         yield from ((name, "") for name in names)
 
     return answer

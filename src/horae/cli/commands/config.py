@@ -12,7 +12,7 @@ import typer
 from ...typography import full_width
 from ..command import command
 from ..messages import operating_messages as words
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.shown_store import shown_url
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def config(
-    out: Out,
+    out: Printer,
     show: str | None = typer.Argument(None, metavar="[show]", help="The same, said in full."),
     origin: bool = typer.Option(False, "--origin", help="Say where each value comes from."),
 ) -> None:
@@ -45,10 +45,12 @@ def config(
         return
     columns = ["setting", "value", *(["origin"] if origin else []), "meaning"]
     titles = dict(zip(("setting", "value", "origin", "meaning"), words.CONFIG_TITLES, strict=True))
-    out.table([out.translate(titles[name]) for name in columns], [[_text(row[name]) for name in columns] for row in rows])
+    out.table(
+        [out.translate(titles[name]) for name in columns], [[_text(row[name]) for name in columns] for row in rows]
+    )
 
 
-def shown_server(out: Out) -> list[dict[str, Any]]:
+def shown_server(out: Printer) -> list[dict[str, Any]]:
     """Where commands go, and that there is a token for it; the token itself is nobody's to see."""
     from ..session.servers import SERVER_VARIABLE, TOKEN_VARIABLE, has_token, server_of, token_origin  # noqa: PLC0415
 
@@ -67,7 +69,7 @@ def shown_server(out: Out) -> list[dict[str, Any]]:
     ]
 
 
-def shown_settings(out: Out, settings: Settings) -> list[dict[str, Any]]:
+def shown_settings(out: Printer, settings: Settings) -> list[dict[str, Any]]:
     from ...settings import SETTINGS  # noqa: PLC0415
 
     known = {setting.path: setting for setting in SETTINGS}

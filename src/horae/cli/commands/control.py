@@ -18,9 +18,9 @@ from ...wire.tasks import task_json
 from ..command import Said, command
 from ..messages import messages
 from ..output.formatting import full_time, in_sentence, short
-from ..output.printer import Out
-from ..session.workplace import Workplace, at_work
-from ..task_filter import MANY, ONE, TASK, Doing, do_to_many, is_filter
+from ..output.printer import Printer
+from ..session.workplace import CommandSession, run_in_session
+from ..task_filter import MANY, ONE, TASK, BulkAction, do_to_many, is_filter
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def pause(
-    out: Out,
+    out: Printer,
     *,
     task: str | None = TASK,
     reason: str = typer.Option("", "--reason", help="Why: shown wherever the task is."),
@@ -42,15 +42,15 @@ def pause(
 ) -> None:
     """Let nothing of a task start any more."""
 
-    async def deed(app: Workplace, each: Task) -> Facts:
+    async def deed(app: CommandSession, each: Task) -> Facts:
         end = None if until is None else _moment(app, each, until)
         return await app.service.tasks.pause(app.principal, each.id, note=reason, until=end)
 
     if is_filter(task, wanted):
         arguments = {"note": reason, **({} if until is None else {"until": until})}
-        do_to_many(out, wanted, messages.PAUSE, Doing(deed, "pause", arguments))
+        do_to_many(out, wanted, messages.PAUSE, BulkAction(deed, "pause", arguments))
         return
-    facts, zone = at_work(out, lambda app: _on_one(app, task or "", deed))
+    facts, zone = run_in_session(out, lambda app: _on_one(app, task or "", deed))
     pausing = facts.status.pause
     said = ""
     if pausing is not None and pausing.until is not None:
@@ -59,7 +59,7 @@ def pause(
 
 
 def resume(
-    out: Out,
+    out: Printer,
     *,
     task: str | None = TASK,
     missed: MissedMode | None = typer.Option(
@@ -70,15 +70,15 @@ def resume(
     """Let a task go on."""
     if is_filter(task, wanted):
 
-        async def deed(app: Workplace, each: Task) -> Facts:
+        async def deed(app: CommandSession, each: Task) -> Facts:
             return await app.service.tasks.resume(app.principal, each.id, missed or "skip")
 
-        do_to_many(out, wanted, messages.RESUME, Doing(deed, "resume", {"missed": missed or "skip"}))
+        do_to_many(out, wanted, messages.RESUME, BulkAction(deed, "resume", {"missed": missed or "skip"}))
         return
-    before, now = at_work(out, lambda app: _looked_at(app, task or ""))
+    before, now = run_in_session(out, lambda app: _looked_at(app, task or ""))
     number = missed_while_away(before, now)
     mode = missed or _ask_about_missed(out, before, number, now)
-    facts = at_work(out, lambda app: app.service.tasks.resume(app.principal, before.task.id, mode))
+    facts = run_in_session(out, lambda app: app.service.tasks.resume(app.principal, before.task.id, mode))
     told = messages.RESUMED_MISSED.in_language(out.language, number=number, mode=messages.MISSED_MODES[mode])
     if not number:
         told = out.translate(messages.RESUMED_NOTHING)
@@ -89,62 +89,64 @@ def resume(
 
 
 def skip(
-    out: Out,
+    out: Printer,
     *,
     task: str = ONE,
     number: int = typer.Argument(1, metavar="[N]", help="How many; 0 takes it back."),
 ) -> None:
     """Skip the next occurrences of a task."""
 
-    async def deed(app: Workplace, each: Task) -> Facts:
+    async def deed(app: CommandSession, each: Task) -> Facts:
         return await app.service.tasks.skip_next(app.principal, each.id, number)
 
-    facts, _ = at_work(out, lambda app: _on_one(app, task, deed))
+    facts, _ = run_in_session(out, lambda app: _on_one(app, task, deed))
     said = {0: messages.SKIPPING_NONE, 1: messages.SKIPPING_ONE}.get(number, messages.SKIPPING)
     _tell(out, facts, out.translate(said, name=facts.task.name, number=number))
 
 
-def cancel(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
+def cancel(out: Printer, *, task: str | None = TASK, wanted: Said) -> None:
     """End a task for good; its history stays."""
 
-    async def deed(app: Workplace, each: Task) -> Facts:
+    async def deed(app: CommandSession, each: Task) -> Facts:
         return await app.service.tasks.cancel(app.principal, each.id)
 
     if is_filter(task, wanted):
-        do_to_many(out, wanted, messages.CANCEL, Doing(deed, "cancel"))
+        do_to_many(out, wanted, messages.CANCEL, BulkAction(deed, "cancel"))
         return
-    facts, _ = at_work(out, lambda app: _on_one(app, task or "", deed))
+    facts, _ = run_in_session(out, lambda app: _on_one(app, task or "", deed))
     _tell(out, facts, out.translate(messages.CANCELLED, name=facts.task.name))
 
 
-def remove(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
+def remove(out: Printer, *, task: str | None = TASK, wanted: Said) -> None:
     """Remove a task and its history."""
 
-    async def deed(app: Workplace, each: Task) -> None:
+    async def deed(app: CommandSession, each: Task) -> None:
         await app.service.tasks.delete(app.principal, each.id)
 
     if is_filter(task, wanted):
-        do_to_many(out, wanted, messages.REMOVE, Doing(deed, "delete"), always_asks=True)
+        do_to_many(out, wanted, messages.REMOVE, BulkAction(deed, "delete"), always_asks=True)
         return
-    facts, _ = at_work(out, lambda app: _looked_at(app, task or ""))
+    facts, _ = run_in_session(out, lambda app: _looked_at(app, task or ""))
     out.confirm(messages.REMOVE_ONE, name=facts.task.name)
-    at_work(out, lambda app: app.service.tasks.delete(app.principal, facts.task.id))
+    run_in_session(out, lambda app: app.service.tasks.delete(app.principal, facts.task.id))
     if out.json:
         out.data({"id": facts.task.id, "name": facts.task.name, "removed": True})
     else:
         _tell(out, facts, out.translate(messages.REMOVED, name=facts.task.name))
 
 
-async def _looked_at(app: Workplace, name: str) -> tuple[Facts, datetime]:
+async def _looked_at(app: CommandSession, name: str) -> tuple[Facts, datetime]:
     return await app.service.tasks.find_by_name(app.principal, name), app.clock.now()
 
 
-async def _on_one(app: Workplace, name: str, deed: Callable[[Workplace, Task], Awaitable[Facts]]) -> tuple[Facts, str]:
+async def _on_one(
+    app: CommandSession, name: str, deed: Callable[[CommandSession, Task], Awaitable[Facts]]
+) -> tuple[Facts, str]:
     found = await app.service.tasks.find_by_name(app.principal, name)
     return await deed(app, found.task), found.task.schedule.zone or app.zone
 
 
-def _moment(app: Workplace, task: Task, text: str) -> datetime:
+def _moment(app: CommandSession, task: Task, text: str) -> datetime:
     return parse_future_instant(text, task.schedule.zone or app.zone, app.clock.now())
 
 
@@ -158,7 +160,7 @@ def missed_while_away(facts: Facts, now: datetime) -> int:
     return 0 if since is None else count(task.schedule, since, now, past_of(task, standing))
 
 
-def _ask_about_missed(out: Out, facts: Facts, number: int, now: datetime) -> MissedMode:
+def _ask_about_missed(out: Printer, facts: Facts, number: int, now: datetime) -> MissedMode:
     if not number or out.yes:
         return "skip"
     pausing = facts.status.pause
@@ -169,7 +171,7 @@ def _ask_about_missed(out: Out, facts: Facts, number: int, now: datetime) -> Mis
     return next(mode for mode in MISSED_MODES if mode == answer)
 
 
-def _tell(out: Out, facts: Facts, said: str) -> None:
+def _tell(out: Printer, facts: Facts, said: str) -> None:
     if out.json:
         out.data(task_json(facts, out.language))
     elif out.quiet:

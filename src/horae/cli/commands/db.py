@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from ..command import command
-from ..command_groups import new_family
+from ..command_groups import new_group
 from ..messages import operating_messages as words
-from ..messages.messages import Words
+from ..messages.messages import Message
 from ..messages.operating_refusals import refuse
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..session.store_location import (
     existing_file,
     existing_place,
@@ -35,7 +35,7 @@ _PATH: Final = typer.Argument(..., metavar="PATH", help="Where the copy is.")
 
 
 def register(app: typer.Typer) -> None:
-    family = new_family()
+    family = new_group()
     command(family, "backup", asks=True)(backup)
     command(family, "restore", asks=True)(restore)
     command(family, "check")(check)
@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(family, name="db", help="Back up, restore, check or upgrade the store.")
 
 
-def backup(out: Out, path: Path = _PATH) -> None:
+def backup(out: Printer, path: Path = _PATH) -> None:
     """Copy the store while work goes on: of one instant, complete or not there."""
     from ...wire.instants import utc  # noqa: PLC0415 - `--help` does without
     from ..session.open_store import look  # noqa: PLC0415
@@ -70,9 +70,9 @@ def backup(out: Out, path: Path = _PATH) -> None:
     _tell(out, words.BACKED_UP, path=there, bytes=size, size=in_bytes(size), tasks=tasks)
 
 
-def restore(out: Out, path: Path = _PATH) -> None:
+def restore(out: Printer, path: Path = _PATH) -> None:
     """Put a backup in the place of the store; what was there is kept beside it."""
-    from ..transfer.restore import check_backup, check_nobody_is_there, kept_name, put_in_place  # noqa: PLC0415
+    from ..transfer.restore import check_backup, check_no_live_node, kept_name, put_in_place  # noqa: PLC0415
 
     address = server_address(out)
     if address is not None:
@@ -86,10 +86,10 @@ def restore(out: Out, path: Path = _PATH) -> None:
     draft = check_backup(there, here)
     try:
         if here.exists():
-            check_nobody_is_there(here)
+            check_no_live_node(here)
             out.confirm(words.RESTORE_OVER, backup=there, path=here, kept=kept_name(here))
             # A yes may take its time, and somebody may have come meanwhile.
-            check_nobody_is_there(here)
+            check_no_live_node(here)
         before = put_in_place(draft, here)
     finally:
         draft.unlink(missing_ok=True)
@@ -97,7 +97,7 @@ def restore(out: Out, path: Path = _PATH) -> None:
     _tell(out, said, path=here, backup=there, kept=None if before is None else before)
 
 
-def check(out: Out) -> None:
+def check(out: Printer) -> None:
     """Look for damage and contradictions; exit code 1 when there are any."""
     from ..session.open_store import look  # noqa: PLC0415
 
@@ -114,7 +114,7 @@ def check(out: Out) -> None:
         raise typer.Exit(1)
 
 
-def upgrade(out: Out) -> None:
+def upgrade(out: Printer) -> None:
     """Bring the store up to the schema of this version; opening it does the same."""
     from ..session.open_store import look  # noqa: PLC0415
 
@@ -129,7 +129,7 @@ def upgrade(out: Out) -> None:
         out.line(("✓ ", out.translate(said, path=here, before=before, after=after)))
 
 
-def path(out: Out) -> None:
+def path(out: Printer) -> None:
     """Say where the store is."""
     here = place(out)
     if out.json:
@@ -143,14 +143,14 @@ async def _nothing(_app: Horae) -> None:
     """To open it was all."""
 
 
-def _tell(out: Out, said: Words, **facts: object) -> None:
+def _tell(out: Printer, said: Message, **facts: object) -> None:
     if out.json:
         out.data({name: value if isinstance(value, int | None) else str(value) for name, value in facts.items()})
     else:
         out.line(("✓ ", out.translate(said, **facts)))
 
 
-def confirm_replacing(out: Out, path: Path) -> None:
+def confirm_replacing(out: Printer, path: Path) -> None:
     """A file that is there goes only with a yes."""
     if not out.yes and not out.asks:
         raise refuse("file_exists", path=path)

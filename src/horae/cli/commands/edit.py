@@ -19,12 +19,12 @@ from ...wire.tasks import definition_json, read_edits, task_json
 from ..command import Said, command
 from ..messages import messages
 from ..messages.refusals import refuse
-from ..output.printer import Out, json_text
+from ..output.printer import Printer, json_text
 from ..output.receipt import show_warnings, whole_seconds
 from ..output.schedule_text import fire_lines
-from ..output.styled_text import Piece
+from ..output.styled_text import StyledText
 from ..schedule_question import Question, ask, explaining
-from ..session.workplace import Workplace, at_work
+from ..session.workplace import CommandSession, run_in_session
 from ..task_filter import ONE
 from ..task_options import DEFINITION, task_shape
 
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 
 def edit(
-    out: Out,
+    out: Printer,
     *,
     task: str = ONE,
     stray: list[str] | None = typer.Argument(None, metavar="[URL]", help="The address for --http METHOD."),
@@ -51,7 +51,7 @@ def edit(
     if not shape:
         raise refuse("nothing_to_change")
 
-    async def work(app: Workplace) -> tuple[EditResult, Facts, datetime, tuple[Advisory, ...]]:
+    async def work(app: CommandSession) -> tuple[EditResult, Facts, datetime, tuple[Advisory, ...]]:
         found = await app.service.tasks.find_by_name(app.principal, task)
         if when is not None:
             # Read here first, so that a refusal can point into what was typed.
@@ -66,7 +66,7 @@ def edit(
         return done, await app.service.tasks.get(app.principal, found.task.id), app.clock.now(), warnings
 
     with explaining(when or ""):
-        done, facts, now, warnings = at_work(out, work)
+        done, facts, now, warnings = run_in_session(out, work)
     if out.json:
         out.data(_json(out, done, facts, dry_run=dry_run) | {"warnings": warnings_json(warnings, out.language)})
     elif out.quiet:
@@ -76,7 +76,7 @@ def edit(
         show_warnings(out, warnings)
 
 
-def _json(out: Out, done: EditResult, facts: Facts, *, dry_run: bool) -> dict[str, Any]:
+def _json(out: Printer, done: EditResult, facts: Facts, *, dry_run: bool) -> dict[str, Any]:
     return {
         "task": task_json(facts, out.language),
         "changed": changed_fields(done),
@@ -104,7 +104,7 @@ def _flat(definition: dict[str, Any]) -> dict[str, Any]:
     return definition | {f"policies.{name}": value for name, value in policies.items()}
 
 
-def _tell(out: Out, done: EditResult, now: datetime, *, dry_run: bool) -> None:
+def _tell(out: Printer, done: EditResult, now: datetime, *, dry_run: bool) -> None:
     changed = changed_fields(done)
     if not changed:
         out.line(out.translate(messages.UNCHANGED, name=done.after.name))
@@ -114,17 +114,17 @@ def _tell(out: Out, done: EditResult, now: datetime, *, dry_run: bool) -> None:
     show_changes(out, done, now)
 
 
-def show_changes(out: Out, done: EditResult, now: datetime) -> None:
+def show_changes(out: Printer, done: EditResult, now: datetime) -> None:
     """Field by field, and the fires that go and come."""
     for name, change in changed_fields(done).items():
         before, after = json_text(change["from"]), json_text(change["to"])
         if name == "when":
             before, after = (describe_schedule(each.schedule, out.language) for each in (done.before, done.after))
-        out.line(("  ~ ", f"{name}: ", Piece(before, "dim"), " → ", after))
+        out.line(("  ~ ", f"{name}: ", StyledText(before, "dim"), " → ", after))
     lines = ((messages.GONE, "-", done.fires.removed, done.before), (messages.NEW, "+", done.fires.added, done.after))
     for label, sign, instants, task in lines:
         fires = [whole_seconds(fire) for fire in make_fires(task.schedule.zone or "UTC", instants[:5])]
         for number, text in enumerate(fire_lines(fires, now.replace(microsecond=0), out, indent=2)):
             out.row(out.translate(label) if number == 0 else "", f"{sign} {text}")
     if done.fires.removed or done.fires.added:
-        out.row("", Piece(out.translate(messages.NOT_RETROACTIVE), "dim"))
+        out.row("", StyledText(out.translate(messages.NOT_RETROACTIVE), "dim"))

@@ -9,7 +9,7 @@ from typing import Any, Final
 import typer
 
 from ..command import command
-from ..output.printer import Out, write
+from ..output.printer import Printer, write
 
 _LABELLED: Final = re.compile(r"\S+(?: \S+)* {2,}")
 _SENTENCE_ENDS: Final = frozenset(".:;。：；)）")
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def explain_topic(
-    out: Out,
+    out: Printer,
     topic: str | None = typer.Argument(None, metavar="[TOPIC|COMMAND]", help="Without it: which topics there are."),
 ) -> None:
     """Explain a topic: schedules, zones, queries, json, exit-codes; or a command."""

@@ -16,10 +16,10 @@ from ...clock import SystemClock
 from ...errors import NotAuthenticated
 from ...version import __version__
 from ..command import command
-from ..command_groups import new_family
+from ..command_groups import new_group
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.styled_text import inert
 from ..session.contexts import Context, read_contexts, read_token, token_from_input, write_contexts
 from ..session.servers import (
@@ -38,7 +38,7 @@ _NONE: Final = "none"
 
 def register(app: typer.Typer) -> None:
     command(app, "login")(login)
-    family = new_family()
+    family = new_group()
     command(family, "ls")(ls)
     command(family, "use")(use)
     command(family, "rm")(remove)
@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
 
 
 def login(
-    out: Out,
+    out: Printer,
     *,
     url: str = typer.Argument(..., metavar="URL", help="https://horae.example.org"),
     token_stdin: bool = typer.Option(False, "--token-stdin", help="Read the token from standard input."),
@@ -77,7 +77,7 @@ def login(
         out.note(words.OTHER_VERSION, theirs=theirs, ours=__version__)
 
 
-def _authenticated(out: Out, server: str, *, piped: bool) -> tuple[FoundToken, TokenIdentity, str | None]:
+def _authenticated(out: Printer, server: str, *, piped: bool) -> tuple[FoundToken, TokenIdentity, str | None]:
     """The first token that the server accepts: from a pipe; else the kept one of a local server, or a typed one."""
     kept = None if piped else kept_token_for(server)
     if kept is not None:
@@ -92,7 +92,7 @@ def _authenticated(out: Out, server: str, *, piped: bool) -> tuple[FoundToken, T
     return token, *asyncio.run(_asked(out, token))
 
 
-async def _asked(out: Out, token: FoundToken) -> tuple[TokenIdentity, str | None]:
+async def _asked(out: Printer, token: FoundToken) -> tuple[TokenIdentity, str | None]:
     """Who the server takes us for: a token that opens nothing is not kept."""
     clock = SystemClock()
     connection = Connection(token.url, token.text, clock, out.language, plain_http=True)  # it was looked at before
@@ -104,7 +104,7 @@ async def _asked(out: Out, token: FoundToken) -> tuple[TokenIdentity, str | None
         await connection.close()
 
 
-def _typed(out: Out, server: str) -> str:
+def _typed(out: Printer, server: str) -> str:
     if not out.asks:
         raise refuse("no_token_given")
     from getpass import getpass  # noqa: PLC0415 - only where somebody types
@@ -135,7 +135,7 @@ def _shape(name: str, server: str, found: TokenIdentity) -> dict[str, Any]:
     }
 
 
-def ls(out: Out) -> None:
+def ls(out: Printer) -> None:
     """List the servers that you have logged in to."""
     contexts = read_contexts()
     if out.json:
@@ -157,7 +157,7 @@ def _context_json(context: Context, *, current: bool) -> dict[str, Any]:
 
 
 def use(
-    out: Out, *, context: str = typer.Argument(..., metavar="NAME|none", help="none: commands go to a store.")
+    out: Printer, *, context: str = typer.Argument(..., metavar="NAME|none", help="none: commands go to a store.")
 ) -> None:
     """Choose the server that commands go to."""
     contexts = read_contexts()
@@ -170,7 +170,7 @@ def use(
     _tell(out, found, out.translate(words.USING, server=found.server, name=context))
 
 
-def remove(out: Out, *, context: str = typer.Argument(..., metavar="NAME")) -> None:
+def remove(out: Printer, *, context: str = typer.Argument(..., metavar="NAME")) -> None:
     """Forget a server and the token for it."""
     found = _known(context)
     write_contexts(read_contexts().without(context))
@@ -188,7 +188,7 @@ def _known(name: str) -> Context:
     return found
 
 
-def _tell(out: Out, context: Context | None, said: str) -> None:
+def _tell(out: Printer, context: Context | None, said: str) -> None:
     if out.json:
         out.data({"current": None if context is None else context.name})
     elif not out.quiet:

@@ -23,11 +23,11 @@ from ..command import Said, command
 from ..messages import messages
 from ..output.formatting import count_of, last_cell, next_column, state_cell, was_missed, when_cell
 from ..output.next_page import offer_more
-from ..output.printer import Out
-from ..output.styled_text import Cell, Piece, plain
+from ..output.printer import Printer
+from ..output.styled_text import Cell, StyledText, plain
 from ..output.table import STAYS, Fit, is_table
 from ..output.width import terminal_width
-from ..session.workplace import Workplace, at_work, is_there, place_of
+from ..session.workplace import CommandSession, has_store, place_of, run_in_session
 from ..task_filter import FILTERS, task_filter
 
 Sort = Literal["created", "next"]
@@ -48,7 +48,7 @@ class _Asking(NamedTuple):
     hides: bool
 
 
-class Listed(NamedTuple):
+class TaskList(NamedTuple):
     """`missed` is how many occurrences of each task nothing could run within the last day."""
 
     tasks: tuple[Facts, ...]
@@ -67,7 +67,7 @@ def register(app: typer.Typer) -> None:
 
 
 def ls(
-    out: Out,
+    out: Printer,
     *,
     wanted: Said,
     sort: Sort = typer.Option("created", "--sort", help="In order of creation, or of what comes next."),
@@ -78,7 +78,7 @@ def ls(
     """List tasks."""
     query = task_filter(wanted)
     asking = _Asking(query, sort, None if everything else limit, after, hides=not everything and query.states is None)
-    listed = at_work(out, lambda app: _listed(app, asking)) if is_there(out) else None
+    listed = run_in_session(out, lambda app: _listed(app, asking)) if has_store(out) else None
     if listed is None or not listed.tasks:
         _tell_none(out, filtered=query != TaskFilter() or after is not None, hidden=listed.hidden if listed else 0)
     elif out.json:
@@ -94,7 +94,7 @@ def ls(
         offer_more(out, "ls", {**asked, "--limit": limit if limit != PAGE else None}, listed.after)
 
 
-async def _listed(app: Workplace, asking: _Asking) -> Listed:
+async def _listed(app: CommandSession, asking: _Asking) -> TaskList:
     query, hidden = asking.query, 0
     if asking.hides:
         hidden = (await app.service.tasks.count(app.principal, query._replace(states=FINISHED_STATES))).number
@@ -107,10 +107,10 @@ async def _listed(app: Workplace, asking: _Asking) -> Listed:
         # The counts of the last day include tasks that were removed since.
         counts["missed"] = missed.total()
     last = await app.service.tasks.latest(app.principal, tasks)
-    return Listed(tasks, last, missed, following, counts, now, app.zone, hidden)
+    return TaskList(tasks, last, missed, following, counts, now, app.zone, hidden)
 
 
-async def _counts(app: Workplace) -> dict[str, int]:
+async def _counts(app: CommandSession) -> dict[str, int]:
     """Of all tasks, by state; and of what was missed. An agent has no overview: its own tasks are counted."""
     try:
         overview = await app.service.overview.now(app.principal)
@@ -126,7 +126,7 @@ async def _counts(app: Workplace) -> dict[str, int]:
 
 
 async def _tasks(
-    app: Workplace, query: TaskFilter, sort: Sort, limit: int | None, after: str | None
+    app: CommandSession, query: TaskFilter, sort: Sort, limit: int | None, after: str | None
 ) -> tuple[tuple[Facts, ...], str | None]:
     if sort == "next" and query in (TaskFilter(), TaskFilter(states=_UNFINISHED)) and limit is not None:
         return await app.service.tasks.upcoming(app.principal, limit), None
@@ -139,7 +139,7 @@ async def _tasks(
     return page.items, page.after
 
 
-async def _every(app: Workplace, query: TaskFilter, most: int | None) -> tuple[Facts, ...]:
+async def _every(app: CommandSession, query: TaskFilter, most: int | None) -> tuple[Facts, ...]:
     found: list[Facts] = []
     after: str | None = None
     while most is None or len(found) < most:
@@ -160,7 +160,7 @@ def _all_missed(overview: Overview) -> int:
     return sum(overview.outcomes.get(each, 0) for each in _MISSED)
 
 
-async def _missed(app: Workplace, now: datetime) -> tuple[Counter[str], bool]:
+async def _missed(app: CommandSession, now: datetime) -> tuple[Counter[str], bool]:
     """What nothing could run in the last day, by task, and whether that is all of it; asked only when the counts say that
     there was something."""
     found = Counter[str]()
@@ -172,12 +172,12 @@ async def _missed(app: Workplace, now: datetime) -> tuple[Counter[str], bool]:
     return found, page.after is None
 
 
-def _json(out: Out, listed: Listed, facts: Facts) -> dict[str, Any]:
+def _json(out: Printer, listed: TaskList, facts: Facts) -> dict[str, Any]:
     task_id = facts.task.id
     return task_json(facts, out.language, listed.last.get(task_id), listed.missed[task_id])
 
 
-def _tell(out: Out, listed: Listed) -> None:
+def _tell(out: Printer, listed: TaskList) -> None:
     layouts = list(_layouts(out, listed))
     titles, rows, fits = next(
         (each for each in layouts if not out.on_terminal or is_table(each[0], each[1], terminal_width(), each[2])),
@@ -185,14 +185,14 @@ def _tell(out: Out, listed: Listed) -> None:
     )
     out.table(titles, rows, fits)
     if not out.plain:
-        out.aside(Piece(_footer(out, listed), "dim"))
+        out.aside(StyledText(_footer(out, listed), "dim"))
 
 
 _Layout: TypeAlias = tuple[list[str], list[list[Cell]], list[Fit]]
 """Titles, rows, and how each column gives way."""
 
 
-def _layouts(out: Out, listed: Listed) -> Iterator[_Layout]:
+def _layouts(out: Printer, listed: TaskList) -> Iterator[_Layout]:
     """The list as it is shown where there is room; then narrower ones: without how long it is to the next time, and with the
     ids that tell tasks of one name apart below their names."""
     columns, rows = _columns(out, listed), _rows(out, listed)
@@ -209,15 +209,15 @@ def _layouts(out: Out, listed: Listed) -> Iterator[_Layout]:
 
 
 def _with_id(row: dict[str, Cell]) -> dict[str, Cell]:
-    return {**row, "name": [str(row["name"]), " ", Piece(plain(row["id"]), "dim")]}
+    return {**row, "name": [str(row["name"]), " ", StyledText(plain(row["id"]), "dim")]}
 
 
-def _layout(out: Out, columns: Mapping[str, Fit], rows: Sequence[Mapping[str, Cell]]) -> _Layout:
+def _layout(out: Printer, columns: Mapping[str, Fit], rows: Sequence[Mapping[str, Cell]]) -> _Layout:
     titles = [out.translate(messages.TASK_COLUMNS[each]) for each in columns]
     return titles, [[row[each] for each in columns] for row in rows], list(columns.values())
 
 
-def _columns(out: Out, listed: Listed) -> dict[str, Fit]:
+def _columns(out: Printer, listed: TaskList) -> dict[str, Fit]:
     """The owner is shown where there are several; the id on a terminal, and it stays where names do not tell tasks apart."""
     if out.plain:
         return dict.fromkeys(("name", "when", "last", "next", "state", "id"), STAYS)
@@ -236,7 +236,7 @@ def _columns(out: Out, listed: Listed) -> dict[str, Fit]:
     return columns
 
 
-def _rows(out: Out, listed: Listed) -> list[dict[str, Cell]]:
+def _rows(out: Printer, listed: TaskList) -> list[dict[str, Cell]]:
     language = out.language
     ids = out.short_ids((facts.task.id for facts in listed.tasks), SHORT_TASK_DIGITS)
     coming = next_column(listed.tasks, listed.zone, listed.now, language)
@@ -248,13 +248,13 @@ def _rows(out: Out, listed: Listed) -> list[dict[str, Cell]]:
             "last": last_cell(listed.last.get(facts.task.id), listed.missed[facts.task.id], listed.now, language),
             "next": following,
             "state": state_cell(facts, "en" if out.plain else language, whole=not out.on_terminal),
-            "id": Piece(ids[facts.task.id], "dim"),
+            "id": StyledText(ids[facts.task.id], "dim"),
         }
         for facts, following in zip(listed.tasks, coming, strict=True)
     ]
 
 
-def _footer(out: Out, listed: Listed) -> str:
+def _footer(out: Printer, listed: TaskList) -> str:
     counts = listed.overview
     total = sum(counts[state] for state in TaskState if not listed.hidden or state not in FINISHED_STATES)
     failing = sum(1 for facts in listed.tasks if _is_failing(facts))
@@ -265,7 +265,9 @@ def _footer(out: Out, listed: Listed) -> str:
         "missed": counts["missed"],
         "no_listener": sum(1 for facts in listed.tasks if _reached_no_listener(facts, listed.last)),
     }
-    told = "".join(f" · {out.translate(messages.SO_MANY[name], number=each)}" for name, each in troubles.items() if each)
+    told = "".join(
+        f" · {out.translate(messages.SO_MANY[name], number=each)}" for name, each in troubles.items() if each
+    )
     return out.translate(messages.TASKS_FOOTER, shown=len(listed.tasks), total=total, troubles=told, zone=listed.zone)
 
 
@@ -278,7 +280,7 @@ def _is_failing(facts: Facts) -> bool:
     return facts.status.state is TaskState.ACTIVE and facts.status.failures > 0
 
 
-def _tell_none(out: Out, *, filtered: bool, hidden: int) -> None:
+def _tell_none(out: Printer, *, filtered: bool, hidden: int) -> None:
     if out.json:
         out.data([])
     if hidden:

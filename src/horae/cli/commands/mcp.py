@@ -12,9 +12,9 @@ from ...model.refusals import refuse
 from ..command import command
 from ..messages import operating_messages as words
 from ..output.failure import typed_option
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.shown_store import complete_commands
-from ..session.local import Desk, at_desk
+from ..session.local import LocalSession, run_locally
 from ..session.open_store import refuse_memory
 from ..session.owner_zone import owner_zone
 from ..session.servers import refuse_server_for
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def mcp(
-    out: Out,
+    out: Printer,
     *,
     agent: str = typer.Option("assistant", "--agent", metavar="NAME", help="Who the tasks are made by."),
     trusted: bool = typer.Option(False, "--trusted", help="No limits of an agent: it may do all that you may."),
@@ -41,7 +41,7 @@ def mcp(
     refuse_server_for(out, "horae mcp")
     refuse_memory(out.store)
 
-    async def work(desk: Desk) -> None:
+    async def work(desk: LocalSession) -> None:
         owned = await owner_zone(desk)
         here = zone_of_process(desk.default_zone)
         zone = (owned or here).name
@@ -55,4 +55,4 @@ def mcp(
         out.aside(out.translate(words.CONFIGURE_ASSISTANT))
     # A read of our input cannot be called off: Ctrl-C ends us at once, and the store minds no ending.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    at_desk(out.store, work, create=True)
+    run_locally(out.store, work, create=True)

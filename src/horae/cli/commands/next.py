@@ -10,10 +10,10 @@ from ...choices import Fold, Gap
 from ...clock import SystemClock
 from ..command import command
 from ..messages.refusals import refuse
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.schedule_text import Answer, answer_json, show_explanation, show_fires
 from ..schedule_question import Question, ask, ask_task
-from ..session.workplace import at_work
+from ..session.workplace import run_in_session
 
 MOST_FIRES = 1000
 
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 
 def next_fires(
-    out: Out,
+    out: Printer,
     *,
     text: list[str] | None = _TEXT,
     task: str | None = _TASK,
@@ -50,16 +50,18 @@ def next_fires(
     out.data(answer_json(answer)) if out.json else show_fires(answer, out)
 
 
-def explain(out: Out, *, text: list[str] | None = _TEXT, task: str | None = _TASK, zone: str | None = _ZONE) -> None:
+def explain(
+    out: Printer, *, text: list[str] | None = _TEXT, task: str | None = _TASK, zone: str | None = _ZONE
+) -> None:
     """Say what a schedule means, with its JSON and what may surprise."""
     answer = _answer(out, text, task, Question("", zone, out.language))
     out.data(answer_json(answer)) if out.json else show_explanation(answer, out)
 
 
-def _answer(out: Out, text: list[str] | None, task: str | None, question: Question) -> Answer:
+def _answer(out: Printer, text: list[str] | None, task: str | None, question: Question) -> Answer:
     now = SystemClock().now()
     if task is not None and not text:
-        facts = at_work(out, lambda app: app.service.tasks.find_by_name(app.principal, task))
+        facts = run_in_session(out, lambda app: app.service.tasks.find_by_name(app.principal, task))
         return ask_task(facts.task, facts.status, question, now)
     if not text or task is not None:
         raise refuse("text_or_task")

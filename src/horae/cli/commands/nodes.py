@@ -18,11 +18,11 @@ from ..messages import messages
 from ..messages.refusals import refuse
 from ..output.clock_steps import show_steps
 from ..output.formatting import clock_time, in_sentence, short, time_cells
-from ..output.printer import Out
-from ..output.styled_text import Cell, Piece, Style
+from ..output.printer import Printer
+from ..output.styled_text import Cell, Style, StyledText
 from ..output.table import Fit
 from ..output.width import columns
-from ..session.workplace import Workplace, at_work, is_there
+from ..session.workplace import CommandSession, has_store, run_in_session
 
 _DRAIN: Final = "drain"
 _BETWEEN_LOOKS: Final = 0.2
@@ -35,7 +35,7 @@ _STYLES: Final[dict[NodeState, Style]] = {NodeState.LIVE: "good", NodeState.DRAI
 _DEED_HELP: Final = "show: one node with its functions. drain: claim nothing more, end, and go."
 
 
-class Wish(NamedTuple):
+class NodesRequest(NamedTuple):
     """Which nodes are to go, or to stay after all."""
 
     node: str | None
@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
 
 
 def nodes(
-    out: Out,
+    out: Printer,
     *,
     deed: str | None = typer.Argument(None, metavar="[show|drain]", help=_DEED_HELP),
     node: str | None = typer.Argument(None, metavar="[NODE]", help="Its id, or how that begins."),
@@ -58,11 +58,11 @@ def nodes(
     timeout: str | None = typer.Option(None, "--timeout", metavar="5m", help="Wait no longer than this."),
 ) -> None:
     """List the processes that run tasks, show one, or let one go."""
-    wish = Wish(node, host, undo)
-    if deed is None and wish == Wish(None, None, undo=False) and not wait:
+    wish = NodesRequest(node, host, undo)
+    if deed is None and wish == NodesRequest(None, None, undo=False) and not wait:
         _list(out)
         return
-    if deed == _SHOW and node is not None and wish == Wish(node, None, undo=False) and not wait:
+    if deed == _SHOW and node is not None and wish == NodesRequest(node, None, undo=False) and not wait:
         _show(out, node)
         return
     if deed != _DRAIN or (node is None) is (host is None) or (undo and wait):
@@ -70,8 +70,8 @@ def nodes(
     _drain(out, wish, None if timeout is None else read_duration("timeout", timeout).total_seconds(), wait=wait)
 
 
-def _list(out: Out) -> None:
-    found, now, zone = at_work(out, _seen) if is_there(out) else ((), None, "UTC")
+def _list(out: Printer) -> None:
+    found, now, zone = run_in_session(out, _seen) if has_store(out) else ((), None, "UTC")
     if out.json:
         out.data([node_seen_json(each) for each in found])
     elif out.quiet:
@@ -79,15 +79,15 @@ def _list(out: Out) -> None:
     elif now is not None and found:
         out.table(out.translate(messages.NODE_TITLES).split("|"), _table(out, found, now, zone), _FITS)
         if out.on_terminal:
-            out.aside(Piece(out.translate(messages.TIMES_IN, zone=zone), "dim"))
+            out.aside(StyledText(out.translate(messages.TIMES_IN, zone=zone), "dim"))
     if not (out.json or out.quiet):
         show_steps(out, {step for each in found if (step := each.clock_step) is not None})
     if not found:
         out.note(messages.NO_ENGINE)
 
 
-def _show(out: Out, name: str) -> None:
-    found, now, zone = at_work(out, _seen) if is_there(out) else ((), None, "UTC")
+def _show(out: Printer, name: str) -> None:
+    found, now, zone = run_in_session(out, _seen) if has_store(out) else ((), None, "UTC")
     by_id = {each.node.id: each for each in found}
     seen = by_id[find_node(by_id, name)]
     if out.json:
@@ -103,16 +103,16 @@ def _show(out: Out, name: str) -> None:
         for number, each in enumerate(seen.functions or ("–",)):
             out.row(functions if number == 0 else "", each, width=widest)
         if out.on_terminal:
-            out.aside(Piece(out.translate(messages.TIMES_IN, zone=zone), "dim"))
+            out.aside(StyledText(out.translate(messages.TIMES_IN, zone=zone), "dim"))
 
 
-async def _seen(app: Workplace) -> tuple[tuple[NodeStatus, ...], datetime | None, str]:
+async def _seen(app: CommandSession) -> tuple[tuple[NodeStatus, ...], datetime | None, str]:
     from ...engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
 
     return await app.service.nodes.all(app.principal, is_gone), app.clock.now(), app.zone
 
 
-def _table(out: Out, found: Sequence[NodeStatus], now: datetime, zone: str) -> list[list[Cell]]:
+def _table(out: Printer, found: Sequence[NodeStatus], now: datetime, zone: str) -> list[list[Cell]]:
     names = out.short_ids(seen.node.id for seen in found)
     joined = time_cells(out, [seen.node.joined for seen in found], zone, now)
     return [
@@ -121,7 +121,7 @@ def _table(out: Out, found: Sequence[NodeStatus], now: datetime, zone: str) -> l
     ]
 
 
-def _row(out: Out, seen: NodeStatus, name: str, since: str, renewed: str) -> list[Cell]:
+def _row(out: Printer, seen: NodeStatus, name: str, since: str, renewed: str) -> list[Cell]:
     node = seen.node
     return [
         name,
@@ -131,7 +131,7 @@ def _row(out: Out, seen: NodeStatus, name: str, since: str, renewed: str) -> lis
         out.translate(messages.RENEWED_AGO, at=renewed, ago=in_sentence(short(seen.ago))),
         f"{node.load}/{node.capacity}" if node.capacity else str(node.load),
         f"{node.offset.total_seconds():+.3f} s" if node.offset else "0",
-        Piece(out.translate(messages.NODE_STATES[seen.state]), _STYLES[seen.state]),
+        StyledText(out.translate(messages.NODE_STATES[seen.state]), _STYLES[seen.state]),
         _few(seen.functions),
     ]
 
@@ -141,24 +141,24 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:_FEW]) + more if names else "–"
 
 
-def _drain(out: Out, wish: Wish, seconds: float | None, *, wait: bool) -> None:
-    told = at_work(out, lambda app: _told(app, wish))
+def _drain(out: Printer, wish: NodesRequest, seconds: float | None, *, wait: bool) -> None:
+    told = run_in_session(out, lambda app: _told(app, wish))
     if not wait:
         _tell(out, told, messages.CLAIMS_AGAIN if wish.undo else messages.DRAINING)
         return
     if not (out.json or out.quiet):
         _tell(out, told, messages.DRAINING)
-    at_work(out, lambda app: _until_gone(app, told, seconds))
+    run_in_session(out, lambda app: _until_gone(app, told, seconds))
     _tell(out, told, messages.NODE_GONE)
 
 
-async def _told(app: Workplace, wish: Wish) -> tuple[Node, ...]:
+async def _told(app: CommandSession, wish: NodesRequest) -> tuple[Node, ...]:
     if wish.host is not None:
         return await app.service.nodes.drain_host(app.principal, wish.host, draining=not wish.undo)
     return (await app.service.nodes.drain(app.principal, wish.node or "", draining=not wish.undo),)
 
 
-async def _until_gone(app: Workplace, told: Sequence[Node], seconds: float | None) -> None:
+async def _until_gone(app: CommandSession, told: Sequence[Node], seconds: float | None) -> None:
     left = [node.id for node in told]
     try:
         async with asyncio.timeout(seconds):
@@ -170,7 +170,7 @@ async def _until_gone(app: Workplace, told: Sequence[Node], seconds: float | Non
         raise refuse("drain_timed_out", seconds=f"{seconds:g}", nodes=", ".join(left)) from None
 
 
-def _tell(out: Out, told: Sequence[Node], said: messages.Words) -> None:
+def _tell(out: Printer, told: Sequence[Node], said: messages.Message) -> None:
     if out.json:
         out.data([{"id": node.id, "host": node.host, "draining": node.draining} for node in told])
     elif out.quiet:

@@ -16,10 +16,10 @@ from ...wire.tasks import next_due
 from ..command import command
 from ..messages import messages
 from ..output.formatting import bracketed, fine, in_sentence, next_times, short, sign_of
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.shown_store import command_line
-from ..output.styled_text import Cell, Piece
-from ..session.workplace import Workplace, at_work, in_memory, is_there, place_of
+from ..output.styled_text import Cell, StyledText
+from ..session.workplace import CommandSession, has_store, place_of, run_in_memory, run_in_session
 
 _FEW = 5
 
@@ -30,10 +30,10 @@ def register(app: typer.Typer) -> None:
     command(app, "lane")(lane)
 
 
-def overview(out: Out) -> None:
+def overview(out: Printer) -> None:
     """Show how it stands, at a glance."""
-    there = is_there(out)
-    found, names, zone = at_work(out, _seen) if there else in_memory(_seen)
+    there = has_store(out)
+    found, names, zone = run_in_session(out, _seen) if there else run_in_memory(_seen)
     if not there:
         out.note(messages.NO_TASKS_YET, path=place_of(out))
     if out.json:
@@ -45,12 +45,12 @@ def overview(out: Out) -> None:
             out.row(label, cell)
 
 
-async def _seen(app: Workplace) -> tuple[Overview, dict[str, str], str]:
+async def _seen(app: CommandSession) -> tuple[Overview, dict[str, str], str]:
     found = await app.service.overview.now(app.principal)
     return found, {each: task.name for each, task in (await app.tasks_of(found.running)).items()}, app.zone
 
 
-def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]) -> list[tuple[str, Cell]]:
+def overview_rows(out: Printer, found: Overview, zone: str, names: Mapping[str, str]) -> list[tuple[str, Cell]]:
     """The numbers of Now, each with a short word before it; `names` of the tasks that run, by id."""
     counts = " · ".join(outcome_count(out, state.value, number) for state, number in found.tasks.items() if number)
     outcomes = " · ".join(outcome_count(out, name, number) for name, number in found.outcomes.items())
@@ -69,7 +69,7 @@ def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]
     return rows
 
 
-def outcome_count(out: Out, name: str, number: int) -> str:
+def outcome_count(out: Printer, name: str, number: int) -> str:
     """`3 failed`; of what was skipped, also why."""
     state, _, reason = name.partition(":")
     told = f"{number} {state}" if out.language == "en" else f"{number} 个{out.translate(messages.STATES[state])}"
@@ -80,7 +80,7 @@ def _labelled(label: str, cells: list[Cell]) -> list[tuple[str, Cell]]:
     return [(label if number == 0 else "", cell) for number, cell in enumerate(cells)]
 
 
-def _lateness(out: Out, found: Overview) -> Cell:
+def _lateness(out: Printer, found: Overview) -> Cell:
     late = found.lateness
     if found.on_time is None or late.p50 is None or late.p99 is None:
         return out.translate(messages.NOTHING)
@@ -90,7 +90,7 @@ def _lateness(out: Out, found: Overview) -> Cell:
     return f"{said} · {figures.in_language(out.language)}"
 
 
-def _settlement_delay(out: Out, found: Overview) -> Cell:
+def _settlement_delay(out: Printer, found: Overview) -> Cell:
     delay = found.settlement_delay
     if delay.p50 is None or delay.p99 is None or delay.longest is None:
         return out.translate(messages.NO_DELAY_MEASURED)
@@ -99,34 +99,34 @@ def _settlement_delay(out: Out, found: Overview) -> Cell:
     return out.translate(messages.SETTLED_LINE, **lengths, number=delay.counted)
 
 
-def _nodes(out: Out, found: Overview) -> Cell:
+def _nodes(out: Printer, found: Overview) -> Cell:
     """Which nodes there are is the operator's business; whether there is one is everybody's."""
     if found.nodes:
         draining = sum(1 for node in found.nodes if node.draining)
         return f"{len(found.nodes)}{out.translate(messages.OF_THEM_DRAINING, number=draining) if draining else ''}"
-    return out.translate(messages.AN_ENGINE) if found.alive else Piece(out.translate(messages.NO_ENGINE), "odd")
+    return out.translate(messages.AN_ENGINE) if found.alive else StyledText(out.translate(messages.NO_ENGINE), "odd")
 
 
-def _running_line(out: Out, found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
+def _running_line(out: Printer, found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
     age = "" if run.started is None else f"  {short(found.at - run.started)}"
     short_id = out.short_ids((each.id for each in found.running), SHORT_DIGITS)[run.id]
-    return [sign_of(run), f" {names.get(run.task_id, run.task_id)}{age}  ", Piece(short_id, "dim")]
+    return [sign_of(run), f" {names.get(run.task_id, run.task_id)}{age}  ", StyledText(short_id, "dim")]
 
 
-def upcoming_lines(out: Out, found: Overview, zone: str) -> list[Cell]:
+def upcoming_lines(out: Printer, found: Overview, zone: str) -> list[Cell]:
     coming = [(due, facts.task.name) for facts in found.upcoming if (due := next_due(facts)) is not None][:_FEW]
     times = next_times([due for due, _ in coming], zone, found.at, out.language)
     return [
-        [f"{relative}  ", Piece(f"{when}  ", "dim"), name]
+        [f"{relative}  ", StyledText(f"{when}  ", "dim"), name]
         for (relative, when), (_, name) in zip(times, coming, strict=True)
     ]
 
 
-def need_lines(out: Out, found: Overview) -> list[Cell]:
+def need_lines(out: Printer, found: Overview) -> list[Cell]:
     names = out.short_ids((need.facts.task.id for need in found.needs), SHORT_TASK_DIGITS)
     return [
         [
-            Piece("! ", "odd"),
+            StyledText("! ", "odd"),
             f"{need.facts.task.name}: {out.translate(messages.NEEDS[need.kind.value])}  ",
             _command_for(out, need, names[need.facts.task.id]),
         ]
@@ -134,18 +134,18 @@ def need_lines(out: Out, found: Overview) -> list[Cell]:
     ]
 
 
-def _command_for(out: Out, need: Need, name: str) -> Piece:
+def _command_for(out: Printer, need: Need, name: str) -> StyledText:
     command = "approve" if need.kind is NeedKind.AWAITING_APPROVAL else "why"
-    return Piece(command_line(out, command, name), "dim")
+    return StyledText(command_line(out, command, name), "dim")
 
 
-def lanes(out: Out) -> None:
+def lanes(out: Printer) -> None:
     """List lanes and who is in them."""
-    found = at_work(out, lambda app: app.service.lanes.all(app.principal)) if is_there(out) else ()
+    found = run_in_session(out, lambda app: app.service.lanes.all(app.principal)) if has_store(out) else ()
     _tell_lanes(out, found)
 
 
-def _tell_lanes(out: Out, found: tuple[LaneUse, ...]) -> None:
+def _tell_lanes(out: Printer, found: tuple[LaneUse, ...]) -> None:
     if out.json:
         out.data([lane_json(each) for each in found])
     elif out.quiet:
@@ -158,17 +158,17 @@ def _tell_lanes(out: Out, found: tuple[LaneUse, ...]) -> None:
 
 
 def lane(
-    out: Out,
+    out: Printer,
     *,
     name: str = typer.Argument(..., metavar="NAME"),
     limit: int = typer.Argument(..., metavar="LIMIT", help="At most so many at once; 0 lets nothing start."),
 ) -> None:
     """Set how many runs of a lane go on at once."""
 
-    async def work(app: Workplace) -> LaneUse:
+    async def work(app: CommandSession) -> LaneUse:
         return await app.service.lanes.limit(app.principal, name, limit)
 
-    found = at_work(out, work, create=True)
+    found = run_in_session(out, work, create=True)
     if out.json:
         out.data(lane_json(found))
     elif out.quiet:

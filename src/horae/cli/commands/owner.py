@@ -17,17 +17,17 @@ from ...model.refusals import refuse as refuse_task
 from ...service.tasks.quotas import larger_limit
 from ...wire.accounts import owner_json
 from ..command import command
-from ..command_groups import AFTER, LIMIT, limit_said, new_family
+from ..command_groups import AFTER, LIMIT, limit_said, new_group
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse
-from ..messages.messages import FIX, TIMES_IN, Words
+from ..messages.messages import FIX, TIMES_IN, Message
 from ..output.formatting import NOTHING, fine, full_time, in_sentence, time_cells
 from ..output.next_page import offer_more
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.shown_store import command_line
-from ..output.styled_text import Cell, Piece
+from ..output.styled_text import Cell, StyledText
 from ..output.table import Fit
-from ..session.workplace import Workplace, at_work, is_there
+from ..session.workplace import CommandSession, has_store, run_in_session
 
 _NAME = typer.Argument(..., metavar="NAME")
 _ROLE = typer.Option(None, "--role", help="admin, member or viewer. Default for a new one: member.")
@@ -44,7 +44,7 @@ _FITS: Final = (Fit(wrap=12), Fit(), Fit(1, wrap=8), Fit(2), Fit(), Fit(3, cut=1
 
 
 def register(app: typer.Typer) -> None:
-    family = new_family()
+    family = new_group()
     command(family, "ls")(ls)
     command(family, "show")(show)
     command(family, "add")(add)
@@ -54,13 +54,13 @@ def register(app: typer.Typer) -> None:
     app.add_typer(family, name="owner", help="Say who has tasks here, and what they may.")
 
 
-def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
+def ls(out: Printer, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     """List owners."""
 
-    async def work(app: Workplace) -> tuple[Page[Owner], str, datetime]:
+    async def work(app: CommandSession) -> tuple[Page[Owner], str, datetime]:
         return await app.service.accounts.page(app.principal, after, limit), app.zone, app.clock.now()
 
-    page, zone, now = at_work(out, work) if is_there(out) else (Page[Owner](()), "UTC", EPOCH)
+    page, zone, now = run_in_session(out, work) if has_store(out) else (Page[Owner](()), "UTC", EPOCH)
     if out.json:
         out.data([owner_json(each) for each in page.items])
     elif out.quiet:
@@ -77,31 +77,31 @@ def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
         offer_more(out, "owner ls", {"--limit": limit_said(limit)}, page.after)
 
 
-def _row(out: Out, owner: Owner, made: str) -> list[Cell]:
+def _row(out: Printer, owner: Owner, made: str) -> list[Cell]:
     return [owner.name, owner.role.value, owner.zone or NOTHING, made, _state(out, owner), owner.note]
 
 
-def _state(out: Out, owner: Owner) -> Piece:
+def _state(out: Printer, owner: Owner) -> StyledText:
     if owner.revoked is not None:
-        return Piece(out.translate(words.OWNER_STATES["revoked"]), "bad")
+        return StyledText(out.translate(words.OWNER_STATES["revoked"]), "bad")
     if owner.role is Role.VIEWER:
-        return Piece(out.translate(words.OWNER_STATES["viewer"]), "odd")
+        return StyledText(out.translate(words.OWNER_STATES["viewer"]), "odd")
     if owner.exhausted_on is not None and owner.storage_full is not None:
-        return Piece(out.translate(words.OWNER_STATES["both_used_up"]), "odd")
+        return StyledText(out.translate(words.OWNER_STATES["both_used_up"]), "odd")
     if owner.storage_full is not None:
-        return Piece(out.translate(words.OWNER_STATES["storage_full"]), "odd")
+        return StyledText(out.translate(words.OWNER_STATES["storage_full"]), "odd")
     if owner.exhausted_on is not None:
-        return Piece(out.translate(words.OWNER_STATES["exhausted"]), "odd")
-    return Piece(out.translate(words.OWNER_STATES["active"]))
+        return StyledText(out.translate(words.OWNER_STATES["exhausted"]), "odd")
+    return StyledText(out.translate(words.OWNER_STATES["active"]))
 
 
-def show(out: Out, *, whose: str = _NAME) -> None:
+def show(out: Printer, *, whose: str = _NAME) -> None:
     """Show one owner, and what it may."""
 
-    async def work(app: Workplace) -> tuple[Owner, str]:
+    async def work(app: CommandSession) -> tuple[Owner, str]:
         return await app.service.accounts.get(app.principal, whose), app.zone
 
-    owner, zone = at_work(out, work)
+    owner, zone = run_in_session(out, work)
     if out.json:
         out.data(owner_json(owner))
     elif out.quiet:
@@ -110,22 +110,22 @@ def show(out: Out, *, whose: str = _NAME) -> None:
         _tell(out, owner, zone)
 
 
-def _tell(out: Out, owner: Owner, zone: str) -> None:
-    out.line(Piece(owner.name, "bold"))
+def _tell(out: Printer, owner: Owner, zone: str) -> None:
+    out.line(StyledText(owner.name, "bold"))
     out.row(out.translate(words.ROLE), owner.role.value)
     out.row(out.translate(words.ZONE), owner.zone or NOTHING)
     show_quotas(out, owner.quotas, dict(owner.quota_overrides))
     out.row(out.translate(words.STATE), _state(out, owner))
     for fix, does in _remedies(out, owner):
-        out.row(out.translate(FIX), (fix, "   ", Piece(out.translate(does), "dim")))
+        out.row(out.translate(FIX), (fix, "   ", StyledText(out.translate(does), "dim")))
     out.row(out.translate(words.MADE), full_time(owner.created, zone, out.language))
     if owner.note:
         out.row(out.translate(words.NOTE), owner.note)
 
 
-def _remedies(out: Out, owner: Owner) -> list[tuple[str, Words]]:
+def _remedies(out: Printer, owner: Owner) -> list[tuple[str, Message]]:
     """The commands with which an admin lets the tasks of the owner fire again."""
-    found: list[tuple[str, Words]] = []
+    found: list[tuple[str, Message]] = []
     if owner.revoked is not None:
         found.append((command_line(out, "owner", "restore", owner.name), words.RESTORE_FIX))
     if owner.role is Role.VIEWER:
@@ -139,23 +139,23 @@ def _remedies(out: Out, owner: Owner) -> list[tuple[str, Words]]:
     return found
 
 
-def show_quotas(out: Out, quotas: Quotas, chosen: Mapping[str, Limit]) -> None:
+def show_quotas(out: Printer, quotas: Quotas, chosen: Mapping[str, Limit]) -> None:
     """One row for each limit, with a mark on those that somebody chose."""
     limits = [(name, limit) for name, limit in quotas._asdict().items() if limit is not None]
     for number, (name, limit) in enumerate(limits):
         said = out.translate(words.QUOTA_NAMES[name], limit=_shown(limit))
-        mark = Piece(f"  ({out.translate(words.CHOSEN)})", "dim") if name in chosen else ""
+        mark = StyledText(f"  ({out.translate(words.CHOSEN)})", "dim") if name in chosen else ""
         out.row(out.translate(words.QUOTAS) if number == 0 else "", (said, mark))
     if not limits:
         out.row(out.translate(words.QUOTAS), out.translate(words.NO_QUOTAS))
 
 
-def _shown(limit: Limit) -> int | str | Words:
+def _shown(limit: Limit) -> int | str | Message:
     return in_sentence(fine(limit)) if isinstance(limit, timedelta) else limit or 0
 
 
 def add(
-    out: Out,
+    out: Printer,
     whose: str = _NAME,
     role: str | None = _ROLE,
     zone: str | None = _ZONE,
@@ -165,15 +165,15 @@ def add(
     """Make an owner."""
     chosen, limits = _role(role), read_quotas(quota) or None
 
-    async def work(app: Workplace) -> Owner:
+    async def work(app: CommandSession) -> Owner:
         if await _known(app, whose):
             raise refuse("owner_exists", name=whose)
         return await app.service.accounts.put(app.principal, whose, role=chosen, zone=zone, quotas=limits, note=note)
 
-    _told(out, at_work(out, work, create=True), words.OWNER_ADDED)
+    _told(out, run_in_session(out, work, create=True), words.OWNER_ADDED)
 
 
-async def _known(app: Workplace, whose: str) -> bool:
+async def _known(app: CommandSession, whose: str) -> bool:
     try:
         await app.service.accounts.get(app.principal, whose)
     except NotFound:
@@ -182,7 +182,7 @@ async def _known(app: Workplace, whose: str) -> bool:
 
 
 def set_owner(
-    out: Out,
+    out: Printer,
     whose: str = _NAME,
     role: str | None = _ROLE,
     zone: str | None = _ZONE,
@@ -193,12 +193,12 @@ def set_owner(
     is_change = (role, zone, quota, note) != (None, None, None, None)
     chosen, limits = _role(role), read_quotas(quota) or None
 
-    async def work(app: Workplace) -> Owner:
+    async def work(app: CommandSession) -> Owner:
         if not is_change and await _known(app, whose):
             raise refuse("nothing_set", name=whose)
         return await app.service.accounts.put(app.principal, whose, role=chosen, zone=zone, quotas=limits, note=note)
 
-    _told(out, at_work(out, work, create=True), words.OWNER_SET)
+    _told(out, run_in_session(out, work, create=True), words.OWNER_SET)
 
 
 def _role(said: str | None) -> Role | None:
@@ -218,18 +218,20 @@ def read_quotas(said: list[str] | None) -> dict[str, Any]:
     return found
 
 
-def revoke(out: Out, *, whose: str = _NAME) -> None:
+def revoke(out: Printer, *, whose: str = _NAME) -> None:
     """Let nothing of an owner run, and its tokens open nothing."""
     out.confirm(words.REVOKE_OWNER, name=whose)
-    _told(out, at_work(out, lambda app: app.service.accounts.revoke(app.principal, whose)), words.OWNER_REVOKED)
+    _told(out, run_in_session(out, lambda app: app.service.accounts.revoke(app.principal, whose)), words.OWNER_REVOKED)
 
 
-def restore(out: Out, *, whose: str = _NAME) -> None:
+def restore(out: Printer, *, whose: str = _NAME) -> None:
     """Let an owner go on."""
-    _told(out, at_work(out, lambda app: app.service.accounts.restore(app.principal, whose)), words.OWNER_RESTORED)
+    _told(
+        out, run_in_session(out, lambda app: app.service.accounts.restore(app.principal, whose)), words.OWNER_RESTORED
+    )
 
 
-def _told(out: Out, owner: Owner, said: Words) -> None:
+def _told(out: Printer, owner: Owner, said: Message) -> None:
     if out.json:
         out.data(owner_json(owner))
     elif out.quiet:

@@ -30,18 +30,18 @@ from ..messages import messages
 from ..messages.refusals import refuse
 from ..node.node_start import Readiness, show_readiness
 from ..output.formatting import error_text, fine, first_line, in_sentence, sign_of
-from ..output.printer import Out
-from ..output.run_tail import Tail, said_by, started
-from ..output.styled_text import Piece
+from ..output.printer import Printer
+from ..output.run_tail import RunTail, said_by, started
+from ..output.styled_text import StyledText
 from ..run_lookup import failed_run_of, is_run, run_of
-from ..session.workplace import Workplace, at_work
-from ..task_filter import MANY, MOST_UNASKED, ONE, TASK, Doing, do_to_many, is_filter
+from ..session.workplace import CommandSession, run_in_session
+from ..task_filter import MANY, MOST_UNASKED, ONE, TASK, BulkAction, do_to_many, is_filter
 from .show_run import show_whole
 
 _RUN = typer.Argument(..., metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
 
 
-class Queued(NamedTuple):
+class QueuedRun(NamedTuple):
     """A run that was asked for; before its claim it has no row. `readiness`: the nodes that could claim it."""
 
     id: str
@@ -58,7 +58,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    out: Out,
+    out: Printer,
     *,
     task: str | None = TASK,
     wait: bool = typer.Option(False, "--wait", "-w", help="Until it has ended, retries included."),
@@ -72,11 +72,14 @@ def run(
     """Run a task now, once more."""
     if is_filter(task, wanted):
         do_to_many(
-            out, wanted, messages.RUN, Doing(lambda app, each: app.service.tasks.run_now(app.principal, each.id), "run")
+            out,
+            wanted,
+            messages.RUN,
+            BulkAction(lambda app, each: app.service.tasks.run_now(app.principal, each.id), "run"),
         )
         return
     seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
-    queued = at_work(out, lambda app: _queue(app, task or "", as_of))
+    queued = run_in_session(out, lambda app: _queue(app, task or "", as_of))
     show_readiness(out, queued.readiness)
     if not (wait or follow):
         _tell_queued(out, queued)
@@ -84,21 +87,21 @@ def run(
     if not out.json:
         out.note(messages.WAITS_TO_START, name=queued.task.name, id=queued.id)
     try:
-        ended = at_work(out, lambda app: _until_over(app, out, queued, seconds, follow=follow))
+        ended = run_in_session(out, lambda app: _until_over(app, out, queued, seconds, follow=follow))
     except TimeoutError:
         raise refuse("wait_timed_out", seconds=f"{seconds:g}", task=queued.task.name) from None
     _tell_ended(out, queued, ended, follow=follow)
 
 
-async def _queue(app: Workplace, name: str, as_of: str | None) -> Queued:
+async def _queue(app: CommandSession, name: str, as_of: str | None) -> QueuedRun:
     facts = await app.service.tasks.find_by_name(app.principal, name)
     if as_of is None:
         name = await app.service.tasks.run_now(app.principal, facts.task.id)
-        return Queued(name, facts.task, app.zone, await app.readiness(facts.task.target))
+        return QueuedRun(name, facts.task, app.zone, await app.readiness(facts.task.target))
     at = find_occurrence(facts, as_of, app.zone, app.clock.now())
     after = await app.service.tasks.backfill(app.principal, facts.task.id, at, at, again=True)
     name = _backfilled(after, at, at)
-    return Queued(name, facts.task, app.zone, await app.readiness(facts.task.target))
+    return QueuedRun(name, facts.task, app.zone, await app.readiness(facts.task.target))
 
 
 def _backfilled(facts: Facts, first: datetime, last: datetime) -> str:
@@ -111,11 +114,13 @@ def _is_of(entry: Entry, first: datetime, last: datetime) -> bool:
     return entry.kind is EntryKind.WAITING and entry.origin is Origin.BACKFILL and first <= entry.planned <= last
 
 
-async def _until_over(app: Workplace, out: Out, queued: Queued, seconds: float | None, *, follow: bool) -> Run:
+async def _until_over(
+    app: CommandSession, out: Printer, queued: QueuedRun, seconds: float | None, *, follow: bool
+) -> Run:
     async with asyncio.timeout(seconds):
         first = await started(app, queued.id, queued.task.id)
         with out.progress(messages.PROGRESS, 1) as bar:
-            tail = Tail(out, queued.zone, bar)
+            tail = RunTail(out, queued.zone, bar)
             if follow:
                 _tell_started(out, first)
                 async for line in said_by(app, queued.id, follow=True):
@@ -123,7 +128,7 @@ async def _until_over(app: Workplace, out: Out, queued: Queued, seconds: float |
             return await _ended(app, queued.task.id, (first.origin, first.planned))
 
 
-async def _ended(app: Workplace, task_id: str, occurrence: tuple[Origin, datetime]) -> Run:
+async def _ended(app: CommandSession, task_id: str, occurrence: tuple[Origin, datetime]) -> Run:
     from ...app.wait import RunWaiters  # noqa: PLC0415 - the library knows how to wait; most commands do not
 
     return await RunWaiters().wait_for_end(lambda: _Rows(app), task_id, app.principal.owner_filter, occurrence)
@@ -132,7 +137,7 @@ async def _ended(app: Workplace, task_id: str, occurrence: tuple[Origin, datetim
 class _Rows:
     """What somebody who waits looks at."""
 
-    def __init__(self, app: Workplace) -> None:
+    def __init__(self, app: CommandSession) -> None:
         self._app = app
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
@@ -143,7 +148,7 @@ class _Rows:
         return await self._app.service.runs.page(self._app.principal, wanted, None, limit)
 
 
-def _tell_queued(out: Out, queued: Queued) -> None:
+def _tell_queued(out: Printer, queued: QueuedRun) -> None:
     if out.json:
         out.data({"run_id": queued.id, "task_id": queued.task.id, "task": queued.task.name})
     elif out.quiet:
@@ -154,16 +159,17 @@ def _tell_queued(out: Out, queued: Queued) -> None:
         out.line(out.translate(said, name=queued.task.name, id=queued.id))
 
 
-def _tell_started(out: Out, run: Run) -> None:
+def _tell_started(out: Printer, run: Run) -> None:
     if out.json or out.quiet or run.lateness is None:
         return
     node = "" if run.node is None else f" · {run.node}"
     out.line(
-        Piece(out.translate(messages.STARTED, id=run.id, late=in_sentence(fine(run.lateness)), node=node), "dim"), flush=True
+        StyledText(out.translate(messages.STARTED, id=run.id, late=in_sentence(fine(run.lateness)), node=node), "dim"),
+        flush=True,
     )
 
 
-def _tell_ended(out: Out, queued: Queued, ended: Run, *, follow: bool) -> None:
+def _tell_ended(out: Printer, queued: QueuedRun, ended: Run, *, follow: bool) -> None:
     shape = run_json(ended, queued.task.name, queued.task.schedule.zone, out.language)
     if out.json:
         out.each(shape) if follow else out.data(shape)
@@ -172,7 +178,10 @@ def _tell_ended(out: Out, queued: Queued, ended: Run, *, follow: bool) -> None:
     else:
         took = "–" if ended.started is None or ended.ended is None else in_sentence(fine(ended.ended - ended.started))
         out.line(
-            (sign_of(ended), f" {out.translate(messages.ENDED, state=state_name(ended.state, out.language), took=took)}")
+            (
+                sign_of(ended),
+                f" {out.translate(messages.ENDED, state=state_name(ended.state, out.language), took=took)}",
+            )
         )
         show_whole(out, "", error_text(ended, out.language), "bad")
     if ended.state is RunState.SKIPPED:
@@ -185,14 +194,14 @@ def _tell_ended(out: Out, queued: Queued, ended: Run, *, follow: bool) -> None:
         raise refuse("awaited_run_failed", id=ended.id, state=ended.state.value, error=error, error_zh=error_zh)
 
 
-def retry(out: Out, *, run: str = _RUN) -> None:
+def retry(out: Printer, *, run: str = _RUN) -> None:
     """Try a failed run again."""
 
-    async def work(app: Workplace) -> tuple[str, Facts]:
+    async def work(app: CommandSession) -> tuple[str, Facts]:
         found = await failed_run_of(app, run)
         return found.run.id, await app.service.runs.retry(app.principal, found.run.id)
 
-    name, facts = at_work(out, work)
+    name, facts = run_in_session(out, work)
     if out.json:
         out.data({"run_id": name, "task_id": facts.task.id, "task": facts.task.name})
     elif out.quiet:
@@ -201,14 +210,14 @@ def retry(out: Out, *, run: str = _RUN) -> None:
         out.line(out.translate(messages.RETRYING, id=name))
 
 
-def stop(out: Out, *, run: str = _RUN) -> None:
+def stop(out: Printer, *, run: str = _RUN) -> None:
     """Ask a run to end."""
 
-    async def work(app: Workplace) -> tuple[Run, Facts]:
+    async def work(app: CommandSession) -> tuple[Run, Facts]:
         ended = await app.service.runs.cancel(app.principal, await _stoppable(app, run))
         return ended, await app.service.tasks.get(app.principal, ended.task_id)
 
-    ended, facts = at_work(out, work)
+    ended, facts = run_in_session(out, work)
     if out.json:
         out.data(run_json(ended, facts.task.name, facts.task.schedule.zone, out.language))
     elif out.quiet:
@@ -220,7 +229,7 @@ def stop(out: Out, *, run: str = _RUN) -> None:
         out.line(out.translate(said, id=ended.id, state=state_name(ended.state, out.language)))
 
 
-async def _stoppable(app: Workplace, name: str) -> str:
+async def _stoppable(app: CommandSession, name: str) -> str:
     """The id of the run that is meant: of a task, its newest, or the one that was asked for and has not started."""
     if is_run(name):
         return name
@@ -233,7 +242,7 @@ async def _stoppable(app: Workplace, name: str) -> str:
 
 
 def backfill(
-    out: Out,
+    out: Printer,
     *,
     task: str = ONE,
     first: str = typer.Option(..., "--from", metavar="INSTANT", help="From here on, included."),
@@ -243,18 +252,20 @@ def backfill(
 ) -> None:
     """Run the occurrences of a past range."""
 
-    async def ranged(app: Workplace) -> tuple[Facts, datetime, datetime, int]:
+    async def ranged(app: CommandSession) -> tuple[Facts, datetime, datetime, int]:
         facts = await app.service.tasks.find_by_name(app.principal, task)
         now, zone = app.clock.now(), facts.task.schedule.zone or app.zone
         begin, end = parse_span(first, zone, now).first, min(parse_span(last, zone, now).last, now)
         plan_backfill(facts, begin, end, now)  # refuses what could not be done
         return facts, begin, end, _counted(facts, begin, end)
 
-    facts, begin, end, number = at_work(out, ranged)
+    facts, begin, end, number = run_in_session(out, ranged)
     if not dry_run:
         if number > MOST_UNASKED:
             out.confirm(messages.BACKFILL, name=facts.task.name, number=number)
-        facts = at_work(out, lambda app: app.service.tasks.backfill(app.principal, facts.task.id, begin, end, again=again))
+        facts = run_in_session(
+            out, lambda app: app.service.tasks.backfill(app.principal, facts.task.id, begin, end, again=again)
+        )
     if out.json:
         out.data({"task": task_json(facts, out.language), "count": number, "dry_run": dry_run})
     elif out.quiet:

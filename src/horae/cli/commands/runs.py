@@ -36,12 +36,12 @@ from ..output.formatting import (
     time_column,
 )
 from ..output.next_page import offer_more
-from ..output.printer import Out
-from ..output.run_tail import Tail, said_by
-from ..output.styled_text import Cell, Piece
+from ..output.printer import Printer
+from ..output.run_tail import RunTail, said_by
+from ..output.styled_text import Cell, StyledText
 from ..output.table import Fit
 from ..run_lookup import FAILURES, run_of
-from ..session.workplace import Workplace, at_work, is_there
+from ..session.workplace import CommandSession, has_store, run_in_session
 from ..task_filter import TASK
 
 _PAGE: Final = 100
@@ -77,7 +77,7 @@ def register(app: typer.Typer) -> None:
 
 
 def runs(
-    out: Out,
+    out: Printer,
     *,
     task: str | None = TASK,
     state: list[str] | None = typer.Option(None, "--state", help="running, succeeded, failed, skipped, …; repeatable."),
@@ -92,11 +92,11 @@ def runs(
 ) -> None:
     """List runs, newest first."""
     states = _states(state, failed=failed)
-    if not is_there(out) and task is None:
+    if not has_store(out) and task is None:
         rows = Rows(Page(()), {}, "UTC")
     else:
         asking = _Asking(task, states, since, until, query)
-        rows = at_work(out, lambda app: _rows(app, asking, limit, after))
+        rows = run_in_session(out, lambda app: _rows(app, asking, limit, after))
     if out.json:
         out.data([_run_json(out, rows, run) for run in rows.page.items])
     elif out.quiet:
@@ -126,7 +126,7 @@ def _states(names: list[str] | None, *, failed: bool) -> frozenset[RunState] | N
     return (chosen | FAILURES if failed else chosen) or None
 
 
-async def _rows(app: Workplace, asking: _Asking, limit: int, after: str | None) -> Rows:
+async def _rows(app: CommandSession, asking: _Asking, limit: int, after: str | None) -> Rows:
     facts = None if asking.task is None else await app.service.tasks.find_by_name(app.principal, asking.task)
     zone = (facts and facts.task.schedule.zone) or app.zone
     now = app.clock.now()
@@ -139,19 +139,21 @@ async def _rows(app: Workplace, asking: _Asking, limit: int, after: str | None) 
     if asking.query is not None:
         wanted = narrow_run_filter(wanted, asking.query, zone, now)
         if facts is None and wanted.task_id is not None:
-            wanted = wanted._replace(task_id=(await app.service.tasks.find_by_name(app.principal, wanted.task_id)).task.id)
+            wanted = wanted._replace(
+                task_id=(await app.service.tasks.find_by_name(app.principal, wanted.task_id)).task.id
+            )
     page = await app.service.runs.page(app.principal, wanted, after, limit)
     return Rows(page, await app.tasks_of(page.items), app.zone, now)
 
 
-def _run_json(out: Out, rows: Rows, run: Run) -> dict[str, object]:
+def _run_json(out: Printer, rows: Rows, run: Run) -> dict[str, object]:
     task = rows.tasks.get(run.task_id)
     return run_json(
         run, None if task is None else task.name, None if task is None else task.schedule.zone, out.language
     )
 
 
-def _show_table(out: Out, rows: Rows) -> None:
+def _show_table(out: Printer, rows: Rows) -> None:
     runs = rows.page.items
     names = out.short_ids((run.id for run in runs), SHORT_DIGITS)
     cells = [_row(out, rows, run, names[run.id], when) for run, when in zip(runs, _planned(out, rows), strict=True)]
@@ -167,10 +169,10 @@ def _show_table(out: Out, rows: Rows) -> None:
         fits = (fits[0], Fit(1, wrap=6), *fits[1:])
     out.table(titles, cells, fits)
     if out.on_terminal:
-        out.aside(Piece(out.translate(messages.TIMES_IN, zone=rows.zone), "dim"))
+        out.aside(StyledText(out.translate(messages.TIMES_IN, zone=rows.zone), "dim"))
 
 
-def _planned(out: Out, rows: Rows) -> list[str]:
+def _planned(out: Printer, rows: Rows) -> list[str]:
     """When each was planned; of a stretch, from when to when."""
     if not out.on_terminal:
         return [planned_text(run, rows.zone, out.language) for run in rows.page.items]
@@ -190,7 +192,7 @@ def _left_out(runs: Sequence[Run]) -> set[int]:
     return first_tries if any(run.error for run in runs) else first_tries | {_ERROR}
 
 
-def _row(out: Out, rows: Rows, run: Run, name: str, planned: str) -> list[Cell]:
+def _row(out: Printer, rows: Rows, run: Run, name: str, planned: str) -> list[Cell]:
     task = rows.tasks.get(run.task_id)
     took = NOTHING if run.started is None or run.ended is None else fine(run.ended - run.started)
     return [
@@ -200,24 +202,24 @@ def _row(out: Out, rows: Rows, run: Run, name: str, planned: str) -> list[Cell]:
         NOTHING if run.lateness is None else f"+{fine(run.lateness)}",
         took,
         str(run.attempt),
-        Piece(name, "dim"),
-        Piece(first_line(error_text(run, "en" if out.plain else out.language)), "bad"),
+        StyledText(name, "dim"),
+        StyledText(first_line(error_text(run, "en" if out.plain else out.language)), "bad"),
     ]
 
 
 def logs(
-    out: Out,
+    out: Printer,
     *,
     run: str = typer.Argument(..., metavar="RUN|TASK", help="The id of a run; or a task, for its newest one."),
     follow: bool = typer.Option(False, "--follow", "-f", help="Go on until it has ended."),
 ) -> None:
     """Show what a run said."""
-    number, is_function = at_work(out, lambda app: _show_lines(app, out, run, follow=follow))
+    number, is_function = run_in_session(out, lambda app: _show_lines(app, out, run, follow=follow))
     if not number:
         out.note(messages.NO_LINES_OF_FUNCTION if is_function else messages.NO_LINES)
 
 
-async def _show_lines(app: Workplace, out: Out, name: str, *, follow: bool) -> tuple[int, bool]:
+async def _show_lines(app: CommandSession, out: Printer, name: str, *, follow: bool) -> tuple[int, bool]:
     """As JSON: one list of what there is, or, while it goes on, a line for each. Their number, and whether the task calls
     a function."""
     found = await run_of(app, name)
@@ -228,7 +230,7 @@ async def _show_lines(app: Workplace, out: Out, name: str, *, follow: bool) -> t
         out.data(lines)
         return len(lines), is_function
     with out.progress(messages.PROGRESS, 1) as bar:
-        tail = Tail(out, app.zone, bar if follow else None)
+        tail = RunTail(out, app.zone, bar if follow else None)
         async for line in said_by(app, found.run.id, follow=follow):
             tail.show(line)
             number += 1
@@ -236,7 +238,7 @@ async def _show_lines(app: Workplace, out: Out, name: str, *, follow: bool) -> t
 
 
 def events(
-    out: Out,
+    out: Printer,
     *,
     after: int | None = typer.Option(None, "--after", min=0, help="From this number on (not included)."),
     follow: bool = typer.Option(False, "--follow", "-f", help="Go on with what is still to happen."),
@@ -245,9 +247,11 @@ def events(
     """Read the event log."""
     if follow:
         with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
-            at_work(out, lambda app: follow_events(app, out, after, None))
+            run_in_session(out, lambda app: follow_events(app, out, after, None))
         return
-    found, zone, now = at_work(out, lambda app: _events(app, after, limit)) if is_there(out) else ((), "UTC", EPOCH)
+    found, zone, now = (
+        run_in_session(out, lambda app: _events(app, after, limit)) if has_store(out) else ((), "UTC", EPOCH)
+    )
     if out.json:
         out.data([event_json(NumberedEvent(each.cursor, each.event)) for each in found])
     elif found and out.on_terminal and not out.quiet:
@@ -261,13 +265,15 @@ def events(
         offer_more(out, "events", {"--limit": limit if limit != _PAGE else None}, found[-1].cursor)
 
 
-async def _events(app: Workplace, after: int | None, limit: int) -> tuple[tuple[SequencedEvent, ...], str, datetime]:
+async def _events(
+    app: CommandSession, after: int | None, limit: int
+) -> tuple[tuple[SequencedEvent, ...], str, datetime]:
     """Without a number, the last ones."""
     number = max(0, await app.service.events.last(app.principal) - limit) if after is None else after
     return await app.service.events.after(app.principal, number, limit), app.zone, app.clock.now()
 
 
-def _show_events(out: Out, found: Sequence[SequencedEvent], zone: str, now: datetime) -> None:
+def _show_events(out: Printer, found: Sequence[SequencedEvent], zone: str, now: datetime) -> None:
     """On a terminal: the run, or else the task, by a short id."""
     names = _short_names(out, found)
     times = time_cells(out, [each.event.at for each in found], zone, now)
@@ -276,21 +282,21 @@ def _show_events(out: Out, found: Sequence[SequencedEvent], zone: str, now: date
             str(cursor),
             at,
             event.kind.value,
-            Piece(names[event.run_id or event.task_id], "dim"),
+            StyledText(names[event.run_id or event.task_id], "dim"),
             event.detail or "",
         ]
         for (cursor, _, event), at in zip(found, times, strict=True)
     ]
     out.table(out.translate(messages.EVENT_TITLES).split("|"), rows, _EVENT_FITS)
-    out.aside(Piece(out.translate(messages.TIMES_IN, zone=zone), "dim"))
+    out.aside(StyledText(out.translate(messages.TIMES_IN, zone=zone), "dim"))
 
 
-def _short_names(out: Out, found: Sequence[SequencedEvent]) -> dict[str, str]:
+def _short_names(out: Printer, found: Sequence[SequencedEvent]) -> dict[str, str]:
     tasks = out.short_ids((each.event.task_id for each in found), SHORT_TASK_DIGITS)
     return tasks | out.short_ids((run for each in found if (run := each.event.run_id) is not None), SHORT_DIGITS)
 
 
-async def follow_events(app: Workplace, out: Out, after: int | None, task_id: str | None) -> None:
+async def follow_events(app: CommandSession, out: Printer, after: int | None, task_id: str | None) -> None:
     """Whatever happens from here on, or from a number on; for ever."""
     number = await app.service.events.last(app.principal) if after is None else after
     out.note(messages.WATCHING_FROM, number=number)
@@ -299,7 +305,7 @@ async def follow_events(app: Workplace, out: Out, after: int | None, task_id: st
             show_event(out, each, app.zone, app.clock.now())
 
 
-def show_event(out: Out, sequenced: SequencedEvent, zone: str, now: datetime) -> None:
+def show_event(out: Printer, sequenced: SequencedEvent, zone: str, now: datetime) -> None:
     number, _, event = sequenced
     if out.json:
         out.each(event_json(NumberedEvent(number, event)))

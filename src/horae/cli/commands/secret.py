@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from ..command import command
-from ..command_groups import new_family
+from ..command_groups import new_group
 from ..messages import operating_messages as words
 from ..messages.operating_refusals import refuse
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.styled_text import inert
 
 if TYPE_CHECKING:
     from ...service.accounts.secrets import SecretName
-    from ..session.workplace import Workplace
+    from ..session.workplace import CommandSession
 
 _NAME: Final = typer.Argument(..., metavar="NAME", help="A-Z a-z 0-9 _ . -")
 _AGENT: Final = typer.Option(..., "--agent", metavar="AGENT", help="The name of an agent, as its tasks show it.")
@@ -26,7 +26,7 @@ _OWNER: Final = typer.Option(None, "--owner", help="Whose secret it is. Default:
 
 
 def register(app: typer.Typer) -> None:
-    family = new_family()
+    family = new_group()
     command(family, "set")(set_secret)
     command(family, "ls")(list_secrets)
     command(family, "rm", asks=True)(remove)
@@ -37,30 +37,30 @@ def register(app: typer.Typer) -> None:
 
 
 def set_secret(
-    out: Out,
+    out: Printer,
     name: str = _NAME,
     source: list[str] | None = typer.Argument(None, metavar="[-]", help="- reads the value from standard input."),
     from_file: Path | None = typer.Option(None, "--from-file", metavar="FILE", help="Read the value from a file."),
     owner: str | None = _OWNER,
 ) -> None:
     """Keep a value, asked for without showing it; or from a file, or from standard input."""
-    from ..session.workplace import at_work  # noqa: PLC0415 - `--help` does without
+    from ..session.workplace import run_in_session  # noqa: PLC0415 - `--help` does without
 
     if source not in (None, [], ["-"]):
         raise refuse("secret_as_argument", name=name, owner_option=_owner_option(owner))
     value = _value(out, name, from_file, owner, piped=source == ["-"])
-    kept = at_work(out, lambda app: _set(app, name, value, owner), create=True)
+    kept = run_in_session(out, lambda app: _set(app, name, value, owner), create=True)
     if out.json:
         out.data(_shape(kept))
     else:
         out.line(("✓ ", out.translate(words.SECRET_SET, name=kept.name)))
 
 
-def list_secrets(out: Out, owner: str | None = _OWNER) -> None:
+def list_secrets(out: Printer, owner: str | None = _OWNER) -> None:
     """List names, never values."""
-    from ..session.workplace import at_work, is_there  # noqa: PLC0415
+    from ..session.workplace import has_store, run_in_session  # noqa: PLC0415
 
-    names = at_work(out, lambda app: _names(app, owner)) if is_there(out) else []
+    names = run_in_session(out, lambda app: _names(app, owner)) if has_store(out) else []
     if out.json:
         out.data([_shape(each) for each in names])
     elif out.quiet:
@@ -74,35 +74,35 @@ def list_secrets(out: Out, owner: str | None = _OWNER) -> None:
         out.note(words.NO_SECRETS, owner_option=_owner_option(owner))
 
 
-def remove(out: Out, name: str = _NAME, owner: str | None = _OWNER) -> None:
+def remove(out: Printer, name: str = _NAME, owner: str | None = _OWNER) -> None:
     """Remove a secret for good."""
-    from ..session.workplace import at_work  # noqa: PLC0415
+    from ..session.workplace import run_in_session  # noqa: PLC0415
 
     out.confirm(words.REMOVE_SECRET, name=name)
-    at_work(out, lambda app: app.service.secrets.remove(app.principal, name, owner))
+    run_in_session(out, lambda app: app.service.secrets.remove(app.principal, name, owner))
     if out.json:
         out.data({"removed": name})
     else:
         out.line(("✓ ", out.translate(words.SECRET_GONE, name=name)))
 
 
-def grant(out: Out, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+def grant(out: Printer, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
     """Let the tasks of an agent use a secret."""
-    from ..session.workplace import at_work  # noqa: PLC0415
+    from ..session.workplace import run_in_session  # noqa: PLC0415
 
-    secret = at_work(out, lambda app: app.service.secrets.grant(app.principal, name, agent, owner))
+    secret = run_in_session(out, lambda app: app.service.secrets.grant(app.principal, name, agent, owner))
     _show_grants(out, secret, out.translate(words.SECRET_GRANTED, name=name, agent=agent))
 
 
-def revoke(out: Out, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+def revoke(out: Printer, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
     """Take a secret back from an agent; its runs that need it fail from now on."""
-    from ..session.workplace import at_work  # noqa: PLC0415
+    from ..session.workplace import run_in_session  # noqa: PLC0415
 
-    secret = at_work(out, lambda app: app.service.secrets.revoke_grant(app.principal, name, agent, owner))
+    secret = run_in_session(out, lambda app: app.service.secrets.revoke_grant(app.principal, name, agent, owner))
     _show_grants(out, secret, out.translate(words.SECRET_GRANT_REVOKED, name=name, agent=agent))
 
 
-def _show_grants(out: Out, secret: SecretName, line: str) -> None:
+def _show_grants(out: Printer, secret: SecretName, line: str) -> None:
     if out.json:
         out.data(_shape(secret))
     elif out.quiet:
@@ -111,7 +111,7 @@ def _show_grants(out: Out, secret: SecretName, line: str) -> None:
         out.line(("✓ ", line))
 
 
-def rotate(out: Out) -> None:
+def rotate(out: Printer) -> None:
     """Make a new key and seal everything with it; engines that run go on."""
     from ...encryption import KeyFile  # noqa: PLC0415
     from ...service.accounts.secrets import rotate_key  # noqa: PLC0415
@@ -131,7 +131,7 @@ def rotate(out: Out) -> None:
         out.note(words.SHARE_THE_KEY, path=path)
 
 
-def _key_of(out: Out, here: Path | str) -> Path:
+def _key_of(out: Printer, here: Path | str) -> Path:
     """Beside a file, unless it is named; for a store on a server it has to be."""
     from ...encryption.key_location import configured_path, key_path  # noqa: PLC0415
     from ...encryption.refusals import refuse as refuse_key  # noqa: PLC0415
@@ -144,12 +144,12 @@ def _key_of(out: Out, here: Path | str) -> Path:
     return path
 
 
-async def _set(app: Workplace, name: str, value: str, owner: str | None) -> SecretName:
+async def _set(app: CommandSession, name: str, value: str, owner: str | None) -> SecretName:
     await app.check_key()
     return await app.service.secrets.set(app.principal, name, value, owner)
 
 
-async def _names(app: Workplace, owner: str | None) -> list[SecretName]:
+async def _names(app: CommandSession, owner: str | None) -> list[SecretName]:
     found: list[SecretName] = []
     after: str | None = None
     while True:
@@ -172,7 +172,7 @@ def _owner_option(owner: str | None) -> str:
     return "" if owner is None else f" --owner {shlex.quote(owner)}"
 
 
-def _value(out: Out, name: str, file: Path | None, owner: str | None, *, piped: bool) -> str:
+def _value(out: Printer, name: str, file: Path | None, owner: str | None, *, piped: bool) -> str:
     """One newline at the end is the editor's or the pipe's, not the secret's."""
     if file is not None:
         try:

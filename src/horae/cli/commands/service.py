@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 import typer
 
 from ..command import command
-from ..command_groups import new_family
+from ..command_groups import new_group
 from ..messages import service_messages as words
 from ..messages.service_refusals import refuse
 from ..node.systemd import ended, known_of, manager, runs_here
 from ..node.unit_text import MARK, Chosen, unit_text, variable_line
-from ..output.printer import Out
+from ..output.printer import Printer
 
 _HOMES: Final = ("/home", "/root", "/run/user")
 _USER: Final = typer.Option(False, "--user", help="A service of yours, not of the whole machine.")
@@ -33,7 +33,7 @@ class Places(NamedTuple):
 
 
 def register(app: typer.Typer) -> None:
-    family = new_family()
+    family = new_group()
     command(family, "install")(install)
     command(family, "uninstall")(uninstall)
     command(family, "status")(status)
@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 
 def install(
-    out: Out,
+    out: Printer,
     *,
     place: str | None = typer.Argument(None, metavar="[FILE.py | MODULE[:APP]]", help="Where your functions are."),
     user: bool = _USER,
@@ -67,7 +67,7 @@ def install(
     _tell(out, chosen, places, same=same)
 
 
-def uninstall(out: Out, *, user: bool = _USER, worker: bool = _WORKER, root: Path | None = _ROOT) -> None:
+def uninstall(out: Printer, *, user: bool = _USER, worker: bool = _WORKER, root: Path | None = _ROOT) -> None:
     """Remove the unit; tasks and settings stay."""
     _check_manager(root)
     places = _places(user=user, worker=worker, root=root)
@@ -85,7 +85,7 @@ def uninstall(out: Out, *, user: bool = _USER, worker: bool = _WORKER, root: Pat
     out.note(words.DATA_STAYS, variables=places.variables)
 
 
-def status(out: Out, *, user: bool = _USER, root: Path | None = _ROOT) -> None:
+def status(out: Printer, *, user: bool = _USER, root: Path | None = _ROOT) -> None:
     """Say whether the unit is there, and how it stands."""
     places = _places(user=user, worker=False, root=root)
     _check_ours(places.unit, must_exist=True)
@@ -120,7 +120,7 @@ def _places(*, user: bool, worker: bool, root: Path | None) -> Places:
     return Places(beneath / (units / name).relative_to("/"), beneath / variables.relative_to("/"), str(variables))
 
 
-def _store(out: Out, *, user: bool, root: Path | None) -> str | None:
+def _store(out: Printer, *, user: bool, root: Path | None) -> str | None:
     """The address that the service is to use; None: the one that it has anyway."""
     from ...runtime.stores import has_secret  # noqa: PLC0415 - `--help` does without
 
@@ -192,7 +192,7 @@ def _steps(chosen: Chosen) -> list[str]:
     return [*steps, "loginctl enable-linger"] if chosen.user else steps
 
 
-def _tell(out: Out, chosen: Chosen, places: Places, *, same: bool) -> None:
+def _tell(out: Printer, chosen: Chosen, places: Places, *, same: bool) -> None:
     steps = _steps(chosen)
     if out.json:
         out.data({"unit": str(places.unit), "variables": str(places.variables), "changed": not same, "next": steps})
@@ -205,7 +205,7 @@ def _tell(out: Out, chosen: Chosen, places: Places, *, same: bool) -> None:
         out.note(words.THEN_WORKER)
 
 
-def _show(out: Out, known: dict[str, str]) -> None:
+def _show(out: Printer, known: dict[str, str]) -> None:
     if not known:
         out.line(out.translate(words.NO_MANAGER))
         return

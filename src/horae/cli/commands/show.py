@@ -32,7 +32,7 @@ from ..output.formatting import (
     state_cell,
     state_of_run,
 )
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.receipt import (
     fires_if_resumed,
     fires_json,
@@ -43,16 +43,16 @@ from ..output.receipt import (
     target_line,
 )
 from ..output.review import review_cells
-from ..output.styled_text import Cell, Piece
+from ..output.styled_text import Cell, StyledText
 from ..run_lookup import is_run
-from ..session.workplace import Workplace, at_work
+from ..session.workplace import CommandSession, run_in_session
 from .show_run import show_run
 
 _FIRES: Final = 5
 _RUNS: Final = 5
 
 
-class Shown(NamedTuple):
+class TaskDetails(NamedTuple):
     facts: Facts
     runs: tuple[Run, ...]
     now: datetime
@@ -64,7 +64,7 @@ def register(app: typer.Typer) -> None:
 
 
 def show(
-    out: Out,
+    out: Printer,
     *,
     task: str = typer.Argument(..., metavar="TASK|RUN", help="A task: name, id or key, or a part; or the id of a run."),
 ) -> None:
@@ -72,7 +72,7 @@ def show(
     if is_run(task):
         show_run(out, task)
         return
-    shown = at_work(out, lambda app: _find(app, task))
+    shown = run_in_session(out, lambda app: _find(app, task))
     if out.json:
         out.data(_json(out, shown))
     elif out.quiet:
@@ -81,14 +81,14 @@ def show(
         _tell(out, shown)
 
 
-async def _find(app: Workplace, name: str) -> Shown:
+async def _find(app: CommandSession, name: str) -> TaskDetails:
     facts = await app.service.tasks.find_by_name(app.principal, name)
     runs = await app.service.runs.page(app.principal, RunFilter(task_id=facts.task.id), limit=_RUNS)
     # With its lanes: a list leaves them out.
-    return Shown(await app.service.tasks.get(app.principal, facts.task.id), runs.items, app.clock.now(), app.zone)
+    return TaskDetails(await app.service.tasks.get(app.principal, facts.task.id), runs.items, app.clock.now(), app.zone)
 
 
-def _json(out: Out, shown: Shown) -> dict[str, Any]:
+def _json(out: Printer, shown: TaskDetails) -> dict[str, Any]:
     facts, task = shown.facts, shown.facts.task
     zone = task.schedule.zone
     last = shown.runs[0] if shown.runs else None
@@ -101,15 +101,15 @@ def _json(out: Out, shown: Shown) -> dict[str, Any]:
     }
 
 
-def _tell(out: Out, shown: Shown) -> None:
+def _tell(out: Printer, shown: TaskDetails) -> None:
     facts, task = shown.facts, shown.facts.task
     zone = task.schedule.zone or shown.zone
-    out.line((Piece(task.name, "bold"), "  ", Piece(task.id, "dim")))
+    out.line((StyledText(task.name, "bold"), "  ", StyledText(task.id, "dim")))
     show_schedule(out, facts, shown.now, _FIRES)
     out.row(out.translate(messages.DOES), escape_hidden(target_line(task.target)))
     out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
     out.row("", more_policies_line(task.policies, out.language))
-    state: list[str | Piece] = [
+    state: list[str | StyledText] = [
         _one(state_cell(facts, out.language, whole=True)),
         out.translate(messages.VERSION, version=task.version),
     ]
@@ -117,7 +117,9 @@ def _tell(out: Out, shown: Shown) -> None:
     for line in _standing_lines(out, shown, zone):
         out.row("", line)
     for fix in pause_fixes(facts):
-        out.row(out.translate(messages.FIX), (fix.command, "   ", Piece(fix.does.in_language(out.language), "dim")))
+        out.row(
+            out.translate(messages.FIX), (fix.command, "   ", StyledText(fix.does.in_language(out.language), "dim"))
+        )
     made = full_time(task.created, zone, out.language)
     out.row(out.translate(messages.OWNER), f"{task.owner} · {out.translate(messages.CREATED)} {made}")
     for label, value in ((messages.KEY, task.key), (messages.LANE, task.lane)):
@@ -133,20 +135,20 @@ def _tell(out: Out, shown: Shown) -> None:
     _show_definition(out, task)
 
 
-def _show_definition(out: Out, task: Task) -> None:
+def _show_definition(out: Printer, task: Task) -> None:
     """Every field as it would run: what the rows above leave out, or put into words."""
     review = review_of(task, out.language)
     out.line()
-    out.line(Piece(out.translate(messages.AS_IT_RUNS), "dim"))
+    out.line(StyledText(out.translate(messages.AS_IT_RUNS), "dim"))
     for line in review_cells(review):
         out.line(line, hang=4)
 
 
-def _one(cell: Cell) -> str | Piece:
-    return cell if isinstance(cell, str | Piece) else Piece("")
+def _one(cell: Cell) -> str | StyledText:
+    return cell if isinstance(cell, str | StyledText) else StyledText("")
 
 
-def _standing_lines(out: Out, shown: Shown, zone: str) -> list[str]:
+def _standing_lines(out: Printer, shown: TaskDetails, zone: str) -> list[str]:
     standing = shown.facts.status
     found = []
     if standing.pause is not None:
@@ -171,7 +173,7 @@ def _standing_lines(out: Out, shown: Shown, zone: str) -> list[str]:
     return found
 
 
-def waiting_line(out: Out, facts: Facts) -> str | None:
+def waiting_line(out: Printer, facts: Facts) -> str | None:
     """What keeps it, where something is due and does not start."""
     waits = waiting_for(facts)
     if waits is None:
@@ -186,7 +188,7 @@ def _last_result(standing: TaskStatus, language: Language) -> str:
     return localized(said, language) if standing.failures else said
 
 
-def run_line(run: Run, zone: str, out: Out, lateness: timedelta | None = None) -> list[str | Piece]:
+def run_line(run: Run, zone: str, out: Printer, lateness: timedelta | None = None) -> list[str | StyledText]:
     """`lateness`: None means as far as the run alone knows it."""
     counted = run.lateness if lateness is None else lateness
     late = "" if counted is None else f"  +{fine(counted)}"
@@ -194,4 +196,4 @@ def run_line(run: Run, zone: str, out: Out, lateness: timedelta | None = None) -
     state = state_of_run(run, out.language)
     error = f"  {first_line(error_text(run, out.language))}" if run.error else ""
     short = out.short_ids((run.id,), SHORT_DIGITS)[run.id]
-    return [sign_of(run), f" {planned}  {state}{late}", Piece(error, "bad"), Piece(f"  {short}", "dim")]
+    return [sign_of(run), f" {planned}  {state}{late}", StyledText(error, "bad"), StyledText(f"  {short}", "dim")]

@@ -13,19 +13,19 @@ from ...ports.store import RunFilter
 from ...wire.runs import result_of, run_json
 from ..messages import messages
 from ..output.formatting import error_text, fine, full_time, planned_text, sign_of, state_of_run
-from ..output.printer import Out, json_text
-from ..output.run_tail import Tail, said_by
-from ..output.styled_text import Piece, Style
-from ..run_lookup import Found, run_of
-from ..session.workplace import Workplace, at_work
+from ..output.printer import Printer, json_text
+from ..output.run_tail import RunTail, said_by
+from ..output.styled_text import Style, StyledText
+from ..run_lookup import FoundRun, run_of
+from ..session.workplace import CommandSession, run_in_session
 
 _LINES: Final = 20
 
 
-class ShownRun(NamedTuple):
+class RunDetails(NamedTuple):
     """`said` are the last lines of the run, of `lines` in all."""
 
-    found: Found
+    found: FoundRun
     said: tuple[NumberedLine, ...]
     lines: int
     zone: str
@@ -33,8 +33,8 @@ class ShownRun(NamedTuple):
     """A person asked for this further attempt."""
 
 
-def show_run(out: Out, name: str) -> None:
-    shown = at_work(out, lambda app: _find(app, name))
+def show_run(out: Printer, name: str) -> None:
+    shown = run_in_session(out, lambda app: _find(app, name))
     run, task = shown.found.run, shown.found.facts.task
     if out.json:
         out.data(run_json(run, task.name, task.schedule.zone, out.language))
@@ -44,28 +44,30 @@ def show_run(out: Out, name: str) -> None:
         _tell(out, shown)
 
 
-async def _find(app: Workplace, name: str) -> ShownRun:
+async def _find(app: CommandSession, name: str) -> RunDetails:
     found = await run_of(app, name)
     last: deque[NumberedLine] = deque(maxlen=_LINES)
     number = 0
     async for line in said_by(app, found.run.id, follow=False):
         last.append(line)
         number += 1
-    return ShownRun(found, tuple(last), number, found.zone or app.zone, await _is_requested(app, found))
+    return RunDetails(found, tuple(last), number, found.zone or app.zone, await _is_requested(app, found))
 
 
-async def _is_requested(app: Workplace, found: Found) -> bool:
+async def _is_requested(app: CommandSession, found: FoundRun) -> bool:
     run = found.run
     if run.attempt == 1:
         return False
-    page = await app.service.runs.page(app.principal, RunFilter(None, run.task_id, since=run.planned, until=run.planned))
+    page = await app.service.runs.page(
+        app.principal, RunFilter(None, run.task_id, since=run.planned, until=run.planned)
+    )
     before = [each for each in page.items if each.origin is run.origin and each.attempt == run.attempt - 1]
     return any(is_requested(found.facts.task, run, each) for each in before)
 
 
-def _tell(out: Out, shown: ShownRun) -> None:
+def _tell(out: Printer, shown: RunDetails) -> None:
     run, task = shown.found.run, shown.found.facts.task
-    out.line((sign_of(run), " ", Piece(task.name, "bold"), "  ", Piece(run.id, "dim")))
+    out.line((sign_of(run), " ", StyledText(task.name, "bold"), "  ", StyledText(run.id, "dim")))
     state = out.translate(
         messages.ATTEMPT,
         state=state_of_run(run, out.language),
@@ -80,15 +82,17 @@ def _tell(out: Out, shown: ShownRun) -> None:
     show_whole(out, out.translate(messages.ERROR), error_text(run, out.language), "bad")
     if run.result_json is not None:
         result = result_of(run)
-        show_whole(out, out.translate(messages.RESULT), result if isinstance(result, str) else json_text(result, indent=2))
+        show_whole(
+            out, out.translate(messages.RESULT), result if isinstance(result, str) else json_text(result, indent=2)
+        )
     if shown.said:
-        out.row(out.translate(messages.SAID), Piece(_count_line(out, shown), "dim"))
-        tail = Tail(out, shown.zone, None)
+        out.row(out.translate(messages.SAID), StyledText(_count_line(out, shown), "dim"))
+        tail = RunTail(out, shown.zone, None)
         for line in shown.said:
             tail.show(line)
 
 
-def _tell_times(out: Out, run: Run, zone: str) -> None:
+def _tell_times(out: Printer, run: Run, zone: str) -> None:
     if run.started is None:
         return
     late = "" if run.lateness is None else f"  +{fine(run.lateness)}"
@@ -99,13 +103,13 @@ def _tell_times(out: Out, run: Run, zone: str) -> None:
         out.row(out.translate(messages.OVER), f"{full_time(run.ended, zone, out.language)}{took}")
 
 
-def _count_line(out: Out, shown: ShownRun) -> str:
+def _count_line(out: Printer, shown: RunDetails) -> str:
     if len(shown.said) == shown.lines:
         return out.translate(messages.ALL_LINES, number=shown.lines)
     return out.translate(messages.LAST_LINES, shown=len(shown.said), number=shown.lines, id=shown.found.run.id)
 
 
-def show_whole(out: Out, label: str, text: str, style: Style = "") -> None:
+def show_whole(out: Printer, label: str, text: str, style: Style = "") -> None:
     """Every line of a text, one below the other; a label stands before the first."""
     for number, line in enumerate(text.strip("\n").splitlines()):
-        out.row(label if number == 0 else "", Piece(line, style))
+        out.row(label if number == 0 else "", StyledText(line, style))

@@ -10,8 +10,8 @@ import typer
 from ..command import command
 from ..messages import operating_messages as words
 from ..output.formatting import fine
-from ..output.printer import Out
-from ..output.styled_text import Cell, Piece, Style
+from ..output.printer import Printer
+from ..output.styled_text import Cell, Style, StyledText
 from ..output.table import Fit
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from ...forecast import Candidate, Report
     from ...forecast.report import Busiest, TaskForecast
-    from ..messages.messages import Words
-    from ..session.workplace import Workplace
+    from ..messages.messages import Message
+    from ..session.workplace import CommandSession
 
 _TASK_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(2), Fit(3), Fit(1), Fit(5), Fit(4))
 _LANE_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(1), Fit(2), Fit(1))
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(  # noqa: PLR0917 - typer calls it by name
-    out: Out,
+    out: Printer,
     file: Path | None = typer.Argument(None, metavar="[FILE]", help="A file of tasks; without: those of the store."),
     span: str = typer.Option("30d", "--for", metavar="TIME", help="How far ahead: 24h, 30d."),
     start: str | None = typer.Option(None, "--from", metavar="INSTANT", help="From when on. Default: now."),
@@ -79,21 +79,21 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
         raise typer.Exit(1)
 
 
-def _asked(out: Out, file: Path | None, zone: str | None) -> tuple[list[Candidate], dict[str, int], str]:
+def _asked(out: Printer, file: Path | None, zone: str | None) -> tuple[list[Candidate], dict[str, int], str]:
     from ...forecast import Candidate  # noqa: PLC0415
     from ..session.open_store import home_zone, settings_of  # noqa: PLC0415
-    from ..session.workplace import at_work  # noqa: PLC0415
+    from ..session.workplace import run_in_session  # noqa: PLC0415
     from ..transfer.tasks_file import read_tasks_file  # noqa: PLC0415
 
     home = home_zone(zone, settings_of(out.store)).name
     if file is None:
-        candidates, lanes = at_work(out, lambda app: _stored(out, app))
+        candidates, lanes = run_in_session(out, lambda app: _stored(out, app))
         return candidates, lanes, home
     read = read_tasks_file(file.expanduser())
     return [Candidate(*task) for task in read.tasks], _open_lanes(read.lanes.items()), zone or read.zone or home
 
 
-async def _stored(out: Out, app: Workplace) -> tuple[list[Candidate], dict[str, int]]:
+async def _stored(out: Printer, app: CommandSession) -> tuple[list[Candidate], dict[str, int]]:
     """What is active, as it stands; a run takes as long as the last one did."""
     from ...forecast import Candidate  # noqa: PLC0415
     from ...model.page import MAX_PAGE_SIZE  # noqa: PLC0415
@@ -132,13 +132,13 @@ def _open_lanes(lanes: Any) -> dict[str, int]:
 # --- told ----------------------------------------------------------------------------------------------------------
 
 
-def _show(out: Out, report: Report) -> None:
+def _show(out: Printer, report: Report) -> None:
     """What needs a look comes first."""
     for finding in report.findings:
         said = finding.in_language(out.language)
         sign, style = _SIGNS[finding.severity]
-        out.line((Piece(sign, style), f" {said.message}"))
-        out.line(("  ", Piece(said.hint, "dim")))
+        out.line((StyledText(sign, style), f" {said.message}"))
+        out.line(("  ", StyledText(said.hint, "dim")))
     if not report.findings:
         out.line(("✓ ", out.translate(words.NO_FINDINGS)))
     facts = {"runs": report.runs, "skipped": report.skipped, "most": report.most_at_once, "zone": report.zone}
@@ -178,7 +178,7 @@ def _row(task: TaskForecast) -> list[Cell]:
     ]
 
 
-def _show_busiest(out: Out, said: Words, busiest: Busiest | None, zone: str) -> None:
+def _show_busiest(out: Printer, said: Message, busiest: Busiest | None, zone: str) -> None:
     if busiest is not None and busiest.count > 1:
         names = [name for name, _ in busiest.tasks[:_NAMED]] + (["…"] if len(busiest.tasks) > _NAMED else [])
         out.line(out.translate(said, at=_at(busiest.at, zone), count=busiest.count, names=", ".join(names)))

@@ -13,25 +13,32 @@ from ...wire.overview import overview_json
 from ...wire.problems import ExitCode
 from ..command import command
 from ..messages import messages
-from ..messages.messages import Words
+from ..messages.messages import Message
 from ..output.clock_steps import show_steps
-from ..output.printer import Out
-from ..output.styled_text import Cell, Piece
-from ..session.workplace import Workplace, at_work, in_memory, is_kept, place_of, refuse_memory
+from ..output.printer import Printer
+from ..output.styled_text import Cell, StyledText
+from ..session.workplace import (
+    CommandSession,
+    has_durable_store,
+    place_of,
+    refuse_memory,
+    run_in_memory,
+    run_in_session,
+)
 from .overview import overview_rows
 
-_UP: Final = Words("✓ a node is up", "✓ 节点正在运行")
-_PLACE: Final = Words("Store", "存储")
+_UP: Final = Message("✓ a node is up", "✓ 节点正在运行")
+_PLACE: Final = Message("Store", "存储")
 _NO_NODE: Final = "no_node"
-_NOTHING_STARTS: Final = Words(
+_NOTHING_STARTS: Final = Message(
     "no node is running, so nothing starts: horae up", "没有节点在运行,任务不会启动:horae up"
 )
 _DRAINING: Final = "nodes_draining"
-_DRAINED: Final = Words(
+_DRAINED: Final = Message(
     "the only running node is draining, so nothing new starts: horae nodes drain {node} --undo, or start another: horae up",
     "唯一在运行的节点正在排空,不再启动新的运行:horae nodes drain {node} --undo,或另启动一个:horae up",
 )
-_NEEDS: Final = Words("tasks that need attention: {number} ({what})", "需要处理的任务:{number} 个({what})")
+_NEEDS: Final = Message("tasks that need attention: {number} ({what})", "需要处理的任务:{number} 个({what})")
 
 
 class _Seen(NamedTuple):
@@ -47,11 +54,11 @@ def register(app: typer.Typer) -> None:
     command(app, "status")(status)
 
 
-def status(out: Out) -> None:
+def status(out: Printer) -> None:
     """Say whether a node is up, and what needs attention."""
     refuse_memory(out)
-    kept = is_kept(out)
-    seen = at_work(out, _look) if kept else in_memory(_look)
+    kept = has_durable_store(out)
+    seen = run_in_session(out, _look) if kept else run_in_memory(_look)
     problems = _problems(seen)
     if out.json:
         out.data(_shape(out, seen, problems))
@@ -65,7 +72,7 @@ def status(out: Out) -> None:
         raise typer.Exit(ExitCode.FAILED)
 
 
-async def _look(app: Workplace) -> _Seen:
+async def _look(app: CommandSession) -> _Seen:
     found = await app.service.overview.now(app.principal)
     names = {each: task.name for each, task in (await app.tasks_of(found.running)).items()}
     # A process of this machine that was killed holds its lease for a while: whether it lives is looked at, too.
@@ -83,11 +90,11 @@ def _problems(seen: _Seen) -> list[tuple[str, int]]:
     return [*node, *sorted(kinds.items())]
 
 
-def _show(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> None:
+def _show(out: Printer, seen: _Seen, problems: list[tuple[str, int]]) -> None:
     if seen.is_up and not seen.draining:
-        out.line(Piece(out.translate(_UP), "good"))
+        out.line(StyledText(out.translate(_UP), "good"))
     for code, number in problems:
-        out.line(("! ", Piece(_told(out, seen, code, number), "odd")))
+        out.line(("! ", StyledText(_told(out, seen, code, number), "odd")))
     show_steps(out, seen.found.clock_steps)
     out.row(out.translate(_PLACE), place_of(out))
     nodes = out.translate(messages.NODES)
@@ -97,7 +104,7 @@ def _show(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> None:
             out.row(label, cell)
 
 
-def _told(out: Out, seen: _Seen, code: str, number: int) -> str:
+def _told(out: Printer, seen: _Seen, code: str, number: int) -> str:
     if code == _NO_NODE:
         return out.translate(_NOTHING_STARTS)
     if code == _DRAINING:
@@ -105,7 +112,7 @@ def _told(out: Out, seen: _Seen, code: str, number: int) -> str:
     return out.translate(_NEEDS, number=number, what=out.translate(messages.NEEDS[code]))
 
 
-def _shape(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> dict[str, Any]:
+def _shape(out: Printer, seen: _Seen, problems: list[tuple[str, int]]) -> dict[str, Any]:
     return {
         "ok": not problems,
         "node_up": seen.is_up,

@@ -18,29 +18,29 @@ from ...service.accounts.refusals import refuse as refuse_account
 from ...service.query.instants import parse_future_instant
 from ...wire.accounts import token_json
 from ..command import command
-from ..command_groups import AFTER, LIMIT, limit_said, new_family
+from ..command_groups import AFTER, LIMIT, limit_said, new_group
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse
 from ..messages.messages import TIMES_IN
 from ..output.formatting import NOTHING, time_cells
 from ..output.next_page import offer_more
-from ..output.printer import Out
-from ..output.styled_text import Cell, Piece
+from ..output.printer import Printer
+from ..output.styled_text import Cell, StyledText
 from ..output.table import Fit
-from ..session.workplace import Workplace, at_work, is_there
+from ..session.workplace import CommandSession, has_store, run_in_session
 
 _FITS: Final = (Fit(), Fit(wrap=8), Fit(1, wrap=6), Fit(3), Fit(4), Fit(6), Fit(5), Fit())
 _OWNER = typer.Option(None, "--owner", help="Whose. Default: yours; of a list, everybody's that you may see.")
 
 
-class Listed(NamedTuple):
+class TokenList(NamedTuple):
     page: Page[Token]
     now: datetime
     zone: str
 
 
 def register(app: typer.Typer) -> None:
-    family = new_family()
+    family = new_group()
     command(family, "make")(make)
     command(family, "ls")(ls)
     command(family, "revoke", asks=True)(revoke)
@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
 
 
 def make(
-    out: Out,
+    out: Printer,
     *,
     name: str = typer.Argument(..., metavar="NAME", help="What it is for."),
     owner: str | None = _OWNER,
@@ -64,14 +64,16 @@ def make(
     """Make a token; it is shown this once."""
     scopes = _scopes(scope)
 
-    async def work(app: Workplace) -> tuple[Token, str]:
+    async def work(app: CommandSession) -> tuple[Token, str]:
         end = None if expires is None else parse_future_instant(expires, app.zone, app.clock.now())
-        return await app.service.tokens.make(app.principal, owner=owner, name=name, scopes=scopes, expires=end, agent=agent)
+        return await app.service.tokens.make(
+            app.principal, owner=owner, name=name, scopes=scopes, expires=end, agent=agent
+        )
 
     if output is not None:
-        _tell_written(out, _written(output, lambda: at_work(out, work, create=True)), output)
+        _tell_written(out, _written(output, lambda: run_in_session(out, work, create=True)), output)
         return
-    token, text = at_work(out, work, create=True)
+    token, text = run_in_session(out, work, create=True)
     if out.json:
         out.data({**token_json(token), "text": text, "file": None})
         return
@@ -97,7 +99,7 @@ def _written(path: Path, make_token: Callable[[], tuple[Token, str]]) -> Token:
     return token
 
 
-def _tell_written(out: Out, token: Token, path: Path) -> None:
+def _tell_written(out: Printer, token: Token, path: Path) -> None:
     if out.json:
         out.data({**token_json(token), "text": None, "file": str(path)})
     elif out.quiet:
@@ -114,13 +116,13 @@ def _scopes(said: list[str] | None) -> list[Scope] | None:
     return [Scope(each) for each in wanted] or None
 
 
-def ls(out: Out, *, owner: str | None = _OWNER, limit: int = LIMIT, after: str | None = AFTER) -> None:
+def ls(out: Printer, *, owner: str | None = _OWNER, limit: int = LIMIT, after: str | None = AFTER) -> None:
     """List tokens, never what proves them."""
 
-    async def work(app: Workplace) -> Listed:
-        return Listed(await app.service.tokens.page(app.principal, owner, after, limit), app.clock.now(), app.zone)
+    async def work(app: CommandSession) -> TokenList:
+        return TokenList(await app.service.tokens.page(app.principal, owner, after, limit), app.clock.now(), app.zone)
 
-    listed = at_work(out, work) if is_there(out) else None
+    listed = run_in_session(out, work) if has_store(out) else None
     tokens = () if listed is None else listed.page.items
     if out.json:
         out.data([token_json(each) for each in tokens])
@@ -136,7 +138,7 @@ def ls(out: Out, *, owner: str | None = _OWNER, limit: int = LIMIT, after: str |
         offer_more(out, "token ls", {"--owner": owner, "--limit": limit_said(limit)}, listed.page.after)
 
 
-def _table(out: Out, listed: Listed) -> list[list[Cell]]:
+def _table(out: Printer, listed: TokenList) -> list[list[Cell]]:
     tokens = listed.page.items
     names = out.short_ids(token.id for token in tokens)
     made = time_cells(out, [token.created for token in tokens], listed.zone, listed.now)
@@ -146,7 +148,7 @@ def _table(out: Out, listed: Listed) -> list[list[Cell]]:
     ]
 
 
-def _row(out: Out, listed: Listed, token: Token, shown: tuple[str, ...]) -> list[Cell]:
+def _row(out: Printer, listed: TokenList, token: Token, shown: tuple[str, ...]) -> list[Cell]:
     name, made, ends = shown
     state = "revoked" if token.revoked is not None else "valid" if token.is_valid(listed.now) else "expired"
     return [
@@ -157,17 +159,17 @@ def _row(out: Out, listed: Listed, token: Token, shown: tuple[str, ...]) -> list
         token.agent or NOTHING,
         made,
         ends,
-        Piece(out.translate(words.TOKEN_STATES[state]), "good" if state == "valid" else "dim"),
+        StyledText(out.translate(words.TOKEN_STATES[state]), "good" if state == "valid" else "dim"),
     ]
 
 
 def revoke(
-    out: Out, *, token: str = typer.Argument(..., metavar="TOKEN", help="Its id; or its name, if only one has it.")
+    out: Printer, *, token: str = typer.Argument(..., metavar="TOKEN", help="Its id; or its name, if only one has it.")
 ) -> None:
     """Let a token open nothing any more."""
-    found = at_work(out, lambda app: _named(app, token))
+    found = run_in_session(out, lambda app: _named(app, token))
     out.confirm(words.REVOKE_TOKEN, name=found.name)
-    gone = at_work(out, lambda app: app.service.tokens.revoke(app.principal, found.id))
+    gone = run_in_session(out, lambda app: app.service.tokens.revoke(app.principal, found.id))
     if out.json:
         out.data(token_json(gone))
     elif out.quiet:
@@ -177,17 +179,17 @@ def revoke(
         _tell_of_agent(out, gone)
 
 
-def _tell_of_agent(out: Out, token: Token) -> None:
+def _tell_of_agent(out: Printer, token: Token) -> None:
     """With its last token an agent's tasks stop."""
     agent = token.agent
     if agent is None:
         return
-    found = at_work(out, lambda app: app.service.agents.get(app.principal, agent, token.owner))
+    found = run_in_session(out, lambda app: app.service.agents.get(app.principal, agent, token.owner))
     if found.revoked:
         out.note(words.AGENT_REVOKED, agent=agent)
 
 
-async def _named(app: Workplace, name: str) -> Token:
+async def _named(app: CommandSession, name: str) -> Token:
     """By id, or by the name that only one valid token has."""
     if name.startswith("tok_"):
         return await app.service.tokens.get(app.principal, name)

@@ -14,12 +14,12 @@ import typer
 from ...clock import SystemClock
 from ..command import command
 from ..messages import operating_messages as words
-from ..messages.messages import Words
-from ..output.printer import Out
+from ..messages.messages import Message
+from ..output.printer import Printer
 from ..output.program_name import called_program
 
 if TYPE_CHECKING:
-    from ..node.api_server import Door
+    from ..node.api_server import ListenAddress
     from ..node.supervisor import Death
     from ..node.work_order import WorkOrder
 
@@ -61,7 +61,7 @@ def register(app: typer.Typer) -> None:
 
 
 def up(
-    out: Out,
+    out: Printer,
     *,
     place: str | None = PLACE,
     demo: bool = typer.Option(False, "--demo", help="Put a few demo tasks there; the first fires within 5 seconds."),
@@ -86,10 +86,10 @@ def up(
         run_node(out, order if line is None else replace(order, door=line.fileno()), metrics_port)
 
 
-def _door(out: Out, order: WorkOrder, host: str | None, port: int | None, *, no_api: bool) -> Door | None:
+def _door(out: Printer, order: WorkOrder, host: str | None, port: int | None, *, no_api: bool) -> ListenAddress | None:
     """Where the API is to listen; None: it is not wanted."""
     from ..messages.operating_refusals import refuse  # noqa: PLC0415 - `--help` does without
-    from ..node.api_server import door_of  # noqa: PLC0415
+    from ..node.api_server import listen_address  # noqa: PLC0415
     from ..session.open_store import settings_of  # noqa: PLC0415
 
     settings = settings_of(out.store)
@@ -101,11 +101,11 @@ def _door(out: Out, order: WorkOrder, host: str | None, port: int | None, *, no_
         raise refuse("no_engine_in_memory")
     if off:
         return None
-    door = door_of(settings, host, port)
+    door = listen_address(settings, host, port)
     return door if order.engine else door._replace(chosen=True)
 
 
-def prepared(out: Out, place: str | None, **chosen: Any) -> WorkOrder:
+def prepared(out: Printer, place: str | None, **chosen: Any) -> WorkOrder:
     """What a worker is to be told; `chosen` are fields of it."""
     from ..session.open_store import home_zone, opened_url, settings_of  # noqa: PLC0415 - `--help` does without
     from ..session.servers import note_unused_server  # noqa: PLC0415
@@ -117,7 +117,7 @@ def prepared(out: Out, place: str | None, **chosen: Any) -> WorkOrder:
     return replace(_order(out, place, SystemClock().steady()), store=store, zone=zone.name, **chosen)
 
 
-def run_node(out: Out, order: WorkOrder, metrics_port: int | None = None) -> None:
+def run_node(out: Printer, order: WorkOrder, metrics_port: int | None = None) -> None:
     """A supervisor and its children, in the foreground."""
     from ..node.metrics_endpoint import looked_at  # noqa: PLC0415 - `--help` does without
 
@@ -127,7 +127,7 @@ def run_node(out: Out, order: WorkOrder, metrics_port: int | None = None) -> Non
         raise typer.Exit(code)
 
 
-def _order(out: Out, place: str | None, began: float) -> WorkOrder:
+def _order(out: Printer, place: str | None, began: float) -> WorkOrder:
     from ..node.work_order import WorkOrder  # noqa: PLC0415
 
     return WorkOrder(
@@ -142,8 +142,8 @@ def _order(out: Out, place: str | None, began: float) -> WorkOrder:
     )
 
 
-def _supervised(order: WorkOrder, out: Out, clock: SystemClock) -> int:
-    from ..node.sd_notify import ServiceLine, Voice  # noqa: PLC0415
+def _supervised(order: WorkOrder, out: Printer, clock: SystemClock) -> int:
+    from ..node.sd_notify import ServiceLine, ServiceNotifier  # noqa: PLC0415
     from ..node.supervisor import Supervisor, run_both  # noqa: PLC0415
     from ..output.streams import prepare_streams  # noqa: PLC0415
 
@@ -151,9 +151,9 @@ def _supervised(order: WorkOrder, out: Out, clock: SystemClock) -> int:
     line = ServiceLine.taken(os.environ)
     # What is in memory is in one process, and which store an app has is known only there: the API is served there, too.
     within = order.door is None or order.store in (None, MEMORY)
-    voice = Voice(line, _children(order, within=within))
+    voice = ServiceNotifier(line, _children(order, within=within))
 
-    def made(module: str, part: WorkOrder, died: Words, kind: str) -> Supervisor:
+    def made(module: str, part: WorkOrder, died: Message, kind: str) -> Supervisor:
         def start(line: int, _number: int) -> list[str]:
             # Nothing in the folder that we happen to be in may take the place of a module that the worker needs.
             return [sys.executable, "-P", "-m", f"horae.cli.node.{module}", str(line)]
@@ -193,7 +193,7 @@ def _alone(order: WorkOrder) -> int:
     return 0 if code == DRAINED else code
 
 
-def _tell(out: Out, death: Death, died: Words, kind: str) -> None:
+def _tell(out: Printer, death: Death, died: Message, kind: str) -> None:
     if out.json:
         out.each({"type": kind, **death._asdict()})
         return

@@ -6,14 +6,14 @@ import typer
 
 from ...version import __version__
 from ..command import command
-from ..output.printer import Out
+from ..output.printer import Printer
 
 
 def register(app: typer.Typer) -> None:
     command(app, "version")(version)
 
 
-def version(out: Out) -> None:
+def version(out: Printer) -> None:
     """Show the version."""
     if out.json:
         out.data({"version": __version__})

@@ -21,12 +21,12 @@ from ..command import command
 from ..messages import messages
 from ..output.formatting import error_text, first_line, next_times, short, sign_of, state_of_run, time_cells
 from ..output.line_breaks import broken
-from ..output.printer import Out
-from ..output.styled_text import Cell, Piece, painted
+from ..output.printer import Printer
+from ..output.styled_text import Cell, StyledText, painted
 from ..output.table import Fit, laid_out
 from ..output.width import padded, terminal_width
 from ..run_lookup import FAILURES
-from ..session.workplace import Workplace, at_work
+from ..session.workplace import CommandSession, run_in_session
 from ..task_filter import TASK
 from .overview import need_lines, overview_rows
 from .runs import follow_events
@@ -49,7 +49,7 @@ def register(app: typer.Typer) -> None:
 
 
 def watch(
-    out: Out,
+    out: Printer,
     *,
     task: str | None = TASK,
     seconds: float | None = typer.Option(None, "--seconds", min=0, help="End after so long. Default: on Ctrl-C or q."),
@@ -57,10 +57,10 @@ def watch(
     """Watch what happens, live."""
     live = sys.stdout.isatty() and not (out.json or out.plain or out.quiet)
     with suppress(TimeoutError, KeyboardInterrupt):
-        at_work(out, lambda app: _watch(app, out, task, seconds, live=live))
+        run_in_session(out, lambda app: _watch(app, out, task, seconds, live=live))
 
 
-async def _watch(app: Workplace, out: Out, task: str | None, seconds: float | None, *, live: bool) -> None:
+async def _watch(app: CommandSession, out: Printer, task: str | None, seconds: float | None, *, live: bool) -> None:
     task_id = None if task is None else (await app.service.tasks.find_by_name(app.principal, task)).task.id
     async with asyncio.timeout(seconds):
         if live:
@@ -69,7 +69,7 @@ async def _watch(app: Workplace, out: Out, task: str | None, seconds: float | No
             await follow_events(app, out, None, task_id)
 
 
-async def _page(app: Workplace, out: Out) -> None:
+async def _page(app: CommandSession, out: Printer) -> None:
     """Redrawn twice a second until somebody presses q."""
     from rich.live import Live  # noqa: PLC0415 - only a terminal needs it
 
@@ -109,17 +109,17 @@ def _keys(over: asyncio.Event) -> Iterator[None]:
         termios.tcsetattr(number, termios.TCSADRAIN, before)
 
 
-def page_of(out: Out, found: Overview, failed: tuple[Run, ...], names: dict[str, str], zone: str) -> list[str]:
+def page_of(out: Printer, found: Overview, failed: tuple[Run, ...], names: dict[str, str], zone: str) -> list[str]:
     """Everything worth a look, in lines that fit the terminal. Where it is low, fewer of the next tasks are shown."""
     head: Cell = [
-        Piece("horae", "bold"),
+        StyledText("horae", "bold"),
         f"  {found.at:%Y-%m-%d %H:%M:%S}Z  ",
-        Piece(out.translate(messages.WATCHING), "dim"),
+        StyledText(out.translate(messages.WATCHING), "dim"),
     ]
     above = _fitting(head, 2)
     for label, cell in overview_rows(out, found, zone, names)[:_NUMBERS]:
-        rest = (cell,) if isinstance(cell, str | Piece) else tuple(cell)
-        above += _fitting(["  ", Piece(padded(label, _LABEL), "dim"), " ", *rest], _LABEL + 3)
+        rest = (cell,) if isinstance(cell, str | StyledText) else tuple(cell)
+        above += _fitting(["  ", StyledText(padded(label, _LABEL), "dim"), " ", *rest], _LABEL + 3)
     above += _section(out.translate(messages.RUNNING), _running(out, found, names))
     needs = [line for cell in need_lines(out, found) for line in _fitting(cell, 2)]
     above += _section(out.translate(messages.NEEDS_YOU), needs)
@@ -129,29 +129,29 @@ def page_of(out: Out, found: Overview, failed: tuple[Run, ...], names: dict[str,
     return [*above, *_section(out.translate(messages.UPCOMING), upcoming[: max(_FEWEST_NEXT, left)]), *below]
 
 
-def _running(out: Out, found: Overview, names: dict[str, str]) -> list[str]:
+def _running(out: Printer, found: Overview, names: dict[str, str]) -> list[str]:
     short_ids = out.short_ids((run.id for run in found.running), SHORT_DIGITS)
     rows: list[list[Cell]] = [
         [
             [sign_of(run), f" {names.get(run.task_id, run.task_id)}"],
             "" if run.started is None else short(found.at - run.started),
-            Piece(short_ids[run.id], "dim"),
+            StyledText(short_ids[run.id], "dim"),
         ]
         for run in found.running
     ]
     return _table(rows, (Fit(wrap=12), Fit(), Fit()))
 
 
-def _upcoming(out: Out, found: Overview, zone: str) -> list[str]:
+def _upcoming(out: Printer, found: Overview, zone: str) -> list[str]:
     coming = [(at, facts.task.name) for facts in found.upcoming if (at := next_due(facts)) is not None][:_NEXT]
     times = next_times([at for at, _ in coming], zone, found.at, out.language)
     rows: list[list[Cell]] = [
-        [relative, Piece(when, "dim"), name] for (relative, when), (_, name) in zip(times, coming, strict=True)
+        [relative, StyledText(when, "dim"), name] for (relative, when), (_, name) in zip(times, coming, strict=True)
     ]
     return _table(rows, (Fit(2), Fit(), Fit(1, wrap=12)))
 
 
-def _failures(out: Out, failed: tuple[Run, ...], names: dict[str, str], zone: str, now: datetime) -> list[str]:
+def _failures(out: Printer, failed: tuple[Run, ...], names: dict[str, str], zone: str, now: datetime) -> list[str]:
     """Each with a short id, for `horae why ID`."""
     short_ids = out.short_ids((run.id for run in failed), SHORT_DIGITS)
     times = time_cells(out, [run.planned for run in failed], zone, now)
@@ -159,8 +159,8 @@ def _failures(out: Out, failed: tuple[Run, ...], names: dict[str, str], zone: st
         [
             [sign_of(run), f" {names.get(run.task_id, run.task_id)}"],
             at,
-            Piece(short_ids[run.id], "dim"),
-            Piece(first_line(error_text(run, out.language) or state_of_run(run, out.language)), "bad"),
+            StyledText(short_ids[run.id], "dim"),
+            StyledText(first_line(error_text(run, out.language) or state_of_run(run, out.language)), "bad"),
         ]
         for run, at in zip(failed, times, strict=True)
     ]
@@ -176,7 +176,7 @@ def _table(rows: list[list[Cell]], fits: tuple[Fit, ...]) -> list[str]:
 def _section(title: str, lines: list[str]) -> list[str]:
     if not lines:
         return []
-    return ["", painted(Piece(title, "bold"), colour=True), *(f"{' ' * _INDENT}{line}" for line in lines)]
+    return ["", painted(StyledText(title, "bold"), colour=True), *(f"{' ' * _INDENT}{line}" for line in lines)]
 
 
 def _fitting(cell: Cell, hang: int) -> list[str]:

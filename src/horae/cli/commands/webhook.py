@@ -19,16 +19,16 @@ from ...runtime.url_schemes import is_on_server
 from ...service.tasks.advisories import Advisory
 from ...wire.webhooks import blocked_refusal, delivery_json, webhook_json
 from ..command import command
-from ..command_groups import AFTER, LIMIT, limit_said, new_family
+from ..command_groups import AFTER, LIMIT, limit_said, new_group
 from ..messages import account_messages as words
 from ..messages.messages import TIMES_IN
 from ..output.formatting import NOTHING, first_line, full_time, time_cells
 from ..output.next_page import offer_more
-from ..output.printer import Out
-from ..output.styled_text import Cell, Piece
+from ..output.printer import Printer
+from ..output.styled_text import Cell, StyledText
 from ..output.table import Fit
 from ..session.servers import server_of
-from ..session.workplace import Workplace, at_work, is_there
+from ..session.workplace import CommandSession, has_store, run_in_session
 
 _ID = typer.Argument(..., metavar="WEBHOOK", help="Its id: whk_….")
 _DISABLED = {DisabledCause.FAILING: "silent"}
@@ -40,7 +40,7 @@ _DELIVERY_DIGITS: Final = 14
 
 
 def register(app: typer.Typer) -> None:
-    family = new_family()
+    family = new_group()
     command(family, "add")(add)
     command(family, "ls")(ls)
     command(family, "show")(show)
@@ -53,7 +53,7 @@ def register(app: typer.Typer) -> None:
 
 
 def add(
-    out: Out,
+    out: Printer,
     *,
     url: str = typer.Argument(..., metavar="URL", help="Where it is told: https://…"),
     kind: list[str] | None = typer.Option(
@@ -65,19 +65,19 @@ def add(
     """Tell an address what happens; its secret is shown this once."""
     types = [part.strip() for each in kind or () for part in each.split(",") if part.strip()]
 
-    async def work(app: Workplace) -> tuple[Webhook, str, tuple[Advisory, ...]]:
+    async def work(app: CommandSession) -> tuple[Webhook, str, tuple[Advisory, ...]]:
         try:
             made = await app.service.webhooks.create(app.principal, url, types, note, owner)
         except Refusal as refusal:
             raise with_key_hint(out, refusal) from None
         return *made, await app.webhook_advisories(url)
 
-    webhook, secret, warnings = at_work(out, work, create=True)
+    webhook, secret, warnings = run_in_session(out, work, create=True)
     _show_secret(out, webhook, secret, out.translate(words.WEBHOOK_MADE, id=webhook.id))
     _warn_of_nodes(out, warnings)
 
 
-def with_key_hint(out: Out, refusal: Refusal) -> Refusal:
+def with_key_hint(out: Printer, refusal: Refusal) -> Refusal:
     """A store on a database server also needs a key file for webhooks: said with the first refusal, not after it."""
     if refusal.code != NOT_PUBLIC or server_of(out) is not None:
         return refusal
@@ -95,24 +95,24 @@ def with_key_hint(out: Out, refusal: Refusal) -> Refusal:
     return type(refusal)(refusal.code, sentences, facts=refusal.facts)
 
 
-def _warn_of_nodes(out: Out, warnings: tuple[Advisory, ...]) -> None:
+def _warn_of_nodes(out: Printer, warnings: tuple[Advisory, ...]) -> None:
     if not out.json:
         for warning in warnings:
             out.warn(warning.in_language(out.language))
 
 
-def rotate(out: Out, *, webhook: str = _ID) -> None:
+def rotate(out: Printer, *, webhook: str = _ID) -> None:
     """Give it a new secret; for a day both sign."""
 
-    async def work(app: Workplace) -> tuple[Webhook, str, str]:
+    async def work(app: CommandSession) -> tuple[Webhook, str, str]:
         return *await app.service.webhooks.rotate(app.principal, webhook), app.zone
 
-    changed, secret, zone = at_work(out, work)
+    changed, secret, zone = run_in_session(out, work)
     until = NOTHING if changed.former_until is None else full_time(changed.former_until, zone, out.language)
     _show_secret(out, changed, secret, out.translate(words.WEBHOOK_ROTATED, id=changed.id, until=until))
 
 
-def _show_secret(out: Out, webhook: Webhook, secret: str, said: str) -> None:
+def _show_secret(out: Printer, webhook: Webhook, secret: str, said: str) -> None:
     if out.json:
         out.data({**webhook_json(webhook), "secret": secret})
         return
@@ -120,13 +120,13 @@ def _show_secret(out: Out, webhook: Webhook, secret: str, said: str) -> None:
     out.line(secret)
 
 
-def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
+def ls(out: Printer, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     """List webhooks."""
 
-    async def work(app: Workplace) -> tuple[Page[Webhook], str]:
+    async def work(app: CommandSession) -> tuple[Page[Webhook], str]:
         return await app.service.webhooks.page(app.principal, after, limit), app.zone
 
-    page, zone = at_work(out, work) if is_there(out) else (Page[Webhook](()), "UTC")
+    page, zone = run_in_session(out, work) if has_store(out) else (Page[Webhook](()), "UTC")
     if out.json:
         out.data([webhook_json(each) for each in page.items])
     elif out.quiet:
@@ -149,13 +149,13 @@ def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
         offer_more(out, "webhook ls", {"--limit": limit_said(limit)}, page.after)
 
 
-def show(out: Out, *, webhook: str = _ID) -> None:
+def show(out: Printer, *, webhook: str = _ID) -> None:
     """Show one webhook."""
 
-    async def work(app: Workplace) -> tuple[Webhook, str]:
+    async def work(app: CommandSession) -> tuple[Webhook, str]:
         return await app.service.webhooks.get(app.principal, webhook), app.zone
 
-    found, zone = at_work(out, work)
+    found, zone = run_in_session(out, work)
     if out.json:
         out.data(webhook_json(found))
     elif out.quiet:
@@ -168,7 +168,7 @@ def show(out: Out, *, webhook: str = _ID) -> None:
         _warn_blocked(out, found)
 
 
-def _warn_blocked(out: Out, webhook: Webhook, name: str = "") -> None:
+def _warn_blocked(out: Printer, webhook: Webhook, name: str = "") -> None:
     """Say which setting of the node would let it deliver; what waits is then sent."""
     refusal = blocked_refusal(webhook) if webhook.enabled else None
     if refusal is not None:
@@ -176,44 +176,48 @@ def _warn_blocked(out: Out, webhook: Webhook, name: str = "") -> None:
         out.warn(" ".join(part for part in (name, message, hint) if part))
 
 
-def _types(out: Out, webhook: Webhook) -> str:
+def _types(out: Printer, webhook: Webhook) -> str:
     return " ".join(webhook.types) or out.translate(words.EVERYTHING)
 
 
-def _state(out: Out, webhook: Webhook, zone: str) -> Piece:
+def _state(out: Printer, webhook: Webhook, zone: str) -> StyledText:
     if webhook.disabled is not None:
-        return Piece(out.translate(words.WEBHOOK_STATES[_DISABLED.get(webhook.disabled, webhook.disabled.value)]), "bad")
+        return StyledText(
+            out.translate(words.WEBHOOK_STATES[_DISABLED.get(webhook.disabled, webhook.disabled.value)]), "bad"
+        )
     if webhook.blocked:
         state = "unsigned" if NO_KEY in webhook.blocked else "blocked"
-        return Piece(out.translate(words.WEBHOOK_STATES[state]), "bad")
+        return StyledText(out.translate(words.WEBHOOK_STATES[state]), "bad")
     if webhook.failing_since is not None:
         since = full_time(webhook.failing_since, zone, out.language)
-        return Piece(out.translate(words.WEBHOOK_STATES["failing"], since=since), "odd")
-    return Piece(out.translate(words.WEBHOOK_STATES["enabled"]), "good")
+        return StyledText(out.translate(words.WEBHOOK_STATES["failing"], since=since), "odd")
+    return StyledText(out.translate(words.WEBHOOK_STATES["enabled"]), "good")
 
 
-def try_it(out: Out, *, webhook: str = _ID) -> None:
+def try_it(out: Printer, *, webhook: str = _ID) -> None:
     """Send a message that says that it is a test, and say what came of it."""
 
-    async def work(app: Workplace) -> tuple[Delivery, tuple[Advisory, ...]]:
+    async def work(app: CommandSession) -> tuple[Delivery, tuple[Advisory, ...]]:
         delivery = await app.service.webhooks.test(app.principal, webhook)
         found = await app.service.webhooks.get(app.principal, webhook)
         return delivery, await app.webhook_advisories(found.url)
 
-    delivery, warnings = at_work(out, work)
+    delivery, warnings = run_in_session(out, work)
     # This process sent the test; events are sent by a node.
     _warn_of_nodes(out, warnings)
     _tell_attempt(out, delivery)
 
 
 def redeliver(
-    out: Out, *, webhook: str = _ID, delivery: str = typer.Argument(..., metavar="DELIVERY", help="Its id: dlv_….")
+    out: Printer, *, webhook: str = _ID, delivery: str = typer.Argument(..., metavar="DELIVERY", help="Its id: dlv_….")
 ) -> None:
     """Send something once more, now."""
-    _tell_attempt(out, at_work(out, lambda app: app.service.webhooks.redeliver(app.principal, webhook, delivery)))
+    _tell_attempt(
+        out, run_in_session(out, lambda app: app.service.webhooks.redeliver(app.principal, webhook, delivery))
+    )
 
 
-def _tell_attempt(out: Out, delivery: Delivery) -> None:
+def _tell_attempt(out: Printer, delivery: Delivery) -> None:
     """Exit code 1 when it was not taken."""
     last = delivery.attempts[-1]
     if out.json:
@@ -221,22 +225,22 @@ def _tell_attempt(out: Out, delivery: Delivery) -> None:
     elif out.quiet:
         out.ids([delivery.id])
     elif last.ok:
-        out.line((Piece("✓ ", "good"), out.translate(words.ANSWERED, id=delivery.id, status=last.status)))
+        out.line((StyledText("✓ ", "good"), out.translate(words.ANSWERED, id=delivery.id, status=last.status)))
     else:
         said = words.NOT_ANSWERED if last.status is None else words.ANSWERED
         told = out.translate(said, id=delivery.id, status=last.status, answer=first_line(last.answer))
-        out.line((Piece("✕ ", "bad"), told))
+        out.line((StyledText("✕ ", "bad"), told))
     if not last.ok:
         raise typer.Exit(1)
 
 
-def deliveries(out: Out, *, webhook: str = _ID, limit: int = LIMIT, after: str | None = AFTER) -> None:
+def deliveries(out: Printer, *, webhook: str = _ID, limit: int = LIMIT, after: str | None = AFTER) -> None:
     """List what was sent there, newest first."""
 
-    async def work(app: Workplace) -> tuple[Page[Delivery], str, datetime]:
+    async def work(app: CommandSession) -> tuple[Page[Delivery], str, datetime]:
         return await app.service.webhooks.deliveries(app.principal, webhook, after, limit), app.zone, app.clock.now()
 
-    page, zone, now = at_work(out, work)
+    page, zone, now = run_in_session(out, work)
     if out.json:
         out.data([delivery_json(each) for each in page.items])
     elif out.quiet:
@@ -254,7 +258,7 @@ def deliveries(out: Out, *, webhook: str = _ID, limit: int = LIMIT, after: str |
         offer_more(out, "webhook deliveries", {"webhook": webhook, "--limit": limit_said(limit)}, page.after)
 
 
-def _row(out: Out, delivery: Delivery, name: str, at: str) -> list[Cell]:
+def _row(out: Printer, delivery: Delivery, name: str, at: str) -> list[Cell]:
     last = delivery.attempts[-1] if delivery.attempts else None
     answer = NOTHING if last is None else f"{last.status or ''} {first_line(last.answer)}".strip()
     return [
@@ -267,11 +271,11 @@ def _row(out: Out, delivery: Delivery, name: str, at: str) -> list[Cell]:
     ]
 
 
-def remove(out: Out, *, webhook: str = _ID) -> None:
+def remove(out: Printer, *, webhook: str = _ID) -> None:
     """Tell an address nothing any more."""
-    found = at_work(out, lambda app: app.service.webhooks.get(app.principal, webhook))
+    found = run_in_session(out, lambda app: app.service.webhooks.get(app.principal, webhook))
     out.confirm(words.REMOVE_WEBHOOK, id=found.id)
-    at_work(out, lambda app: app.service.webhooks.remove(app.principal, found.id))
+    run_in_session(out, lambda app: app.service.webhooks.remove(app.principal, found.id))
     if out.json:
         out.data({"removed": found.id})
     else:

@@ -24,20 +24,20 @@ from ..messages import messages
 from ..node.node_start import start_here
 from ..output.fixes import Fix, fixes_for
 from ..output.formatting import full_time, sign_of
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.shown_store import complete_command, complete_commands
-from ..output.styled_text import Piece
+from ..output.styled_text import StyledText
 from ..output.width import columns, padded
 from ..run_lookup import is_run
-from ..session.workplace import Workplace, at_work
+from ..session.workplace import CommandSession, run_in_session
 from ..task_filter import ONE
 from ..task_reference import task_reference
 from .show import run_line
 from .show_run import show_whole
 
-_WAITS = Piece("◐", "odd")
-_TO_COME = Piece("○", "dim")
-_NOT_RUN = Piece("⊘", "odd")
+_WAITS = StyledText("◐", "odd")
+_TO_COME = StyledText("○", "dim")
+_NOT_RUN = StyledText("⊘", "odd")
 
 
 def register(app: typer.Typer) -> None:
@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
 
 def why(
-    out: Out,
+    out: Printer,
     *,
     task: str = ONE,
     at: str | None = typer.Option(
@@ -56,7 +56,7 @@ def why(
     ),
 ) -> None:
     """Say why a task did, or did not, run."""
-    found, zone, reference, has_lines = at_work(out, lambda app: _explained(out, app, task, at))
+    found, zone, reference, has_lines = run_in_session(out, lambda app: _explained(out, app, task, at))
     fixes = tuple(
         fix._replace(command=complete_command(out, fix.command))
         for fix in fixes_for(found, shlex.quote(reference), partial(start_here, out), has_lines=has_lines)
@@ -70,7 +70,7 @@ def why(
 
 
 async def _explained(
-    out: Out, app: Workplace, name: str, at: str | None
+    out: Printer, app: CommandSession, name: str, at: str | None
 ) -> tuple[OccurrenceExplanation, str, str, bool]:
     if is_run(name):
         task_id, planned = await _occurrence(app, name)
@@ -82,7 +82,7 @@ async def _explained(
     return found, task.schedule.zone or app.zone, await task_reference(app, task, out), await _has_lines(app, found)
 
 
-async def _occurrence(app: Workplace, name: str) -> tuple[str, datetime]:
+async def _occurrence(app: CommandSession, name: str) -> tuple[str, datetime]:
     """The task and the planned instant of a run; also of one that was asked for and has not started."""
     try:
         run = await app.service.runs.get(app.principal, name)
@@ -94,7 +94,7 @@ async def _occurrence(app: Workplace, name: str) -> tuple[str, datetime]:
     return run.task_id, run.planned
 
 
-async def _has_lines(app: Workplace, found: OccurrenceExplanation) -> bool:
+async def _has_lines(app: CommandSession, found: OccurrenceExplanation) -> bool:
     """Whether the newest run of the answer has log lines; a live one may write some."""
     run = found.explanation.run
     if run is None or run.live or run.started is None:
@@ -102,17 +102,17 @@ async def _has_lines(app: Workplace, found: OccurrenceExplanation) -> bool:
     return bool(await app.service.runs.lines(app.principal, run.id, limit=1))
 
 
-def _json(out: Out, found: OccurrenceExplanation, fixes: tuple[Fix, ...]) -> dict[str, Any]:
+def _json(out: Printer, found: OccurrenceExplanation, fixes: tuple[Fix, ...]) -> dict[str, Any]:
     task = found.facts.task
     shape = why_json(found.explanation, utc(found.at), task.name, task.schedule.zone, out.language, found.outage)
     shape["sentence"] = complete_commands(out, shape["sentence"])
     return shape | {"fixes": [{"command": fix.command, "does": fix.does.in_language(out.language)} for fix in fixes]}
 
 
-def _tell(out: Out, found: OccurrenceExplanation, fixes: tuple[Fix, ...], zone: str) -> None:
+def _tell(out: Printer, found: OccurrenceExplanation, fixes: tuple[Fix, ...], zone: str) -> None:
     task, told = found.facts.task, found.explanation
     at = full_time(found.at, zone, out.language)
-    out.line((_sign(found), " ", Piece(out.translate(messages.AT, name=task.name, at=at), "bold")))
+    out.line((_sign(found), " ", StyledText(out.translate(messages.AT, name=task.name, at=at), "bold")))
     out.line(f"  {_without_commands(_sentence(out, found), fixes)}")
     if found.outage is not None:
         out.line(f"  {outage_line(out, found.outage)}")
@@ -122,7 +122,7 @@ def _tell(out: Out, found: OccurrenceExplanation, fixes: tuple[Fix, ...], zone: 
     _show_fixes(out, [(_shortened(out, fix.command, told.runs), fix.does.in_language(out.language)) for fix in fixes])
 
 
-def _sentence(out: Out, found: OccurrenceExplanation) -> str:
+def _sentence(out: Printer, found: OccurrenceExplanation) -> str:
     text = found.explanation.in_language(out.language)
     if found.missing is not None and found.missing.source is not None:
         source = found.missing.source
@@ -137,13 +137,13 @@ def _without_commands(sentence: str, fixes: Sequence[Fix]) -> str:
     return sentence
 
 
-def _shortened(out: Out, text: str, runs: Sequence[Run]) -> str:
+def _shortened(out: Printer, text: str, runs: Sequence[Run]) -> str:
     for whole, short in out.short_ids((run.id for run in runs), SHORT_DIGITS).items():
         text = text.replace(whole, short)
     return text
 
 
-def _show_fixes(out: Out, fixes: Sequence[tuple[str, str]]) -> None:
+def _show_fixes(out: Printer, fixes: Sequence[tuple[str, str]]) -> None:
     """Commands with what they do, side by side; or each below its command, where a terminal is too narrow for both."""
     widest = max((columns(typed) for typed, _ in fixes), default=0)
     room = out.row_room - widest - 3
@@ -152,12 +152,12 @@ def _show_fixes(out: Out, fixes: Sequence[tuple[str, str]]) -> None:
         label = out.translate(messages.FIX) if number == 0 else ""
         if below:
             out.row(label, typed)
-            out.row("", Piece(f"  {does}", "dim"))
+            out.row("", StyledText(f"  {does}", "dim"))
         else:
-            out.row(label, (padded(typed, widest), "   ", Piece(does, "dim")))
+            out.row(label, (padded(typed, widest), "   ", StyledText(does, "dim")))
 
 
-def _sign(found: OccurrenceExplanation) -> Piece:
+def _sign(found: OccurrenceExplanation) -> StyledText:
     told = found.explanation
     if told.run is not None:
         return sign_of(told.run)
@@ -166,7 +166,7 @@ def _sign(found: OccurrenceExplanation) -> Piece:
     return _WAITS if told.verdict is Verdict.WAITING else _NOT_RUN
 
 
-def outage_line(out: Out, outage: Outage) -> str:
+def outage_line(out: Printer, outage: Outage) -> str:
     how = messages.STOPPED_CLEANLY if outage.clean else messages.DIED
     since, until = outage.since.astimezone(UTC), outage.until.astimezone(UTC)
     same_day = since.date() == until.date()

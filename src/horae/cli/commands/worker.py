@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ..command import command
-from ..output.printer import Out
+from ..output.printer import Printer
 from .up import LEASE, METRICS_PORT, PLACE, SECONDS, VERBOSE, prepared, run_node
 
 _LONGEST_POLL = 10.0
@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def worker(
-    out: Out,
+    out: Printer,
     *,
     place: str | None = PLACE,
     poll: float | None = typer.Option(

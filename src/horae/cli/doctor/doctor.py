@@ -9,8 +9,8 @@ import typer
 
 from ..command import command
 from ..messages import operating_messages as words
-from ..output.printer import Out
-from ..output.styled_text import Piece, Style, wide
+from ..output.printer import Printer
+from ..output.styled_text import Style, StyledText, wide
 from ..output.width import terminal_width
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
     command(app, "doctor")(doctor)
 
 
-def doctor(out: Out) -> None:
+def doctor(out: Printer) -> None:
     """Look for what is wrong here; exit code 1 when there is an error."""
     found = _examined(out)
     errors = sum(each.grade == "error" for each in found)
@@ -40,7 +40,7 @@ def doctor(out: Out) -> None:
         raise typer.Exit(1)
 
 
-def _examined(out: Out) -> list[Check]:
+def _examined(out: Printer) -> list[Check]:
     from ...clock import SystemClock  # noqa: PLC0415 - `--help` does without
     from ...errors import HoraeError  # noqa: PLC0415
     from ...runtime.process_settings import store_url  # noqa: PLC0415
@@ -80,7 +80,7 @@ def _examined(out: Out) -> list[Check]:
     ]
 
 
-def _chosen_server(out: Out) -> list[Check] | None:
+def _chosen_server(out: Printer) -> list[Check] | None:
     """What there is to say of the server that commands go to; None where they go to a store."""
     from ...errors import HoraeError  # noqa: PLC0415
     from ..session.servers import server_of  # noqa: PLC0415
@@ -98,7 +98,7 @@ def _chosen_server(out: Out) -> list[Check] | None:
     return about_http(server, out.language)
 
 
-def _about_server(out: Out, url: str) -> list[Check]:
+def _about_server(out: Printer, url: str) -> list[Check]:
     import asyncio  # noqa: PLC0415
 
     from ...clock import SystemClock  # noqa: PLC0415
@@ -118,13 +118,13 @@ def _about_server(out: Out, url: str) -> list[Check]:
     return found
 
 
-def _about_store(out: Out) -> tuple[Path, list[Check]]:
+def _about_store(out: Printer) -> tuple[Path, list[Check]]:
     from pathlib import Path  # noqa: PLC0415
 
     from ...errors import StoreError  # noqa: PLC0415
     from ...runtime.process_settings import store_url  # noqa: PLC0415
     from ...runtime.stores import sqlite_path  # noqa: PLC0415
-    from ..messages.messages import Words  # noqa: PLC0415
+    from ..messages.messages import Message  # noqa: PLC0415
     from ..session.file_access import obstacle_to  # noqa: PLC0415
     from ..session.open_store import look, place_of, settings_of  # noqa: PLC0415
     from .machine_checks import check, plain_words  # noqa: PLC0415
@@ -138,8 +138,8 @@ def _about_store(out: Out) -> tuple[Path, list[Check]]:
     obstacle = None if path is None else obstacle_to(path)
     if path is not None and obstacle is not None:
         told = obstacle.refusal()
-        said = Words(*(told.in_language(each).message for each in ("en", "zh")))
-        fix = Words(*(told.in_language(each).hint for each in ("en", "zh")))
+        said = Message(*(told.in_language(each).message for each in ("en", "zh")))
+        fix = Message(*(told.in_language(each).hint for each in ("en", "zh")))
         return path.parent, [check("store", "error", plain_words(said), plain_words(fix))]
     try:
         before = [] if path is None else list(about_file(path))
@@ -151,7 +151,7 @@ def _about_store(out: Out) -> tuple[Path, list[Check]]:
         return path.parent, [damaged]
 
 
-def _shape(out: Out, found: Check) -> dict[str, Any]:
+def _shape(out: Printer, found: Check) -> dict[str, Any]:
     return {
         "check": found.code,
         "grade": found.grade,
@@ -160,7 +160,7 @@ def _shape(out: Out, found: Check) -> dict[str, Any]:
     }
 
 
-def _message(out: Out, found: Check) -> str:
+def _message(out: Printer, found: Check) -> str:
     """Names are listed with the comma of the language."""
     facts = dict(found.facts)
     if out.language == "zh":
@@ -168,17 +168,17 @@ def _message(out: Out, found: Check) -> str:
     return out.translate(found.said, **facts)
 
 
-def _show(out: Out, found: Check) -> None:
+def _show(out: Printer, found: Check) -> None:
     """What would help stands beside the sentence, or below it on a terminal that is too narrow for both."""
     sign, style = _SIGNS[found.grade]
-    cell = ("  ", Piece(sign, style), f" {_message(out, found)}")
+    cell = ("  ", StyledText(sign, style), f" {_message(out, found)}")
     if found.fix is None or found.grade == "ok":
         out.line(cell)
         return
     fix = f"→ {out.translate(found.fix)}"
-    whole = (*cell, Piece(f"   {fix}", "dim"))
+    whole = (*cell, StyledText(f"   {fix}", "dim"))
     if not out.on_terminal or wide(whole) <= terminal_width():
         out.line(whole)
     else:
         out.line(cell)
-        out.line(("    ", Piece(fix, "dim")))
+        out.line(("    ", StyledText(fix, "dim")))

@@ -15,7 +15,7 @@ from ...model.accounts.principal import LOCAL
 from ...model.events.webhook import Webhook
 from ...version import __version__
 from ..messages import account_messages as words
-from ..messages.messages import Words
+from ..messages.messages import Message
 from ..session.servers import Server, connected
 from .machine_checks import Check, check, plain_words
 
@@ -47,7 +47,9 @@ def about_trouble(error: HoraeError) -> Check:
     if not isinstance(error, Refusal):
         return check("server", "error", words.SERVER_TROUBLE, problem=error)
     en, zh = error.in_language("en"), error.in_language("zh")
-    return check("server", "error", plain_words(Words(en.message, zh.message)), plain_words(Words(en.hint, zh.hint)))
+    return check(
+        "server", "error", plain_words(Message(en.message, zh.message)), plain_words(Message(en.hint, zh.hint))
+    )
 
 
 def _about_version(server: Server, state: Mapping[str, Any]) -> Check:

@@ -18,7 +18,7 @@ from ...runtime.unused_settings import UnusedSetting
 from ...schedule.zones import find_zone
 from ...settings import DefaultZone, Settings
 from ..messages import operating_messages as words
-from ..messages.messages import Words
+from ..messages.messages import Message
 
 Grade = Literal["ok", "warning", "error"]
 LITTLE_BYTES: Final = 1_000_000_000
@@ -41,12 +41,12 @@ class Check(NamedTuple):
 
     code: str
     grade: Grade
-    said: Words
+    said: Message
     facts: dict[str, object]
-    fix: Words | None = None
+    fix: Message | None = None
 
 
-def check(code: str, grade: Grade, said: Words, fix: Words | None = None, **facts: object) -> Check:
+def check(code: str, grade: Grade, said: Message, fix: Message | None = None, **facts: object) -> Check:
     return Check(code, grade, said, facts, fix)
 
 
@@ -63,7 +63,7 @@ def about_settings(settings: Settings | HoraeError) -> Check:
         said = {"en": str(settings), "zh": str(settings)}
         if isinstance(settings, Refusal):
             said = {"en": str(settings), "zh": " ".join(settings.in_language("zh"))}
-        return Check("settings", "error", Words("{en}", "{zh}"), dict(said))
+        return Check("settings", "error", Message("{en}", "{zh}"), dict(said))
     return check("settings", "ok", words.SETTINGS_FINE, number=len(settings.overrides))
 
 
@@ -75,8 +75,8 @@ def about_unheard(found: Iterable[UnusedSetting]) -> Iterator[Check]:
         yield check("unknown_setting", "warning", said, fix, name=name, place=place)
 
 
-def _with_nearest(name: str) -> Words:
-    return Words(*(text.format(name=name) for text in words.UNHEARD_NEAREST))
+def _with_nearest(name: str) -> Message:
+    return Message(*(text.format(name=name) for text in words.UNHEARD_NEAREST))
 
 
 class Reading(NamedTuple):
@@ -98,8 +98,8 @@ def about_clock(before: Reading, after: Reading) -> Check:
     return check("clock", "ok", _with(words.CLOCK_FINE, ntp))
 
 
-def _with(said: Words, ntp: Words) -> Words:
-    return Words(said.en.replace("{ntp}", ntp.en), said.zh.replace("{ntp}", ntp.zh))
+def _with(said: Message, ntp: Message) -> Message:
+    return Message(said.en.replace("{ntp}", ntp.en), said.zh.replace("{ntp}", ntp.zh))
 
 
 def about_zones(zone: DefaultZone) -> Check:
@@ -128,8 +128,8 @@ def about_libraries() -> Check:
     present = [name for name in _LIBRARIES if find_spec(name) is not None]
     absent = [f"{name} (horae[{extra}])" for name, extra in _LIBRARIES.items() if name not in present]
     said = words.LIBRARIES
-    rest = words.ABSENT if absent else Words("", "")
-    whole = Words(said.en.replace("{absent}", rest.en), said.zh.replace("{absent}", rest.zh))
+    rest = words.ABSENT if absent else Message("", "")
+    whole = Message(said.en.replace("{absent}", rest.en), said.zh.replace("{absent}", rest.zh))
     fix = words.LIBRARIES_FIX if absent else None
     return check("libraries", "ok", whole, fix, present=", ".join(present) or "-", names=", ".join(absent))
 
@@ -148,14 +148,14 @@ def about_key(path: Path | None, secrets: int) -> Check:
     mode = stat.S_IMODE(path.stat().st_mode)
     if os.name == "posix" and mode & 0o077:
         exposed = refuse("key_file_exposed", path=path, mode=f"{mode:04o}", quoted=path)
-        said = Words(*(exposed.in_language(each).message for each in ("en", "zh")))
-        return Check("secrets", "error", plain_words(said), {}, Words(f"chmod 600 {path}", f"chmod 600 {path}"))
+        said = Message(*(exposed.in_language(each).message for each in ("en", "zh")))
+        return Check("secrets", "error", plain_words(said), {}, Message(f"chmod 600 {path}", f"chmod 600 {path}"))
     return check("secrets", "ok", words.KEY_FINE, number=secrets, path=path)
 
 
-def plain_words(said: Words) -> Words:
+def plain_words(said: Message) -> Message:
     """A sentence that is complete has no places left to fill, whatever a path looks like."""
-    return Words(*(text.replace("{", "{{").replace("}", "}}") for text in said))
+    return Message(*(text.replace("{", "{{").replace("}", "}}") for text in said))
 
 
 def of_this_machine(folder: Path | None) -> Iterator[Check]:

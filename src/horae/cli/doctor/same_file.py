@@ -10,8 +10,8 @@ from ...clock import Clock
 from ...runtime import sqlite_path
 from ...wire.instants import utc
 from ..messages import operating_messages as words
-from ..output.printer import Out
-from ..output.styled_text import Piece
+from ..output.printer import Printer
+from ..output.styled_text import StyledText
 
 LOOK_EVERY_SECONDS: Final = 2.0
 _Identity: TypeAlias = tuple[int, int]
@@ -42,13 +42,13 @@ class SameFile:
             return False
 
 
-async def stop_when_lost(out: Out, clock: Clock, file: SameFile, stop: Event) -> None:
+async def stop_when_lost(out: Printer, clock: Clock, file: SameFile, stop: Event) -> None:
     """What is written to a file that nobody can find any more is lost: it is said at once, and it ends."""
     await file.until_lost(clock)
     if out.json:
         out.each({"type": "store.lost", "at": utc(clock.now()), "path": str(file.path)})
     else:
-        out.line((Piece("✕ ", "bad"), out.translate(words.STORE_LOST, path=file.path)), flush=True)
+        out.line((StyledText("✕ ", "bad"), out.translate(words.STORE_LOST, path=file.path)), flush=True)
     stop.set()
 
 

@@ -15,7 +15,7 @@ from ...runtime.store_status import ServerStatus
 from ...settings import Settings
 from ..commands.db import in_bytes
 from ..messages import operating_messages as words
-from ..messages.messages import Words
+from ..messages.messages import Message
 from ..output.formatting import fine, in_sentence
 from ..output.server_store import NOTEWORTHY, filled, off_by, where
 from .machine_checks import Check, check, plain_words
@@ -46,7 +46,7 @@ def about_refusal(error: StoreError, place: str) -> Check:
     if not isinstance(error, Refusal):
         return check("store", "error", words.NOT_A_STORE, words.SERVER_FIX, path=place, problem=error)
     told = [error.in_language(each) for each in words.LANGUAGES]
-    said, fix = Words(*(each.message for each in told)), Words(*(each.hint for each in told))
+    said, fix = Message(*(each.message for each in told)), Message(*(each.hint for each in told))
     return check("store", "error", plain_words(said), plain_words(fix))
 
 

@@ -33,7 +33,7 @@ from ...service.events.refusals import refuse as refuse_event
 from ...service.runs.overview import Overview
 from ..commands.db import LAST_BACKUP, in_bytes
 from ..messages import operating_messages as words
-from ..messages.messages import Words
+from ..messages.messages import Message
 from ..output.clock_steps import step_facts
 from ..session.open_store import settings_of
 from .machine_checks import Check, about_key, check, plain_words
@@ -126,7 +126,7 @@ async def _about_time(app: Horae, overview: Overview, now: datetime) -> list[Che
     events = await app.store.events(max(0, last - 1), 1)
     newest = max([event.event.at for event in events] + [node.renewed for node in overview.nodes], default=now)
     if newest - now > _LITTLE_BEHIND:
-        behind = Words(format_relative(now - newest, "en"), format_relative(now - newest, "zh"))
+        behind = Message(format_relative(now - newest, "en"), format_relative(now - newest, "zh"))
         found.append(_filled(check("clock_behind", "error", words.CLOCK_BEHIND, words.CLOCK_FIX), behind, "{behind}"))
     steps = await load_clock_steps(app.store, now)
     warned = [check("clock_step", "warning", words.CLOCK_STEP, words.CLOCK_FIX, **step_facts(step)) for step in steps]
@@ -221,8 +221,8 @@ def about_webhooks(webhooks: Iterable[Webhook]) -> Iterator[Check]:
         yield _about_blocked(refused, words.WEBHOOKS_BLOCKED, refuse_address("", networks))
 
 
-def _about_blocked(webhooks: list[Webhook], said: Words, refusal: Refusal) -> Check:
-    fix = plain_words(Words(*(refusal.in_language(language).hint for language in ("en", "zh"))))
+def _about_blocked(webhooks: list[Webhook], said: Message, refusal: Refusal) -> Check:
+    fix = plain_words(Message(*(refusal.in_language(language).hint for language in ("en", "zh"))))
     return check("webhooks", "error", said, fix, number=len(webhooks), names=_few([each.id for each in webhooks]))
 
 
@@ -262,7 +262,7 @@ async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:
     return found or [check("tasks", "ok", words.TASKS_FINE, number=sum(overview.tasks.values()))]
 
 
-def _fix_of_failed(failed: Sequence[Facts], now: datetime) -> Words:
+def _fix_of_failed(failed: Sequence[Facts], now: datetime) -> Message:
     """A task that runs once has nothing left to resume; its failed run can be retried."""
     resumable = {can_start_again(facts, now) for facts in failed}
     if resumable == {False}:
@@ -290,12 +290,12 @@ def _few(names: list[str], number: int | None = None) -> str:
     return ", ".join(names[:_NAMED]) + (", …" if more else "")
 
 
-def _ago(length: timedelta) -> Words:
-    return Words(format_relative(length, "en"), format_relative(length, "zh"))
+def _ago(length: timedelta) -> Message:
+    return Message(format_relative(length, "en"), format_relative(length, "zh"))
 
 
-def _filled(found: Check, said: Words, place: str = "{ago}") -> Check:
-    return found._replace(said=Words(found.said.en.replace(place, said.en), found.said.zh.replace(place, said.zh)))
+def _filled(found: Check, said: Message, place: str = "{ago}") -> Check:
+    return found._replace(said=Message(found.said.en.replace(place, said.en), found.said.zh.replace(place, said.zh)))
 
 
 def _milliseconds(length: timedelta | None) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from .messages import Words
+from .messages import Message
 
-TOPICS: Final[dict[str, Words]] = {
-    "schedules": Words(
+TOPICS: Final[dict[str, Message]] = {
+    "schedules": Message(
         """\
 now             now
 once            in 20m · tomorrow at 9am · 2026-12-24 18:00
@@ -32,7 +32,7 @@ rrule           RRULE:FREQ=MONTHLY;BYDAY=-1FR
 先看含义,不创建任何任务:horae next "每周一早上9点"
 """,
     ),
-    "zones": Words(
+    "zones": Message(
         """\
 A schedule keeps the zone that it names: "every day at 9am Europe/Berlin", or --zone (--tz).
 Where a new task names none, the first of these says it, and the receipt tells which: the zone of its owner
@@ -49,7 +49,7 @@ Zone data comes from the tzdata package alone: horae doctor says which version.
 时区数据只来自 tzdata 包:horae doctor 会显示其版本。
 """,
     ),
-    "queries": Words(
+    "queries": Message(
         """\
 key:value; a comma says or, a space and, a minus before the key not; quotes hold what has spaces, commas or colons.
 
@@ -67,7 +67,7 @@ horae runs --query 'state:failed,lost due:2026-11-01..2026-11-02'
 服务器上同样可用:GET /v1/tasks?q=…
 """,
     ),
-    "json": Words(
+    "json": Message(
         """\
 --json on every command, or HORAE_OUTPUT=json for good: an object for one thing, a list for many ([] for none),
 a line for each in a stream. --fields a,b selects. Instants are RFC 3339 in UTC, with …_local in the task's zone.
@@ -81,7 +81,7 @@ Data goes to standard output; notes, progress and questions go to standard error
 数据写到标准输出;提示、进度和提问写到标准错误。
 """,
     ),
-    "exit-codes": Words(
+    "exit-codes": Message(
         """\
 0    done
 1    an error, or doctor found something wrong

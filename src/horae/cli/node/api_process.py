@@ -14,7 +14,7 @@ from ...clock import SystemClock
 from ...errors import HoraeError
 from ...store_retry import restart_on_error
 from ..doctor.same_file import SameFile, stop_when_lost
-from ..output.failure import Manner, end_with, environment_language
+from ..output.failure import ErrorStyle, end_with, environment_language
 from ..output.streams import prepare_streams
 from ..session.open_store import settings_of
 from .fast_loop import run_fast
@@ -33,7 +33,7 @@ def main() -> None:
         threading.Thread(target=end_with_parent, args=(line,), daemon=True, name="horae-parent").start()
         code = run_fast(_serve(order, line))
     except HoraeError as error:
-        manner = Manner(environment_language(), as_json=False) if order is None else order.manner
+        manner = ErrorStyle(environment_language(), as_json=False) if order is None else order.manner
         sys.exit(end_with(error, manner))
     except KeyboardInterrupt:
         sys.exit(130)

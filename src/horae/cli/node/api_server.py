@@ -17,12 +17,12 @@ from ...runtime.stores import has_secret, sqlite_path, without_password
 from ...runtime.tokens_file import is_temporary, token_path, write_token
 from ...settings import Settings
 from ..messages import operating_messages as words
-from ..messages.messages import Words
+from ..messages.messages import Message
 from ..messages.operating_refusals import refuse
 from ..output.line_breaks import is_narrow
-from ..output.printer import START_LABEL, Out, shell_lines
+from ..output.printer import START_LABEL, Printer, shell_lines
 from ..output.shown_store import flag_for
-from ..output.styled_text import Piece
+from ..output.styled_text import StyledText
 from ..output.width import padded, terminal_width
 from ..session.open_store import settings_of
 
@@ -39,7 +39,7 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _HIGHEST: Final = 65_535
 
 
-class Door(NamedTuple):
+class ListenAddress(NamedTuple):
     """Where the API is to be; `chosen`: somebody asked for exactly that."""
 
     host: str
@@ -47,16 +47,16 @@ class Door(NamedTuple):
     chosen: bool
 
 
-def door_of(settings: Settings, host: str | None, port: int | None) -> Door:
+def listen_address(settings: Settings, host: str | None, port: int | None) -> ListenAddress:
     said = str(settings.value("port")).strip()
     if not said.isdecimal() or int(said[:9]) > _HIGHEST:
         raise refuse("port_taken", host="-", port=said, problem="0–65535")
     named = "port" in settings.overrides or port is not None
-    return Door(host or str(settings.value("host")), int(said) if port is None else port, named)
+    return ListenAddress(host or str(settings.value("host")), int(said) if port is None else port, named)
 
 
 @contextmanager
-def opened_door(out: Out, door: Door) -> Iterator[socket.socket | None]:
+def opened_door(out: Printer, door: ListenAddress) -> Iterator[socket.socket | None]:
     """The socket; None, and a line that says why, where the usual port is taken or the server is not installed."""
     line = _bound(out, door)
     if line is None:
@@ -66,7 +66,7 @@ def opened_door(out: Out, door: Door) -> Iterator[socket.socket | None]:
         yield line
 
 
-def _bound(out: Out, door: Door) -> socket.socket | None:
+def _bound(out: Printer, door: ListenAddress) -> socket.socket | None:
     from ...errors import InvalidTask  # noqa: PLC0415 - only what is missing here is forgiven
 
     try:
@@ -84,7 +84,7 @@ def _bound(out: Out, door: Door) -> socket.socket | None:
     return None
 
 
-def tell_none(out: Out, because: str) -> None:
+def tell_none(out: Printer, because: str) -> None:
     if out.json:
         out.each({"type": "api.off", "because": because})
     else:
@@ -167,11 +167,11 @@ def _tell(order: WorkOrder, store: str, url: str, path: Path, text: str | None) 
         _labelled(out, words.API, out.translate(words.NO_TLS, host=host))
 
 
-def _labelled(out: Out, label: Words, text: str) -> None:
+def _labelled(out: Printer, label: Message, text: str) -> None:
     out.row(out.translate(label), text, width=START_LABEL, flush=True)
 
 
-def _show_request(out: Out, path: Path, url: str) -> None:
+def _show_request(out: Printer, path: Path, url: str) -> None:
     """A request to try, on one line, or on a terminal in as many as it takes."""
     # The token is not an argument of curl: every user of the machine can read those.
     parts = [
@@ -188,10 +188,10 @@ def _show_request(out: Out, path: Path, url: str) -> None:
     narrow = is_narrow(terminal_width())
     indent = 2 if narrow else START_LABEL + 3
     if narrow:
-        out.line(("  ", Piece(out.translate(words.TRY), "dim")), flush=True)
+        out.line(("  ", StyledText(out.translate(words.TRY), "dim")), flush=True)
     for number, line in enumerate(shell_lines(parts, terminal_width(), indent)):
         label = "" if number or narrow else f"  {padded(out.translate(words.TRY), START_LABEL)} "
-        out.line((Piece(padded(label, indent), "dim"), line), flush=True, whole=True)
+        out.line((StyledText(padded(label, indent), "dim"), line), flush=True, whole=True)
 
 
-__all__ = ["DEFAULT_PORT", "Door", "announced", "api_within", "door_of", "opened_door", "tell_none"]
+__all__ = ["DEFAULT_PORT", "ListenAddress", "announced", "api_within", "listen_address", "opened_door", "tell_none"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ...runtime.http_server import DEFAULT_HOST, address_of, open_listener
 from ...runtime.metrics_socket import open_metrics_socket
 from ..messages import operating_messages as words
-from ..output.printer import START_LABEL, Out
+from ..output.printer import START_LABEL, Printer
 from ..session.open_store import MEMORY, settings_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _EVERYWHERE: Final = {"0.0.0.0": DEFAULT_HOST, "::": "::1"}  # noqa: S104 - wher
 
 
 @contextmanager
-def looked_at(out: Out, order: WorkOrder, port: int | None) -> Iterator[WorkOrder]:
+def looked_at(out: Printer, order: WorkOrder, port: int | None) -> Iterator[WorkOrder]:
     """The order with the door in it, where there is one. It is opened here, so that a worker that begins anew has it too."""
     line = _opened(out, order, port)
     if line is None:
@@ -35,7 +35,7 @@ def looked_at(out: Out, order: WorkOrder, port: int | None) -> Iterator[WorkOrde
         yield replace(order, look=line.fileno(), look_host=found, look_port=number, look_key=token_hex(16))
 
 
-def _opened(out: Out, order: WorkOrder, port: int | None) -> socket.socket | None:
+def _opened(out: Printer, order: WorkOrder, port: int | None) -> socket.socket | None:
     if not order.engine:
         return None
     chosen = open_metrics_socket(settings_of(order.store), port)
@@ -46,7 +46,7 @@ def _opened(out: Out, order: WorkOrder, port: int | None) -> socket.socket | Non
     return open_listener(DEFAULT_HOST, 0) if beside and find_spec("prometheus_client") is not None else None
 
 
-def _tell(out: Out, url: str) -> None:
+def _tell(out: Printer, url: str) -> None:
     if out.json:
         out.each({"type": "metrics.ready", "url": url})
     else:

@@ -30,12 +30,12 @@ from ..app_loader import load_app
 from ..commands.demo_tasks import know_demo, put_demo
 from ..doctor.same_file import SameFile, stop_when_lost
 from ..messages import operating_messages as words
-from ..messages.messages import Words
-from ..output.event_lines import Following
+from ..messages.messages import Message
+from ..output.event_lines import EventFollower
 from ..output.outage_summary import account_of, gap_before, gap_json, gap_sentence
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..output.shown_store import flag_for, is_found, leaves_password_out
-from ..output.startup_lines import Start, gather, labelled, show_start, start_json
+from ..output.startup_lines import StartupFacts, gather, labelled, show_start, start_json
 from ..output.terminal_log import begin_node_log
 from ..session.open_store import MEMORY, settings_of
 from .api_server import api_within
@@ -66,7 +66,7 @@ async def work(
     app.observe(observer)
     if line is not None:
         app.on_engine_start = partial(line.sendall, BEGUN)
-    following = Following(app, out, verbose=order.verbose)
+    following = EventFollower(app, out, verbose=order.verbose)
     opened = app.clock.now()
     async with app, _looked_at(order, app, sight), api_within(order, app, sight):
         file = SameFile(app.url)
@@ -102,7 +102,7 @@ async def work(
     return DRAINED if was_drained else 0
 
 
-def _on_store_of(app: Horae, out: Out) -> Out:
+def _on_store_of(app: Horae, out: Printer) -> Printer:
     """Printed commands name the store of the app, which may be another than the default one."""
     return out if out.store or app.url.startswith("memory:") else replace(out, store=app.url)
 
@@ -123,7 +123,7 @@ async def _looked_at(order: WorkOrder, app: Horae, looking: Observability) -> As
         yield
 
 
-async def _stop_when_drained(out: Out, app: Horae, stop: asyncio.Event) -> None:
+async def _stop_when_drained(out: Printer, app: Horae, stop: asyncio.Event) -> None:
     await app.until_drained()
     _say(out, words.DRAINED, "node.drained")
     stop.set()
@@ -183,7 +183,7 @@ async def _until(stop: asyncio.Event, seconds: float | None) -> None:
             await stop.wait()
 
 
-async def _greet(out: Out, order: WorkOrder, start: Start, opened: datetime, demos: int) -> None:
+async def _greet(out: Printer, order: WorkOrder, start: StartupFacts, opened: datetime, demos: int) -> None:
     app = start.app
     if not out.json:
         show_start(out, start)
@@ -199,7 +199,7 @@ async def _greet(out: Out, order: WorkOrder, start: Start, opened: datetime, dem
         _show_hints(out, order, app, demos)
 
 
-def _show_hints(out: Out, order: WorkOrder, app: Horae, demos: int) -> None:
+def _show_hints(out: Printer, order: WorkOrder, app: Horae, demos: int) -> None:
     if not is_found(app.url) and leaves_password_out(app.url):
         labelled(out, words.STORE, out.translate(words.NAME_THE_STORE))
     horae = order.program + flag_for(app.url)
@@ -216,7 +216,7 @@ def _show_hints(out: Out, order: WorkOrder, app: Horae, demos: int) -> None:
     out.line(flush=True)
 
 
-def _say(out: Out, said: Words, kind: str) -> None:
+def _say(out: Printer, said: Message, kind: str) -> None:
     if out.json:
         out.each({"type": kind})
     else:

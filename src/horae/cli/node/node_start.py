@@ -15,7 +15,7 @@ from ...schedule.warnings import ScheduleWarning
 from ...service.tasks.advisories import FUNCTION_CODES, Advisory
 from ...service.tasks.functions import start_command
 from ..messages import messages
-from ..output.printer import Out
+from ..output.printer import Printer
 from ..session.servers import server_of
 
 
@@ -26,7 +26,7 @@ class Readiness(NamedTuple):
     missing: Advisory | None = None
 
 
-def start_here(out: Out, source: str | None) -> str:
+def start_here(out: Printer, source: str | None) -> str:
     """Starts a node with the functions of this file or module, from the current folder."""
     if source is None or server_of(out) is not None:
         return start_command(source)
@@ -34,7 +34,7 @@ def start_here(out: Out, source: str | None) -> str:
     return start_command(source, "up" if _is_file(out) else "worker", path)
 
 
-def advisory_text(out: Out, warning: ScheduleWarning | Advisory, language: Language) -> str:
+def advisory_text(out: Printer, warning: ScheduleWarning | Advisory, language: Language) -> str:
     """Its sentence, with the path of the function's file as it is found from the current folder."""
     text = warning.in_language(language)
     if isinstance(warning, Advisory) and warning.source is not None:
@@ -42,7 +42,7 @@ def advisory_text(out: Out, warning: ScheduleWarning | Advisory, language: Langu
     return text
 
 
-def show_readiness(out: Out, readiness: Readiness, shown: tuple[ScheduleWarning | Advisory, ...] = ()) -> None:
+def show_readiness(out: Printer, readiness: Readiness, shown: tuple[ScheduleWarning | Advisory, ...] = ()) -> None:
     """Says why nothing starts the task's work now, unless a warning has said it."""
     nodes, missing = readiness.nodes, readiness.missing
     said = next((each for each in shown if each.code in FUNCTION_CODES), None)
@@ -64,7 +64,7 @@ def _shown_path(source: str) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else source
 
 
-def _is_file(out: Out) -> bool:
+def _is_file(out: Printer) -> bool:
     """Whether the store is a file of this machine, and not on a database server."""
     try:
         url = out.store or store_url(load_settings(os.environ))

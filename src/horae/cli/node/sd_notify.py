@@ -40,7 +40,7 @@ class ServiceLine:
             line.sendto("\n".join(words).encode(), name)
 
 
-class Voice:
+class ServiceNotifier:
     """One voice for all children: ready when each of them is, alive for as long as each of them is."""
 
     def __init__(self, line: ServiceLine, children: Collection[str]) -> None:

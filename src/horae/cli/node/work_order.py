@@ -12,8 +12,8 @@ from typing import Final
 
 from ...choices import Language
 from ..messages.operating_refusals import refuse
-from ..output.failure import Manner
-from ..output.printer import Colour, Out
+from ..output.failure import ErrorStyle
+from ..output.printer import Colour, Printer
 
 _PART: Final = 65_536
 
@@ -74,8 +74,8 @@ class WorkOrder:
             raise refuse("not_supervised_here", value="?") from None
 
     @property
-    def out(self) -> Out:
-        return Out(
+    def out(self) -> Printer:
+        return Printer(
             self.language,
             self.store,
             json=self.json,
@@ -86,6 +86,6 @@ class WorkOrder:
         )
 
     @property
-    def manner(self) -> Manner:
+    def manner(self) -> ErrorStyle:
         """How a failure is told."""
-        return Manner(self.language, self.json, program=self.program)
+        return ErrorStyle(self.language, self.json, program=self.program)

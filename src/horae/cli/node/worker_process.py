@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 
 from ...errors import HoraeError
 from ..messages.operating_refusals import refuse
-from ..output.failure import Manner, end_with, environment_language
+from ..output.failure import ErrorStyle, end_with, environment_language
 from ..output.streams import prepare_streams
 from .fast_loop import run_fast
 from .node import work
@@ -30,7 +30,7 @@ def main() -> None:
         order = WorkOrder.heard(line)
         code = run(order, line)
     except HoraeError as error:
-        manner = Manner(environment_language(), as_json=False) if order is None else order.manner
+        manner = ErrorStyle(environment_language(), as_json=False) if order is None else order.manner
         sys.exit(end_with(error, manner))
     except KeyboardInterrupt:
         sys.exit(130)

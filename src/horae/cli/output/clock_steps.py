@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from ...ports.clock_steps import ClockStep
 from ..messages import operating_messages as words
-from .printer import Out
-from .styled_text import Piece
+from .printer import Printer
+from .styled_text import StyledText
 
 
 def step_facts(step: ClockStep) -> dict[str, str]:
@@ -16,6 +16,6 @@ def step_facts(step: ClockStep) -> dict[str, str]:
     return {"host": step.host or "?", "by": f"{step.by.total_seconds():g} s", "at": at}
 
 
-def show_steps(out: Out, steps: Iterable[ClockStep]) -> None:
+def show_steps(out: Printer, steps: Iterable[ClockStep]) -> None:
     for step in sorted(steps, key=lambda each: (each.at, each.host)):
-        out.line(("! ", Piece(out.translate(words.CLOCK_STEP, **step_facts(step)), "odd")))
+        out.line(("! ", StyledText(out.translate(words.CLOCK_STEP, **step_facts(step)), "odd")))

@@ -21,10 +21,10 @@ from ...schedule.preview import make_fires
 from ...store_retry import StoreRetry, repeat_with_backoff
 from ...wire.instants import milliseconds, utc
 from ..messages import operating_messages as words
-from ..messages.messages import Words
+from ..messages.messages import Message
 from .formatting import error_text
-from .printer import Out
-from .styled_text import Cell, Piece, Style
+from .printer import Printer
+from .styled_text import Cell, Style, StyledText
 
 _NAME_COLUMN: Final = 16
 _MOST_NAMES: Final = 4_096
@@ -35,7 +35,7 @@ _ALWAYS: Final = frozenset(
 )
 _FAILED: Final = frozenset({EventKind.RUN_FAILED, EventKind.RUN_TIMED_OUT, EventKind.RUN_LOST})
 _MOST_FAILED: Final = 4_096
-_SHOWN: Final[dict[str, tuple[str, Style, Words]]] = {
+_SHOWN: Final[dict[str, tuple[str, Style, Message]]] = {
     EventKind.RUN_FAILED: ("✕", "bad", words.RUN_FAILED),
     EventKind.RUN_TIMED_OUT: ("✕", "bad", words.RUN_TIMED_OUT),
     EventKind.RUN_LOST: ("!", "odd", words.RUN_LOST),
@@ -47,10 +47,10 @@ _SHOWN: Final[dict[str, tuple[str, Style, Words]]] = {
 _VERBOSE: Final = _ALWAYS | {EventKind.RUN_SUCCEEDED, EventKind.RUN_SKIPPED}
 
 
-class Following:
+class EventFollower:
     """Listens before the app is opened, so that the first event is told too."""
 
-    def __init__(self, app: Horae, out: Out, *, verbose: bool) -> None:
+    def __init__(self, app: Horae, out: Printer, *, verbose: bool) -> None:
         self._app = app
         self.zone = app.zone
         """Of the times that are shown."""
@@ -93,7 +93,7 @@ class Following:
             told = {"type": "task.said", "task": name, "text": text, "lateness_ms": milliseconds(late)}
             self._out.each({**told, "at": utc(happening.at), "task_id": data.get("taskUuid")})
         else:
-            self._line(happening.at, ("▸", "good"), name, (text, Piece(f"  +{_whole(late)} ms", "dim")))
+            self._line(happening.at, ("▸", "good"), name, (text, StyledText(f"  +{_whole(late)} ms", "dim")))
 
     async def _happened(self, happening: Happening) -> None:
         name, run = await self._looked_up(happening)
@@ -112,7 +112,7 @@ class Following:
             text += await self._consequence(run)
             self._remember(happening)
         late = None if run is None or run.lateness is None else f"  +{_whole(run.lateness)} ms"
-        self._line(happening.at, (symbol, style), name, (text, Piece(late or "", "dim")))
+        self._line(happening.at, (symbol, style), name, (text, StyledText(late or "", "dim")))
 
     async def _looked_up(self, happening: Happening) -> tuple[str, Run | None]:
         """The name of the task and the run; while the store fails, the event is told by its ids alone."""
@@ -167,7 +167,9 @@ class Following:
         error = [] if run is None else error_text(run, self._out.language).strip().splitlines()[:1]
         return {
             "attempt": 1 if run is None else run.attempt,
-            "again": "" if run is None or run.attempt == 1 else self._out.translate(words.ON_ATTEMPT, attempt=run.attempt),
+            "again": ""
+            if run is None or run.attempt == 1
+            else self._out.translate(words.ON_ATTEMPT, attempt=run.attempt),
             "error": error[0] if error else because,
             "because": because,
             "at": self._clock_time(happening.detail),
@@ -181,10 +183,10 @@ class Following:
             return detail or ""
         return make_fires(self.zone, [moment])[0].local.strftime("%H:%M:%S")
 
-    def _line(self, at: datetime, symbol: tuple[str, Style], name: str, rest: tuple[str | Piece, ...]) -> None:
+    def _line(self, at: datetime, symbol: tuple[str, Style], name: str, rest: tuple[str | StyledText, ...]) -> None:
         time = make_fires(self.zone, [at])[0].local.strftime("%H:%M:%S.%f")[:-3]
         sign, style = symbol
-        cell: Cell = (Piece(time, "dim"), "  ", Piece(sign, style), " ", name, "  ", *rest)
+        cell: Cell = (StyledText(time, "dim"), "  ", StyledText(sign, style), " ", name, "  ", *rest)
         self._out.line(cell, flush=True, hang=_NAME_COLUMN)
 
     async def _name(self, task_id: str) -> str:
@@ -214,7 +216,7 @@ class Following:
             self._tell_waiting("tasks.overdue", words.LONG_OVERDUE, overdue)
         return _LOOK_EVERY_SECONDS
 
-    def _tell_waiting(self, kind: str, said: Words, number: int) -> None:
+    def _tell_waiting(self, kind: str, said: Message, number: int) -> None:
         now = self._app.clock.now()
         if self._out.json:
             self._out.each({"type": kind, "at": utc(now), "number": number})

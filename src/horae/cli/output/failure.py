@@ -25,7 +25,7 @@ _MOMENT_OPTIONS: Final = frozenset({"--when", "--at", "--as-of", "--since", "--u
 _FLAGS: Final = frozenset({"--json", "--plain", "--quiet", "-q", "--pause", "--dry-run"})
 
 
-class Manner(NamedTuple):
+class ErrorStyle(NamedTuple):
     """How whoever asked wants to be told."""
 
     language: Language
@@ -39,11 +39,11 @@ class Manner(NamedTuple):
         """The text with the typed `--store`, `--server` and `--owner` in its commands."""
         if "horae " not in text:
             return text
-        from .printer import Out  # noqa: PLC0415 - only for failures with a command in their hint
+        from .printer import Printer  # noqa: PLC0415 - only for failures with a command in their hint
         from .shown_store import complete_commands  # noqa: PLC0415
 
         said = {name: typed_option(self.arguments, f"--{name}") for name in ("store", "server", "owner")}
-        out = Out(**said, family=_family(self.arguments), program=self.program)  # type: ignore[arg-type]
+        out = Printer(**said, family=_family(self.arguments), program=self.program)  # type: ignore[arg-type]
         completed = complete_commands(out, text)
         if not out.left_out:
             return completed
@@ -66,7 +66,7 @@ class _Ending(NamedTuple):
     hint: str = ""
 
 
-def end_with(error: BaseException, manner: Manner) -> int:
+def end_with(error: BaseException, manner: ErrorStyle) -> int:
     """Tell it on standard error; the exit code."""
     if isinstance(error, HoraeError):
         return _end_with_ours(error, manner)
@@ -82,7 +82,7 @@ def end_with(error: BaseException, manner: Manner) -> int:
     return _end(_ending_of(error, manner), manner)
 
 
-def _ending_of(error: BaseException, manner: Manner) -> _Ending:
+def _ending_of(error: BaseException, manner: ErrorStyle) -> _Ending:
     """What the system, the terminal or the way the command was written came to."""
     if isinstance(error, OSError):
         said = error.strerror or str(error)
@@ -99,7 +99,7 @@ def _ending_of(error: BaseException, manner: Manner) -> _Ending:
     return _Ending(INTERRUPTED, 500, manner.word("interrupted", "已中断"), "interrupted", said)
 
 
-def _usage(text: str, manner: Manner) -> str:
+def _usage(text: str, manner: ErrorStyle) -> str:
     """A mistake of usage; the prefix that the validation of values adds says nothing."""
     text = text.replace(": Value error, ", ": ", 1)
     if manner.language == "en":
@@ -109,7 +109,7 @@ def _usage(text: str, manner: Manner) -> str:
     return usage_in_chinese(text)
 
 
-def _end(ending: _Ending, manner: Manner) -> int:
+def _end(ending: _Ending, manner: ErrorStyle) -> int:
     if manner.as_json:
         _tell_json({"type": "about:blank", **ending._asdict(), "position": None})
     else:
@@ -117,7 +117,7 @@ def _end(ending: _Ending, manner: Manner) -> int:
     return ending.exit
 
 
-def _end_with_ours(error: HoraeError, manner: Manner) -> int:
+def _end_with_ours(error: HoraeError, manner: ErrorStyle) -> int:
     from ...wire.problems import mapping_of, problem_json, sentence_of  # noqa: PLC0415 - only failures need the table
 
     answer, told = mapping_of(error), sentence_of(error, manner.language)
@@ -163,7 +163,7 @@ def _tell_json(value: dict[str, Any]) -> None:
     _tell([json_text(value)])
 
 
-def _notes(error: HoraeError, manner: Manner) -> list[str]:
+def _notes(error: HoraeError, manner: ErrorStyle) -> list[str]:
     return [f"  {inert(manner.complete(note))}" for note in getattr(error, "__notes__", ())]
 
 

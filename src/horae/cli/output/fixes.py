@@ -19,7 +19,7 @@ from ...model.task import PauseCause, TaskState
 from ...service.runs.ledger import OccurrenceExplanation, is_waiting_for_node
 from ...service.tasks.functions import function_of, start_command
 from ...wire.tasks import waiting_for
-from ..messages.messages import FIXES, Words
+from ..messages.messages import FIXES, Message
 
 _MADE_UP_FOR: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAUSED, Reason.SKIP_REQUESTED})
 _COMMAND: Final = re.compile(r": (horae\s[^\n]+)")
@@ -37,7 +37,7 @@ _REFUSED: Final[dict[TaskState, frozenset[str]]] = {
 
 class Fix(NamedTuple):
     command: str
-    does: Words
+    does: Message
 
     @property
     def verb(self) -> str:

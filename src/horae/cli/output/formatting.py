@@ -22,9 +22,9 @@ from ...state_names import state_name
 from ...truncation import truncate
 from ...wire.tasks import next_due, waiting_for
 from ..messages import messages
-from .printer import Out
+from .printer import Printer
 from .schedule_text import offset, weekday
-from .styled_text import Cell, Piece, Style
+from .styled_text import Cell, Style, StyledText
 from .width import columns, padded
 
 NOTHING: Final = "–"
@@ -44,10 +44,10 @@ _SIGNS: Final[dict[RunState, tuple[str, Style]]] = {
 _SHORT_STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
-def sign_of(run: Run) -> Piece:
+def sign_of(run: Run) -> StyledText:
     if was_missed(run):
-        return Piece("△", "odd")
-    return Piece(*_SIGNS[run.state])
+        return StyledText("△", "odd")
+    return StyledText(*_SIGNS[run.state])
 
 
 def was_missed(run: Run) -> bool:
@@ -81,22 +81,22 @@ def bracketed(text: str, language: Language) -> str:
 
 def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -> Cell:
     """`✓ 21h +7ms`, `✕ 7h disk full`, `△ 3 missed`."""
-    extra = [Piece(f"  △ {messages.MISSED.in_language(language, number=missed)}", "odd")] if missed else []
+    extra = [StyledText(f"  △ {messages.MISSED.in_language(language, number=missed)}", "odd")] if missed else []
     if run is None:
-        return [Piece(NOTHING, "dim"), *extra]
+        return [StyledText(NOTHING, "dim"), *extra]
     if was_missed(run):
         return [sign_of(run), f" {messages.MISSED.in_language(language, number=max(missed, count_of(run)))}"]
     age = f" {short(now - (run.ended or run.started or run.due))}"
     return [sign_of(run), age, *_remark(run, language), *extra]
 
 
-def _remark(run: Run, language: Language) -> list[str | Piece]:
+def _remark(run: Run, language: Language) -> list[str | StyledText]:
     reason = "" if run.reason is None else reason_phrase(run.reason, language)
     if run.state in (RunState.FAILED, RunState.TIMED_OUT, RunState.LOST):
-        return [Piece(f"  {first_line(error_text(run, language) or reason)}", "dim")]
+        return [StyledText(f"  {first_line(error_text(run, language) or reason)}", "dim")]
     if run.state is RunState.SKIPPED:
-        return [Piece(f"  {reason}", "dim")]
-    return [] if run.lateness is None else [Piece(f"  +{fine(run.lateness)}", "dim")]
+        return [StyledText(f"  {reason}", "dim")]
+    return [] if run.lateness is None else [StyledText(f"  +{fine(run.lateness)}", "dim")]
 
 
 def error_text(run: Run, language: Language) -> str:
@@ -129,22 +129,24 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
         note = first_line(pause_note(standing.pause, language)) if short is None else short.in_language(language)
         note = note if whole else truncate(note, _LONGEST_NOTE)
         colon = ": " if language == "en" else "："
-        return Piece(f"{state}{colon}{note}" if note else state, "odd")
+        return StyledText(f"{state}{colon}{note}" if note else state, "odd")
     if standing.state is TaskState.FAILED:
-        return Piece(state, "bad")
+        return StyledText(state, "bad")
     if (
         standing.state is TaskState.ACTIVE
         and facts.block_reason is not None
         and facts.block_reason.value in messages.BARRED
     ):
-        return Piece(messages.BARRED[facts.block_reason.value].in_language(language), "bad")
+        return StyledText(messages.BARRED[facts.block_reason.value].in_language(language), "bad")
     waits = waiting_for(facts) if standing.state is TaskState.ACTIVE else None
     if waits is not None and waits.startswith("node:"):
         name = waits.removeprefix("node:").removeprefix("function:")
-        return Piece(messages.NO_NODE_HAS.in_language(language, name=name if whole else truncate(name, _LONGEST_NOTE)), "odd")
+        return StyledText(
+            messages.NO_NODE_HAS.in_language(language, name=name if whole else truncate(name, _LONGEST_NOTE)), "odd"
+        )
     if standing.state is TaskState.ACTIVE and standing.failures:
-        return Piece(messages.FAILING.in_language(language, number=standing.failures), "bad")
-    return Piece(state, "" if standing.state is TaskState.ACTIVE else "dim")
+        return StyledText(messages.FAILING.in_language(language, number=standing.failures), "bad")
+    return StyledText(state, "" if standing.state is TaskState.ACTIVE else "dim")
 
 
 def next_column(
@@ -157,12 +159,12 @@ def next_column(
     cells: list[Cell] = []
     for facts, at in zip(tasks, due, strict=True):
         if facts.live:
-            cells.append(Piece(messages.RUNNING_NOW.in_language(language), "odd"))
+            cells.append(StyledText(messages.RUNNING_NOW.in_language(language), "odd"))
         elif at is None:
-            cells.append(Piece(NOTHING, "dim"))
+            cells.append(StyledText(NOTHING, "dim"))
         else:
             relative, when = next(times)
-            cells.append([f"{relative}  ", Piece(when.rstrip(), "dim")] if ahead else when.rstrip())
+            cells.append([f"{relative}  ", StyledText(when.rstrip(), "dim")] if ahead else when.rstrip())
     return cells
 
 
@@ -225,7 +227,7 @@ def time_column(instants: Sequence[datetime | None], zone: str, now: datetime) -
     return cells
 
 
-def time_cells(out: Out, instants: Sequence[datetime | None], zone: str, now: datetime) -> list[str]:
+def time_cells(out: Printer, instants: Sequence[datetime | None], zone: str, now: datetime) -> list[str]:
     """A column of times: on a terminal without repetitions, elsewhere each whole."""
     if out.on_terminal:
         return time_column(instants, zone, now)
@@ -257,9 +259,9 @@ _CHINESE_UNITS: Final = {"ms": "毫秒", "s": "秒", "m": "分钟", "h": "小时
 _AMOUNT_OF_UNIT: Final = re.compile(r"([\d.]+)(ms|s|m|h|d)")
 
 
-def in_sentence(shown: str) -> messages.Words:
+def in_sentence(shown: str) -> messages.Message:
     """A length such as `4m 10s` as a fact of a sentence: `4m 10s`, `4 分钟 10 秒`."""
-    return messages.Words(shown, _AMOUNT_OF_UNIT.sub(lambda found: f"{found[1]} {_CHINESE_UNITS[found[2]]}", shown))
+    return messages.Message(shown, _AMOUNT_OF_UNIT.sub(lambda found: f"{found[1]} {_CHINESE_UNITS[found[2]]}", shown))
 
 
 def short(length: timedelta) -> str:

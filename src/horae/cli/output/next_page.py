@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..messages import messages
-from .printer import Out
+from .printer import Printer
 from .shown_store import command_line
 
 
-def offer_more(out: Out, command: str, said: Mapping[str, Any], after: object) -> None:
+def offer_more(out: Printer, command: str, said: Mapping[str, Any], after: object) -> None:
     """`said` are the options as they were given; what was not given is left out."""
     parts = command.split()
     for name, value in said.items():

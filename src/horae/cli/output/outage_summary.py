@@ -16,14 +16,14 @@ from ...schedule.preview import make_fires
 from ...service.runs.outages import Outage
 from ...wire.runs import outage_json
 from ..messages import operating_messages as words
-from .printer import Out
+from .printer import Printer
 
 _PATIENCE_SECONDS: Final = 3.0
 _BETWEEN_LOOKS: Final = 0.05
 _MOST_PAGES: Final = 50
 
 
-class Account(NamedTuple):
+class OutageSummary(NamedTuple):
     """What came of the instants that were due in a gap; those that wait are counted as they stand now."""
 
     made_up: int = 0
@@ -45,7 +45,7 @@ async def gap_before(app: Horae, opened: datetime) -> Outage | None:
     return outages[-1] if outages and outages[-1].until >= opened else None
 
 
-async def account_of(app: Horae, outage: Outage) -> Account:
+async def account_of(app: Horae, outage: Outage) -> OutageSummary:
     """Counted from the ledger, once the first claims are through; what they leave is told as waiting."""
     clock = app.clock
     until = clock.steady() + _PATIENCE_SECONDS
@@ -71,7 +71,7 @@ async def _rows(app: Horae, outage: Outage) -> Any:
             return
 
 
-def counted(runs: Iterable[Run]) -> Account:
+def counted(runs: Iterable[Run]) -> OutageSummary:
     """Each occurrence once, however often it was attempted; a stretch as often as it stands for."""
     last: dict[tuple[str, datetime], Run] = {}
     for run in runs:
@@ -87,10 +87,10 @@ def counted(runs: Iterable[Run]) -> Account:
             skipped += number
         else:
             made_up += number
-    return Account(made_up, stood_for, skipped)
+    return OutageSummary(made_up, stood_for, skipped)
 
 
-def gap_json(outage: Outage, account: Account) -> dict[str, Any]:
+def gap_json(outage: Outage, account: OutageSummary) -> dict[str, Any]:
     return {
         **outage_json(outage),
         "due": account.due,
@@ -101,7 +101,7 @@ def gap_json(outage: Outage, account: Account) -> dict[str, Any]:
     }
 
 
-def gap_sentence(out: Out, zone: str, outage: Outage, account: Account) -> str:
+def gap_sentence(out: Printer, zone: str, outage: Outage, account: OutageSummary) -> str:
     first, last = make_fires(zone, [outage.since, outage.until])
     same_day = first.local.date() == last.local.date()
     since = first.local.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M:%S")

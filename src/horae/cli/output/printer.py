@@ -15,15 +15,15 @@ from ...model.ids import TIMESTAMP_DIGITS, short_ids
 from ...model.invisible_characters import escape_hidden
 from ...plural import apply_number_agreement
 from ..messages import messages
-from ..messages.messages import Words
+from ..messages.messages import Message
 from ..messages.refusals import refuse
 from .line_breaks import NARROW_HANG, broken, indent_of, is_narrow
-from .styled_text import Cell, Piece, painted, plain, wide
+from .styled_text import Cell, StyledText, painted, plain, wide
 from .table import Fit, laid_out, tabbed
 from .width import columns, padded, terminal_width
 
 if TYPE_CHECKING:
-    from .progress import Bar
+    from .progress import ProgressBar
 
 Colour: TypeAlias = Literal["auto", "always", "never"]
 _LABEL: Final = 6
@@ -36,7 +36,7 @@ START_LABEL: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Out:
+class Printer:
     """One per command. `store`, `server` and `owner` are what `--store`, `--server` and `--owner` said; `family` is the first
     word of the command; `yes` and `silent` answer questions before they are asked. `program` is what printed commands begin
     with; None: this process, as it was called. `left_out`: addresses that printed commands name without their password."""
@@ -76,10 +76,10 @@ class Out:
 
     # --- for people ------------------------------------------------------------------------------------------------
 
-    def translate(self, said: Words, /, **facts: object) -> str:
+    def translate(self, said: Message, /, **facts: object) -> str:
         """The sentence in this language; a `horae COMMAND` in it gets the program as it was called, and the store, server
         and owner of this command."""
-        facts = {name: self.translate(fact) if isinstance(fact, Words) else fact for name, fact in facts.items()}
+        facts = {name: self.translate(fact) if isinstance(fact, Message) else fact for name, fact in facts.items()}
         template = apply_number_agreement(said.en, facts) if self.language == "en" else said.zh
         if _COMMANDS not in template:
             return template.format(**facts)
@@ -97,12 +97,12 @@ class Out:
 
     def row(self, label: str, cell: Cell, *, width: int = _LABEL, flush: bool = False) -> None:
         """`  When   every weekday at 09:00`: a short word, and what there is to say about it."""
-        rest: Sequence[str | Piece] = (cell,) if isinstance(cell, str | Piece) else cell
+        rest: Sequence[str | StyledText] = (cell,) if isinstance(cell, str | StyledText) else cell
         room = terminal_width()
         if not label and self.on_terminal and is_narrow(room) and width + 3 + wide(rest) > room:
             self.line((" " * NARROW_HANG, *rest), flush=flush, hang=NARROW_HANG)
         else:
-            self.line(("  ", Piece(padded(label, width), "dim"), " ", *rest), flush=flush, hang=width + 3)
+            self.line(("  ", StyledText(padded(label, width), "dim"), " ", *rest), flush=flush, hang=width + 3)
 
     @property
     def row_room(self) -> int:
@@ -139,7 +139,7 @@ class Out:
 
     # --- beside the data -------------------------------------------------------------------------------------------
 
-    def note(self, said: Words, /, **facts: object) -> None:
+    def note(self, said: Message, /, **facts: object) -> None:
         self.aside(self.translate(said, **facts))
 
     def note_password(self) -> None:
@@ -169,11 +169,11 @@ class Out:
             write(stream, painted(line, colour=self.has_colour(stream)), flush=flush)
 
     @contextmanager
-    def progress(self, said: Words, total: int) -> Iterator[Bar]:
+    def progress(self, said: Message, total: int) -> Iterator[ProgressBar]:
         """How far it has come; a bar on a terminal, a line for every tenth elsewhere."""
-        from .progress import Bar  # noqa: PLC0415 - few commands take long
+        from .progress import ProgressBar  # noqa: PLC0415 - few commands take long
 
-        with Bar(self.translate(said), total, shown=not (self.quiet or self.json)) as bar:
+        with ProgressBar(self.translate(said), total, shown=not (self.quiet or self.json)) as bar:
             yield bar
 
     def has_colour(self, stream: TextIO) -> bool:
@@ -188,13 +188,18 @@ class Out:
         """Whether somebody is there to answer."""
         return not self.silent and sys.stdin.isatty() and sys.stderr.isatty()
 
-    def confirm(self, deed: Words, /, **facts: object) -> None:
+    def confirm(self, deed: Message, /, **facts: object) -> None:
         """Go on only with a yes: said before, or now. Nobody there to ask is no yes."""
         if self.yes:
             return
         if not self.asks:
             raise refuse("needs_yes", deed=deed.in_language("en", **facts), deed_zh=deed.in_language("zh", **facts))
-        if ask(self.translate(messages.YES_OR_NO, deed=self.translate(deed, **facts))).lower() not in ("y", "yes", "是", "好"):
+        if ask(self.translate(messages.YES_OR_NO, deed=self.translate(deed, **facts))).lower() not in (
+            "y",
+            "yes",
+            "是",
+            "好",
+        ):
             raise refuse("declined")
 
     def choose(self, question: Cell, choices: Sequence[tuple[str, str]], default: str, option: str) -> str:
@@ -205,9 +210,9 @@ class Out:
         self.aside(question)
         widest = max(columns(name) for name, _ in choices)
         for number, (name, meaning) in enumerate(choices, 1):
-            sign = Piece("❯ " if name == default else "  ", "good")
+            sign = StyledText("❯ " if name == default else "  ", "good")
             start = f"{number}  {padded(name, widest)}  "
-            self.aside((sign, start, Piece(meaning, "dim")), hang=2 + columns(start))
+            self.aside((sign, start, StyledText(meaning, "dim")), hang=2 + columns(start))
         names = [name for name, _ in choices]
         answer = ask(self.translate(messages.CHOICE, default=default)).lower()
         if answer.isdigit() and 1 <= int(answer) <= len(names):

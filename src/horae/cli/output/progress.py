@@ -13,7 +13,7 @@ _WIDTH: Final = 24
 _NARROWEST: Final = 4
 
 
-class Bar:
+class ProgressBar:
     """On standard error, so that data stays data. Told where it is as often as one likes; it shows only what changed."""
 
     def __init__(self, title: str, total: int, *, shown: bool) -> None:

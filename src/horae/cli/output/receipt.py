@@ -23,7 +23,7 @@ from ...wire.tasks import definition_json, target_json
 from ..messages import messages
 from ..node.node_start import advisory_text
 from .formatting import fine, in_sentence
-from .printer import Out, json_text
+from .printer import Printer, json_text
 from .schedule_text import fire_lines
 
 FIRES: Final = 3
@@ -54,7 +54,7 @@ def fires_json(fires: Sequence[Fire]) -> list[dict[str, Any]]:
     return [{"at": utc(fire.utc), "at_local": local(fire.utc, fire.zone)} for fire in fires]
 
 
-def show_schedule(out: Out, facts: Facts, now: datetime, number: int = FIRES, *, made: bool = False) -> None:
+def show_schedule(out: Printer, facts: Facts, now: datetime, number: int = FIRES, *, made: bool = False) -> None:
     """What the schedule means and when it fires next, or would if the task were resumed. `made`: just now, so what is due
     at once may have run already."""
     task, standing = facts.task, facts.status
@@ -93,7 +93,7 @@ def whole_seconds(fire: Fire) -> Fire:
     return Fire(fire.utc.replace(microsecond=0), fire.local.replace(microsecond=0), fire.zone)
 
 
-def show_declared(out: Out, task: Task, declared: Sequence[str]) -> None:
+def show_declared(out: Printer, task: Task, declared: Sequence[str]) -> None:
     """The fields that came from the declaration of the task's function, with their values."""
     if not declared:
         return
@@ -110,7 +110,9 @@ def show_declared(out: Out, task: Task, declared: Sequence[str]) -> None:
         declared = [name for name in declared if name != "policies.retry"]
     comma = ", " if out.language == "en" else "，"
     told = comma.join(_field(out.language, name.removeprefix("policies."), values[name]) for name in declared)
-    out.row(out.translate(messages.DECLARED), out.translate(messages.BY_FUNCTION, fields=told, name=shape["target"]["name"]))
+    out.row(
+        out.translate(messages.DECLARED), out.translate(messages.BY_FUNCTION, fields=told, name=shape["target"]["name"])
+    )
 
 
 def _field(language: Language, name: str, value: Any) -> str:
@@ -126,7 +128,7 @@ def _field(language: Language, name: str, value: Any) -> str:
     return f"{label} {value if isinstance(value, str) else json_text(value)}"
 
 
-def show_warnings(out: Out, warnings: Sequence[ScheduleWarning | Advisory]) -> None:
+def show_warnings(out: Printer, warnings: Sequence[ScheduleWarning | Advisory]) -> None:
     for warning in warnings:
         out.warn(advisory_text(out, warning, out.language))
 

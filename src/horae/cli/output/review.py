@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...wire.review import Review
-from .styled_text import Cell, Piece
+from .styled_text import Cell, StyledText
 
 
 def review_cells(review: Review) -> Iterator[Cell]:
     for warning in review.warnings:
-        yield ("  ", Piece(f"! {warning}", "bad"))
+        yield ("  ", StyledText(f"! {warning}", "bad"))
     for line in review.lines[len(review.warnings) :]:
         yield f"  {line}"

@@ -12,10 +12,10 @@ from ...model.run import Run
 from ...ports.journal import NumberedLine
 from ...schedule.preview import make_fires
 from ...wire.runs import line_json
-from ..session.workplace import Workplace
-from .printer import Out
-from .progress import Bar
-from .styled_text import Piece, Style
+from ..session.workplace import CommandSession
+from .printer import Printer
+from .progress import ProgressBar
+from .styled_text import Style, StyledText
 
 _PAGE: Final = 1_000
 _TEXT_COLUMN: Final = 22
@@ -26,7 +26,7 @@ _PROGRESS: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(.*)", re.DOTALL)
 _STYLES: Final[dict[str, Style]] = {"warning": "odd", "error": "bad", "debug": "dim"}
 
 
-async def said_by(app: Workplace, run_id: str, *, follow: bool) -> AsyncIterator[NumberedLine]:
+async def said_by(app: CommandSession, run_id: str, *, follow: bool) -> AsyncIterator[NumberedLine]:
     """Every line of a run; with `follow` also those that are still to come, until it has ended."""
     number, wait = 0, _FIRST_LOOK
     while True:
@@ -42,14 +42,14 @@ async def said_by(app: Workplace, run_id: str, *, follow: bool) -> AsyncIterator
             await app.clock.pause(wait)
 
 
-async def _lines(app: Workplace, run_id: str, number: int) -> tuple[NumberedLine, ...]:
+async def _lines(app: CommandSession, run_id: str, number: int) -> tuple[NumberedLine, ...]:
     try:
         return await app.service.runs.lines(app.principal, run_id, number, _PAGE)
     except NotFound:
         return ()
 
 
-async def _is_over(app: Workplace, run_id: str) -> bool:
+async def _is_over(app: CommandSession, run_id: str) -> bool:
     """Before its claim a run is an entry of the agenda, and has no row yet."""
     try:
         return not (await app.service.runs.get(app.principal, run_id)).live
@@ -57,7 +57,7 @@ async def _is_over(app: Workplace, run_id: str) -> bool:
         return False
 
 
-async def started(app: Workplace, run_id: str, task_id: str) -> Run:
+async def started(app: CommandSession, run_id: str, task_id: str) -> Run:
     """Until the run has a row: somebody has claimed it, or said why not."""
     wait = _FIRST_LOOK
     while True:
@@ -70,10 +70,10 @@ async def started(app: Workplace, run_id: str, task_id: str) -> Run:
             wait = min(2 * wait, _LAST_LOOK)
 
 
-class Tail:
+class RunTail:
     """Shows lines one after the other; those of level `progress` move a bar instead, where there is one."""
 
-    def __init__(self, out: Out, zone: str, bar: Bar | None) -> None:
+    def __init__(self, out: Printer, zone: str, bar: ProgressBar | None) -> None:
         self._out = out
         self._zone = zone
         self._bar = bar
@@ -90,7 +90,7 @@ class Tail:
             (at,) = make_fires(self._zone, [line.at])
             style = _STYLES.get(line.level, "")
             stamp = f"{at.local:%H:%M:%S}.{at.local.microsecond // 1000:03d}"
-            cell = (Piece(stamp, "dim"), f" {line.level.upper():8} ", Piece(line.text, style))
+            cell = (StyledText(stamp, "dim"), f" {line.level.upper():8} ", StyledText(line.text, style))
             self._out.line(cell, flush=True, hang=_TEXT_COLUMN)
 
 

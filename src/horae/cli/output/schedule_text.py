@@ -15,16 +15,16 @@ from ...schedule.describe.english_words import WEEKDAYS
 from ...schedule.preview import Fire
 from ...schedule.value import Schedule
 from ...schedule.warnings import ScheduleWarning
-from ..messages.messages import Words
-from .printer import Out
+from ..messages.messages import Message
+from .printer import Printer
 from .width import columns, padded
 
-_MEANS: Final = Words("Means", "含义")
-_NEXT: Final = Words("Next", "下次")
-_NOTE: Final = Words("Note", "注意")
-_NOTHING: Final = Words("nothing", "没有")
-_SKIPPED: Final = Words("skipped on request", "按要求跳过")
-_AT_ONCE: Final = Words("at once", "立即")
+_MEANS: Final = Message("Means", "含义")
+_NEXT: Final = Message("Next", "下次")
+_NOTE: Final = Message("Note", "注意")
+_NOTHING: Final = Message("nothing", "没有")
+_SKIPPED: Final = Message("skipped on request", "按要求跳过")
+_AT_ONCE: Final = Message("at once", "立即")
 
 # True of every interval without a start: worth explaining, not worth repeating.
 _FINER: Final = ("minutes", "seconds", "milliseconds", "microseconds")
@@ -46,7 +46,7 @@ class Answer:
     canonical: dict[str, Any]
 
 
-def show_fires(answer: Answer, out: Out) -> None:
+def show_fires(answer: Answer, out: Printer) -> None:
     out.row(out.translate(_MEANS), describe_schedule(answer.schedule, answer.language))
     _show_next(answer, out)
     for warning in answer.warnings:
@@ -54,7 +54,7 @@ def show_fires(answer: Answer, out: Out) -> None:
             out.warn(warning.in_language(answer.language))
 
 
-def show_explanation(answer: Answer, out: Out) -> None:
+def show_explanation(answer: Answer, out: Printer) -> None:
     out.row(out.translate(_MEANS), describe_schedule(answer.schedule, answer.language))
     out.row("JSON", json.dumps(answer.canonical, ensure_ascii=False))
     _show_next(answer, out)
@@ -86,7 +86,7 @@ def warnings_json(warnings: list[ScheduleWarning], language: Language) -> list[d
     return [{"code": each.code, "message": each.in_language(language)} for each in warnings]
 
 
-def _show_next(answer: Answer, out: Out) -> None:
+def _show_next(answer: Answer, out: Printer) -> None:
     lines = fire_lines(answer.fires, answer.after, out)
     if not lines:
         lines = [out.translate(_AT_ONCE if answer.schedule.kind == "now" else _NOTHING)]
@@ -94,7 +94,7 @@ def _show_next(answer: Answer, out: Out) -> None:
         out.row(out.translate(_NEXT) if number == 0 else "", line)
 
 
-def fire_lines(fires: Sequence[Fire], now: datetime, out: Out, *, skipped: int = 0, indent: int = 0) -> list[str]:
+def fire_lines(fires: Sequence[Fire], now: datetime, out: Printer, *, skipped: int = 0, indent: int = 0) -> list[str]:
     """`Mon 2026-11-16 09:00 +08:00  in 13 h 4 m       2026-11-16 01:00Z`: all as fine as the finest of them.
 
     A narrow terminal shows no UTC, and a very narrow one only the local times. The first `skipped` say so instead of how

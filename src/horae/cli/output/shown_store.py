@@ -12,7 +12,7 @@ from ...errors import HoraeError
 from ...runtime.process_settings import load_settings, store_url
 from ...runtime.stores import has_secret, mask_url, sqlite_path, without_password
 from ..command_table import ALIASES, COMMANDS
-from .printer import Out
+from .printer import Printer
 from .program_name import NAME, called_program
 
 STORE_VARIABLE: Final = "HORAE_STORE"
@@ -66,7 +66,7 @@ def is_found(url: str) -> bool:
     from ..session.servers import server_of  # noqa: PLC0415 - it reads sessions, which name stores
 
     try:
-        if server_of(Out()) is not None:
+        if server_of(Printer()) is not None:
             return False
         usual = store_url(load_settings(os.environ))
     except HoraeError:
@@ -78,7 +78,7 @@ def is_found(url: str) -> bool:
     return here == there
 
 
-def option_for(out: Out) -> str:
+def option_for(out: Printer) -> str:
     """The `--server` or `--store` of the command that is running, as the next command needs it; never with a password.
 
     `out.left_out` then holds the address whose password the printed command lacks.
@@ -93,24 +93,24 @@ def option_for(out: Out) -> str:
     return f" --store {store_argument(store)}"
 
 
-def command_line(out: Out, *words: str) -> str:
+def command_line(out: Printer, *words: str) -> str:
     """A command to be typed next, with the store or server of this one."""
     return complete_command(out, join((NAME, *words)))
 
 
-def complete_command(out: Out, command: str) -> str:
+def complete_command(out: Printer, command: str) -> str:
     """The same for a command that is quoted already; only its beginning is changed."""
     found = _COMMAND.match(command)
     return command if found is None else _completed(out, found) + command[found.end() :]
 
 
-def complete_commands(out: Out, text: str) -> str:
+def complete_commands(out: Printer, text: str) -> str:
     """A text with every `horae COMMAND` in it completed: the program as it was called, and the store, server and owner that
     this command was given."""
     return _COMMAND.sub(lambda found: _completed(out, found), text)
 
 
-def _completed(out: Out, found: re.Match[str]) -> str:
+def _completed(out: Printer, found: re.Match[str]) -> str:
     name, rest = found["name"], found["rest"] or ""
     local = name in _AT_STORE and out.server is not None
     option = "" if local or name in _WITHOUT_STORE else option_for(out)

@@ -19,17 +19,17 @@ from ...version import __version__
 from ...wire.instants import local, utc
 from ...wire.tasks import next_due
 from ..messages import operating_messages as words
-from ..messages.messages import Words
+from ..messages.messages import Message
 from ..node.fast_loop import loop_name
-from .printer import START_LABEL, Out
+from .printer import START_LABEL, Printer
 from .server_store import server_json, server_line
 from .shown_store import shown_url
-from .styled_text import Piece
+from .styled_text import StyledText
 
 _PRECISION_MS = 100
 
 
-class Start(NamedTuple):
+class StartupFacts(NamedTuple):
     """How a node stands at the moment when it is ready."""
 
     app: Horae
@@ -48,14 +48,14 @@ class Start(NamedTuple):
         return None if self.upcoming is None else next_due(self.upcoming)
 
 
-async def gather(app: Horae, seconds: float, number: int, zone: str) -> Start:
+async def gather(app: Horae, seconds: float, number: int, zone: str) -> StartupFacts:
     overview = await app.service.overview.now(app.who)
     upcoming = overview.upcoming[0] if overview.upcoming else None
     server = await read_server_status(app.url, app.clock)
-    return Start(app, overview.at, seconds, number, overview.tasks, upcoming, server, zone)
+    return StartupFacts(app, overview.at, seconds, number, overview.tasks, upcoming, server, zone)
 
 
-def start_json(start: Start) -> dict[str, Any]:
+def start_json(start: StartupFacts) -> dict[str, Any]:
     app, path = start.app, sqlite_path(start.app.url)
     return {
         "type": "node.ready",
@@ -89,28 +89,30 @@ def _mechanism(settings: EngineSettings) -> dict[str, Any]:
     return {"type": "polling", "mechanism": "interval", "precision_ms": late, "status": "running"}
 
 
-def show_start(out: Out, start: Start) -> None:
+def show_start(out: Printer, start: StartupFacts) -> None:
     ready = words.READY if start.number == 0 else words.AGAIN
-    out.line(("  ", Piece(f"horae {__version__}", "bold"), f"  {out.translate(ready, seconds=f'{start.seconds:.1f}')}"))
+    out.line(
+        ("  ", StyledText(f"horae {__version__}", "bold"), f"  {out.translate(ready, seconds=f'{start.seconds:.1f}')}")
+    )
     labelled(out, words.DATA, _data(out, start))
     labelled(out, words.TASKS, _tasks(out, start.tasks))
     labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
 
 
-def labelled(out: Out, label: Words, *texts: str) -> None:
+def labelled(out: Printer, label: Message, *texts: str) -> None:
     """Each text begins a line of its own; the label stands before the first."""
     for number, text in enumerate(texts):
         out.row("" if number else out.translate(label), text, width=START_LABEL, flush=True)
 
 
-def _data(out: Out, start: Start) -> str:
+def _data(out: Printer, start: StartupFacts) -> str:
     if start.server is not None:
         return server_line(out, start.server)
     path = sqlite_path(start.app.url)
     return out.translate(words.IN_MEMORY) if path is None else out.translate(words.SQLITE, path=Path(path).resolve())
 
 
-def _tasks(out: Out, tasks: Mapping[TaskState, int]) -> str:
+def _tasks(out: Printer, tasks: Mapping[TaskState, int]) -> str:
     total = sum(tasks.values())
     if not total:
         return out.translate(words.NO_TASKS)
@@ -118,7 +120,7 @@ def _tasks(out: Out, tasks: Mapping[TaskState, int]) -> str:
     return out.translate(words.COUNTED, total=total, states=_listed(states, out.language))
 
 
-def _scheduler(out: Out, start: Start) -> list[str]:
+def _scheduler(out: Printer, start: StartupFacts) -> list[str]:
     """What waits for the next due instant, and how: the same two ways that HORAE_WAKE chooses between."""
     settings = start.app.settings
     ceiling = settings.poll_interval or settings.terms.poll_ceiling

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 
-class Forgiving:
+class LenientStream:
     """A stream like the one that it stands for, until nobody reads that any more; from then on it is silent."""
 
     def __init__(self, stream: Any) -> None:
@@ -40,4 +40,4 @@ def prepare_streams() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace", line_buffering=True)
-    sys.stdout, sys.stderr = Forgiving(sys.stdout), Forgiving(sys.stderr)
+    sys.stdout, sys.stderr = LenientStream(sys.stdout), LenientStream(sys.stderr)

@@ -11,12 +11,12 @@ Style: TypeAlias = Literal["", "good", "bad", "odd", "dim", "bold"]
 _CODES: Final[dict[Style, str]] = {"good": "32", "bad": "31", "odd": "33", "dim": "2", "bold": "1"}
 
 
-class Piece(NamedTuple):
+class StyledText(NamedTuple):
     text: str
     style: Style = ""
 
 
-Cell: TypeAlias = "str | Piece | Sequence[str | Piece]"
+Cell: TypeAlias = "str | StyledText | Sequence[str | StyledText]"
 """What stands in one place: plain text, one piece, or several side by side."""
 Letter: TypeAlias = tuple[str, Style]
 
@@ -28,10 +28,10 @@ def inert(text: str) -> str:
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
-def pieces_of(cell: Cell) -> tuple[Piece, ...]:
-    parts: Sequence[str | Piece] = (cell,) if isinstance(cell, str | Piece) else cell
-    found = (part if isinstance(part, Piece) else Piece(part) for part in parts)
-    return tuple(Piece(inert(text), style) for text, style in found)
+def pieces_of(cell: Cell) -> tuple[StyledText, ...]:
+    parts: Sequence[str | StyledText] = (cell,) if isinstance(cell, str | StyledText) else cell
+    found = (part if isinstance(part, StyledText) else StyledText(part) for part in parts)
+    return tuple(StyledText(inert(text), style) for text, style in found)
 
 
 def wide(cell: Cell) -> int:
@@ -48,16 +48,16 @@ def painted(cell: Cell, *, colour: bool) -> str:
     return "".join(_paint(piece) for piece in pieces_of(cell))
 
 
-def cut(cell: Cell, width: int) -> tuple[Piece, ...]:
+def cut(cell: Cell, width: int) -> tuple[StyledText, ...]:
     """The beginning of it, with an ellipsis where something is missing."""
     whole = pieces_of(cell)
     if wide(whole) <= width:
         return whole
-    kept: list[Piece] = []
+    kept: list[StyledText] = []
     left = width - 1
     for text, style in whole:
         shown = _whole_words(text, _beginning(text, left))
-        kept.append(Piece(shown + ("" if shown == text else "…"), style))
+        kept.append(StyledText(shown + ("" if shown == text else "…"), style))
         left -= columns(shown)
         if shown != text:
             break
@@ -68,16 +68,16 @@ def letters_of(cell: Cell) -> list[Letter]:
     return [(letter, style) for text, style in pieces_of(cell) for letter in text]
 
 
-def joined(letters: Sequence[Letter]) -> tuple[Piece, ...]:
+def joined(letters: Sequence[Letter]) -> tuple[StyledText, ...]:
     """Letters of one style in one piece; spaces at the end are left out."""
-    found: list[Piece] = []
+    found: list[StyledText] = []
     for letter, style in letters:
         if found and found[-1].style == style:
-            found[-1] = Piece(found[-1].text + letter, style)
+            found[-1] = StyledText(found[-1].text + letter, style)
         else:
-            found.append(Piece(letter, style))
+            found.append(StyledText(letter, style))
     if found:
-        found[-1] = Piece(found[-1].text.rstrip(" "), found[-1].style)
+        found[-1] = StyledText(found[-1].text.rstrip(" "), found[-1].style)
     return tuple(found)
 
 
@@ -98,6 +98,6 @@ def _beginning(text: str, width: int) -> str:
     return text
 
 
-def _paint(piece: Piece) -> str:
+def _paint(piece: StyledText) -> str:
     code = _CODES.get(piece.style)
     return piece.text if code is None or not piece.text else f"\x1b[{code}m{piece.text}\x1b[0m"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from .line_breaks import broken, longest_word
-from .styled_text import Cell, Piece, cut, painted, plain, wide
+from .styled_text import Cell, StyledText, cut, painted, plain, wide
 
 _GAP: Final = 2
 _INDENT: Final = 2
@@ -65,7 +65,7 @@ def is_table(
 
 
 def _with_titles(titles: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
-    return [*([[Piece(title, "dim") for title in titles]] if titles else []), *rows]
+    return [*([[StyledText(title, "dim") for title in titles]] if titles else []), *rows]
 
 
 def _measured(
@@ -133,7 +133,7 @@ def _named(title: str, cell: Cell) -> Cell:
     """A number says nothing without the title of its column."""
     if not title or not _NUMBER.fullmatch(plain(cell)):
         return cell
-    return (Piece(f"{title} ", "dim"), *((cell,) if isinstance(cell, str | Piece) else cell))
+    return (StyledText(f"{title} ", "dim"), *((cell,) if isinstance(cell, str | StyledText) else cell))
 
 
 def _stacked(row: Sequence[Cell], room: int, *, colour: bool) -> Iterator[str]:

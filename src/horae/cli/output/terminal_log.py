@@ -13,15 +13,15 @@ from ...observe.logs import TextFormatter
 from ...runtime.observability import configure_log
 from ...settings import Settings
 from .line_breaks import broken
-from .printer import Out
-from .styled_text import Cell, Piece, Style, painted
+from .printer import Printer
+from .styled_text import Cell, Style, StyledText, painted
 from .width import terminal_width
 
 TEXT_COLUMN: Final = 16
 """Where the text begins, behind the time of day and a sign."""
 
 
-def begin_node_log(out: Out, settings: Settings, zone: str | None = None, *, failures: bool = True) -> None:
+def begin_node_log(out: Printer, settings: Settings, zone: str | None = None, *, failures: bool = True) -> None:
     """The log of a process that a person may be looking at. Files, pipes and programs get the whole form."""
     configure_log(settings, zone, failures=failures, on_terminal=None if out.json else partial(TerminalLines, out))
 
@@ -29,14 +29,14 @@ def begin_node_log(out: Out, settings: Settings, zone: str | None = None, *, fai
 class TerminalLines(TextFormatter):
     """`11:04:27.345  ! this node claims nothing more`: the time of day, a sign for the level, the message."""
 
-    def __init__(self, out: Out, zone: str) -> None:
+    def __init__(self, out: Printer, zone: str) -> None:
         super().__init__("%(message)s", zone)
         self._out = out
 
     def format(self, record: logging.LogRecord) -> str:
         record = _in_language(record, self._out.language)
         time = self.formatTime(record).split()[1]
-        head: list[str | Piece] = [Piece(time, "dim"), "  ", _sign(record.levelno), " "]
+        head: list[str | StyledText] = [StyledText(time, "dim"), "  ", _sign(record.levelno), " "]
         lines: list[Cell] = []
         for text in self.format_lines(record):
             lines += broken([*head, text], terminal_width(), TEXT_COLUMN)
@@ -55,9 +55,9 @@ def _in_language(record: logging.LogRecord, language: Language) -> logging.LogRe
     return said
 
 
-def _sign(level: int) -> Piece:
+def _sign(level: int) -> StyledText:
     sign, style = _SIGNS[0 if level >= logging.ERROR else 1 if level >= logging.WARNING else 2]
-    return Piece(sign, style)
+    return StyledText(sign, style)
 
 
 _SIGNS: Final[tuple[tuple[str, Style], ...]] = (("✕", "bad"), ("!", "odd"), ("·", "dim"))

@@ -8,12 +8,12 @@ from ...model.change import Facts
 from ...model.task import Task
 from ...service.tasks.advisories import Advisory
 from ...service.tasks.task_request import TaskRequest
-from .workplace import Workplace
+from .workplace import CommandSession
 
 Turn: TypeAlias = Literal["new", "changed", "same"]
 
 
-class Planned(NamedTuple):
+class DryRun(NamedTuple):
     """A wish, the task that it meets, and the task that it would leave."""
 
     wish: TaskRequest
@@ -28,8 +28,8 @@ class Planned(NamedTuple):
         return "same" if self.before.task == self.after else "changed"
 
 
-async def planned(app: Workplace, wish: TaskRequest, *, paused: str | None = None) -> Planned:
+async def planned(app: CommandSession, wish: TaskRequest, *, paused: str | None = None) -> DryRun:
     """Everything that would refuse it refuses it now."""
     resolved = await app.resolve(wish)
     before, after = await app.service.tasks.preview_declaration(app.principal, resolved.request, paused=paused)
-    return Planned(resolved.request, before, after, app.with_advisories(resolved).warnings)
+    return DryRun(resolved.request, before, after, app.with_advisories(resolved).warnings)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from ...errors import Refusal
-from ..messages.messages import Words
+from ..messages.messages import Message
 from ..messages.refusals import refuse
 
-_FOR: Final[dict[str, Words]] = {"reading": Words("reading", "读取"), "writing": Words("writing", "写入")}
+_FOR: Final[dict[str, Message]] = {"reading": Message("reading", "读取"), "writing": Message("writing", "写入")}
 
 
 class Obstacle(NamedTuple):

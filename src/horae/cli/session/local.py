@@ -55,7 +55,7 @@ _BETWEEN_LOOKS: Final = 0.2
 """Seconds. Another process does the work, so nothing here is rung."""
 
 
-class Desk:
+class LocalSession:
     """An open store, who is asking, and in which zone; every write rings for the engines of other processes."""
 
     principal: Final[Principal] = LOCAL._replace(actor=LOCAL_OWNER, via="cli")
@@ -197,17 +197,17 @@ class Desk:
         await self._ring.finish()
 
 
-def at_desk(store: str | None, work: Callable[[Desk], Awaitable[T]], *, create: bool = False) -> T:
+def run_locally(store: str | None, work: Callable[[LocalSession], Awaitable[T]], *, create: bool = False) -> T:
     """Open the store, do it, close it again. Unless it is to be made, a file that is not there is refused."""
     url = opened_url(store, create=create)
     return asyncio.run(_within(url, settings_of(store), work))
 
 
-async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable[T]]) -> T:
+async def _within(url: str, settings: Settings, work: Callable[[LocalSession], Awaitable[T]]) -> T:
     store = make_store(url)
     try:
         await store.open()
-        desk = Desk(url, store, await merge_policy(store, settings))
+        desk = LocalSession(url, store, await merge_policy(store, settings))
         # Moments are read and shown in the zone of the person; the zone of this process is for those who have none.
         desk.zone = await own_zone(desk.service, desk.principal) or desk.zone
         try:

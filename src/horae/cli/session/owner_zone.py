@@ -7,10 +7,10 @@ from ...service.tasks.default_zone import AssumedZone, needs_zone, zone_of_owner
 from ...service.tasks.task_request import TaskRequest
 from ..schedule_question import zone_of_process
 from .open_store import home_zone, settings_of
-from .workplace import Workplace
+from .workplace import CommandSession
 
 
-async def owner_zone(app: Workplace, owner: str | None = None) -> AssumedZone | None:
+async def owner_zone(app: CommandSession, owner: str | None = None) -> AssumedZone | None:
     """`owner` None: the one who asks. None where the owner has no zone, or may not be looked at."""
     own = await app.owner()
     name = own if owner is None else owner
@@ -21,7 +21,7 @@ async def owner_zone(app: Workplace, owner: str | None = None) -> AssumedZone | 
     return None if zone is None else zone_of_owner(name, zone, own=name == own)
 
 
-async def with_assumed_zone(app: Workplace, wish: TaskRequest) -> tuple[TaskRequest, AssumedZone | None]:
+async def with_assumed_zone(app: CommandSession, wish: TaskRequest) -> tuple[TaskRequest, AssumedZone | None]:
     """The wish with the zone that `horae add` would take where neither the wish nor its function names one: that of its
     owner, else that of this process. The zone is returned too where the schedule means other instants in another one."""
     if (await app.resolve(wish)).request.zone is not None:

@@ -31,7 +31,7 @@ _SOMEBODY: Final = Principal("")
 """The server knows who is asking, by the token; nothing that is said here counts."""
 
 
-class ServerDesk:
+class RemoteSession:
     principal: Final[Principal] = _SOMEBODY
 
     def __init__(self, connection: Connection, clock: Clock, zone: str) -> None:
@@ -113,14 +113,14 @@ class ServerDesk:
         return self.service.events.follow(self.principal, number)
 
 
-def at_server(server: Server, language: Language, work: Callable[[ServerDesk], Awaitable[T]]) -> T:
+def run_remotely(server: Server, language: Language, work: Callable[[RemoteSession], Awaitable[T]]) -> T:
     return asyncio.run(_within(server, language, work))
 
 
-async def _within(server: Server, language: Language, work: Callable[[ServerDesk], Awaitable[T]]) -> T:
+async def _within(server: Server, language: Language, work: Callable[[RemoteSession], Awaitable[T]]) -> T:
     clock = SystemClock()
     async with connected(server, clock, language) as connection:
-        desk = ServerDesk(connection, clock, _zone())
+        desk = RemoteSession(connection, clock, _zone())
         # As at a store: moments are read and shown in the zone of the owner, if there is one.
         desk.zone = (await desk.caller()).owner_zone or desk.zone
         try:

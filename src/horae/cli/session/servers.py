@@ -16,7 +16,7 @@ from ...clock import Clock
 from ...errors import HoraeError, NotAuthenticated
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse, refuse_token
-from ..output.printer import Out
+from ..output.printer import Printer
 from .contexts import Context, read_contexts, read_token
 from .open_store import settings_of
 
@@ -37,7 +37,7 @@ class Server(NamedTuple):
     by_name: bool = False
 
 
-def server_of(out: Out) -> Server | None:
+def server_of(out: Printer) -> Server | None:
     """`--server`, then `--store`, then the environment, then a file's store, then the context in use; None: a store."""
     if out.server is not None:
         return _named(out.server, "--server")
@@ -174,7 +174,7 @@ def plain_http_allowed() -> bool:
     return str(settings_of(None).value("plain_http")).strip().lower() in ("on", "true", "yes", "1")
 
 
-def refuse_server_for(out: Out, command: str) -> None:
+def refuse_server_for(out: Printer, command: str) -> None:
     """For commands about a store: refuse where other commands go to a server, with the way back to the store."""
     server = server_of(out)
     if server is None:
@@ -187,7 +187,7 @@ def refuse_server_for(out: Out, command: str) -> None:
     raise refuse("only_here_context", command=command, server=server.url, context=name)
 
 
-def note_unused_server(out: Out) -> None:
+def note_unused_server(out: Printer) -> None:
     """For nodes, which always work on a store: say in one line that other commands go to a server."""
     try:
         server = server_of(out)

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from ..messages.operating_refusals import refuse
-from ..output.printer import Out
+from ..output.printer import Printer
 
 
-def place(out: Out) -> Path | str:
+def place(out: Printer) -> Path | str:
     """A file, or the address of a store on a server."""
     return server_address(out) or store_file(out)
 
 
-def server_address(out: Out) -> str | None:
+def server_address(out: Printer) -> str | None:
     """Without its password; None where the store is on no server."""
     from ...runtime.url_schemes import is_on_server  # noqa: PLC0415 - `--help` does without
 
@@ -23,7 +23,7 @@ def server_address(out: Out) -> str | None:
     return _masked(url) if is_on_server(url) else None
 
 
-def existing_place(out: Out) -> Path | str:
+def existing_place(out: Printer) -> Path | str:
     here = place(out)
     return here if isinstance(here, str) else existing_file(out)
 
@@ -33,7 +33,7 @@ def place_json(here: Path | str) -> dict[str, Any]:
     return {"path": str(here), "store": None} if isinstance(here, Path) else {"path": None, "store": here}
 
 
-def schema_of(out: Out, here: Path | str) -> int:
+def schema_of(out: Printer, here: Path | str) -> int:
     """Before anything is done to it; 0 where there is none."""
     import asyncio  # noqa: PLC0415
 
@@ -46,7 +46,7 @@ def schema_of(out: Out, here: Path | str) -> int:
     return 0 if found is None else found.schema
 
 
-def _url(out: Out) -> str:
+def _url(out: Printer) -> str:
     from ...runtime.process_settings import store_url  # noqa: PLC0415
     from .open_store import settings_of  # noqa: PLC0415
     from .servers import refuse_server_for  # noqa: PLC0415
@@ -61,7 +61,7 @@ def _masked(url: str) -> str:
     return mask_url(url)
 
 
-def store_file(out: Out) -> Path:
+def store_file(out: Printer) -> Path:
     """Where the store is, or would be; only one in a file is anywhere."""
     from ...runtime.stores import sqlite_path  # noqa: PLC0415
 
@@ -77,7 +77,7 @@ def real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def existing_file(out: Out) -> Path:
+def existing_file(out: Printer) -> Path:
     from .open_store import opened_url  # noqa: PLC0415
 
     here = store_file(out)

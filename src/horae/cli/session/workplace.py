@@ -17,9 +17,9 @@ from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.task_request import TaskRequest
 from ..node.node_start import Readiness
-from ..output.printer import Out
+from ..output.printer import Printer
 from . import open_store
-from .local import at_desk
+from .local import run_locally
 from .servers import server_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ T = TypeVar("T")
 Services: TypeAlias = "Service | RemoteService"
 
 
-class Workplace(Protocol):
+class CommandSession(Protocol):
     """The use cases, who asks for them, and in which zone."""
 
     @property
@@ -93,37 +93,37 @@ class Workplace(Protocol):
         """Every event after this number, as it happens; for ever."""
 
 
-def at_work(out: Out, work: Callable[[Workplace], Awaitable[T]], *, create: bool = False) -> T:
+def run_in_session(out: Printer, work: Callable[[CommandSession], Awaitable[T]], *, create: bool = False) -> T:
     """Open what was chosen, do it, close it again. A store that is to be made is, a server is there or is not."""
     server = server_of(out)
     if server is None:
         open_store.refuse_memory(out.store)
-        return at_desk(out.store, work, create=create)
-    from .remote import at_server  # noqa: PLC0415 - most commands work at a store
+        return run_locally(out.store, work, create=create)
+    from .remote import run_remotely  # noqa: PLC0415 - most commands work at a store
 
-    return at_server(server, out.language, work)
+    return run_remotely(server, out.language, work)
 
 
-def in_memory(work: Callable[[Workplace], Awaitable[T]]) -> T:
+def run_in_memory(work: Callable[[CommandSession], Awaitable[T]]) -> T:
     """At a store that is forgotten at once."""
-    return at_desk(open_store.MEMORY, work)
+    return run_locally(open_store.MEMORY, work)
 
 
-def is_there(out: Out) -> bool:
+def has_store(out: Printer) -> bool:
     """Whether there is anything to look at; a server is asked when it is needed."""
     return server_of(out) is not None or open_store.is_there(out.store)
 
 
-def is_kept(out: Out) -> bool:
+def has_durable_store(out: Printer) -> bool:
     """Whether there is a store that outlives this command: a rehearsal may do without one."""
     return server_of(out) is not None or (not open_store.is_memory(out.store) and open_store.is_there(out.store))
 
 
-def place_of(out: Out) -> str:
+def place_of(out: Printer) -> str:
     server = server_of(out)
     return open_store.place_of(out.store) if server is None else server.url
 
 
-def refuse_memory(out: Out) -> None:
+def refuse_memory(out: Printer) -> None:
     if server_of(out) is None:
         open_store.refuse_memory(out.store)

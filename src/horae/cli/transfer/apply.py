@@ -11,12 +11,12 @@ import typer
 from ..command import command
 from ..messages import operating_messages as words
 from ..messages.operating_refusals import refuse
-from ..output.printer import Out
-from ..output.styled_text import Piece, Style
+from ..output.printer import Printer
+from ..output.styled_text import Style, StyledText
 
 if TYPE_CHECKING:
     from ...errors import Refusal
-    from ..session.workplace import Workplace
+    from ..session.workplace import CommandSession
     from .diff import Difference, Differences
 
 _SIGNS: Final[dict[str, tuple[str, Style]]] = {
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def apply(
-    out: Out,
+    out: Printer,
     file: Path = typer.Option(..., "-f", "--file", metavar="FILE", help="YAML or JSON: see docs/tasks-file.md."),
     diff: bool = typer.Option(False, "--diff", help="Show every field that changes."),
     prune: bool = typer.Option(False, "--prune", help="Remove what the file no longer has, with its history."),
@@ -48,7 +48,7 @@ def apply(
     read = read_tasks_file(file.expanduser())
     labels = _labels(label or [])
 
-    async def do(app: Workplace) -> list[tuple[Difference, Refusal]] | None:
+    async def do(app: CommandSession) -> list[tuple[Difference, Refusal]] | None:
         from .diff import differences  # noqa: PLC0415
 
         found = await differences(app, read, out.language, prune=prune, labels=labels)
@@ -71,7 +71,7 @@ def _labels(said: list[str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(labels_of(said).items()))
 
 
-async def _write(app: Workplace, found: Differences) -> list[tuple[Difference, Refusal]]:
+async def _write(app: CommandSession, found: Differences) -> list[tuple[Difference, Refusal]]:
     """Lanes first, so that no new task meets a limit that is about to change."""
     from ...errors import Refusal  # noqa: PLC0415
 
@@ -89,7 +89,7 @@ async def _write(app: Workplace, found: Differences) -> list[tuple[Difference, R
     return refused
 
 
-def _tell_end(out: Out, refused: list[tuple[Difference, Refusal]] | None, *, dry_run: bool) -> None:
+def _tell_end(out: Printer, refused: list[tuple[Difference, Refusal]] | None, *, dry_run: bool) -> None:
     for each, error in refused or []:
         out.note(words.NOT_REMOVED, name=each.task.name, because=error.in_language(out.language).message)
     if not out.json:
@@ -106,7 +106,7 @@ def _tell_end(out: Out, refused: list[tuple[Difference, Refusal]] | None, *, dry
 # --- told ----------------------------------------------------------------------------------------------------------
 
 
-def _show(out: Out, found: Differences, *, full: bool) -> None:
+def _show(out: Printer, found: Differences, *, full: bool) -> None:
     for zone in found.zones:
         out.warn(zone.warning().in_language(out.language))
     for lane in found.lanes:
@@ -121,7 +121,7 @@ def _show(out: Out, found: Differences, *, full: bool) -> None:
     out.line(out.translate(words.APPLY_SUMMARY, **counts))
 
 
-def _show_one(out: Out, each: Difference, *, full: bool) -> None:
+def _show_one(out: Printer, each: Difference, *, full: bool) -> None:
     from ...schedule.describe import describe_schedule  # noqa: PLC0415
 
     sign, style = _SIGNS[each.turn]
@@ -134,14 +134,14 @@ def _show_one(out: Out, each: Difference, *, full: bool) -> None:
         if each.removed or each.added:
             parts.append(out.translate(words.FIRES_CHANGE, removed=each.removed, added=each.added))
         rest = "  " + "  ".join(parts)
-    out.line((Piece(sign, style), f" {each.task.name}{rest}"))
+    out.line((StyledText(sign, style), f" {each.task.name}{rest}"))
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _shape(out: Out, found: Differences, *, dry_run: bool, applied: bool) -> dict[str, Any]:
+def _shape(out: Printer, found: Differences, *, dry_run: bool, applied: bool) -> dict[str, Any]:
     from ...wire.previews import warnings_json  # noqa: PLC0415
 
     return {

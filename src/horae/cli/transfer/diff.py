@@ -20,9 +20,9 @@ from ...service.tasks.default_zone import AssumedZone
 from ...service.tasks.task_request import TaskRequest
 from ...wire.tasks import definition_json
 from ..messages.operating_refusals import placed
-from ..session.dry_run import Planned, planned
+from ..session.dry_run import DryRun, planned
 from ..session.owner_zone import with_assumed_zone
-from ..session.workplace import Workplace
+from ..session.workplace import CommandSession
 from .tasks_file import APPLIED, TasksFile
 
 Turn: TypeAlias = Literal["new", "changed", "same", "gone"]
@@ -61,7 +61,7 @@ class Differences(NamedTuple):
 
 
 async def differences(
-    app: Workplace, file: TasksFile, language: Language, *, prune: bool, labels: tuple[tuple[str, str], ...]
+    app: CommandSession, file: TasksFile, language: Language, *, prune: bool, labels: tuple[tuple[str, str], ...]
 ) -> Differences:
     now, found = app.clock.now(), []
     zones: dict[str, AssumedZone] = {}
@@ -84,7 +84,7 @@ async def differences(
     return Differences(tuple(found), tuple(lanes), tuple(zones.values()))
 
 
-async def _prunable(app: Workplace, file: TasksFile, labels: tuple[tuple[str, str], ...]) -> list[Facts]:
+async def _prunable(app: CommandSession, file: TasksFile, labels: tuple[tuple[str, str], ...]) -> list[Facts]:
     """What carries these labels; without any, what such a file has made."""
     found: list[Facts] = []
     after: str | None = None
@@ -97,7 +97,7 @@ async def _prunable(app: Workplace, file: TasksFile, labels: tuple[tuple[str, st
             return found
 
 
-def _difference(step: Planned, language: Language, now: datetime) -> Difference:
+def _difference(step: DryRun, language: Language, now: datetime) -> Difference:
     if step.before is None or step.turn == "same":
         return Difference(step.turn, step.after, step.wish, warnings=step.warnings)
     before, after = step.before.task, step.after

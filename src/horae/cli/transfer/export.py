@@ -12,12 +12,12 @@ from ...wire.instants import utc
 from ...wire.overview import lane_json
 from ...wire.runs import run_json
 from ...wire.tasks import task_json
-from ..session.workplace import Workplace
+from ..session.workplace import CommandSession
 
 VERSION: Final = 1
 
 
-async def exported(app: Workplace, *, runs: bool) -> AsyncIterator[dict[str, Any]]:
+async def exported(app: CommandSession, *, runs: bool) -> AsyncIterator[dict[str, Any]]:
     """A header, then one object for each thing. Secrets are named in tasks, and never held by them."""
     yield {"horae": "export", "version": VERSION, "at": utc(app.clock.now()), "by": __version__, "zone": app.zone}
     for lane in await app.service.lanes.all(app.principal):
@@ -37,7 +37,7 @@ async def exported(app: Workplace, *, runs: bool) -> AsyncIterator[dict[str, Any
             return
 
 
-async def _runs(app: Workplace, task_id: str, name: str, zone: str | None) -> AsyncIterator[dict[str, Any]]:
+async def _runs(app: CommandSession, task_id: str, name: str, zone: str | None) -> AsyncIterator[dict[str, Any]]:
     after: str | None = None
     while True:
         page = await app.service.runs.page(app.principal, RunFilter(task_id=task_id), after, MAX_PAGE_SIZE)

@@ -15,15 +15,15 @@ import typer
 from ..command import command
 from ..messages import operating_messages as words
 from ..messages.operating_refusals import refuse
-from ..output.printer import Out, json_text, write
+from ..output.printer import Printer, json_text, write
 
 if TYPE_CHECKING:
     from ...interchange import ImportedTask
     from ...schedule.compat import Note
     from ...settings import DefaultZone
-    from ..session.workplace import Workplace
+    from ..session.workplace import CommandSession
     from .import_batch import Incoming
-    from .import_writer import Plan, Taken
+    from .import_writer import ImportResult, Plan
 
 T = TypeVar("T")
 _STANDARD_INPUT: Final = "-"
@@ -37,15 +37,15 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    out: Out,
+    out: Printer,
     runs: bool = typer.Option(False, "--runs", help="With the history of each task."),
     path: Path | None = typer.Option(None, "--out", metavar="FILE", help="Into a file that only you may read."),
 ) -> None:
     """Write all tasks as JSON lines, to move or to keep them."""
-    from ..session.workplace import at_work  # noqa: PLC0415 - `--help` does without
+    from ..session.workplace import run_in_session  # noqa: PLC0415 - `--help` does without
 
     if path is None:
-        at_work(out, lambda app: _write_lines(app, sys.stdout, runs=runs))
+        run_in_session(out, lambda app: _write_lines(app, sys.stdout, runs=runs))
         return
     from ..commands.db import confirm_replacing  # noqa: PLC0415
 
@@ -59,7 +59,7 @@ def export(
         out.line(("✓ ", out.translate(words.EXPORTED, tasks=tasks, runs=rows, path=there)))
 
 
-async def _write_lines(app: Workplace, stream: Any, *, runs: bool) -> tuple[int, int]:
+async def _write_lines(app: CommandSession, stream: Any, *, runs: bool) -> tuple[int, int]:
     from .export import exported  # noqa: PLC0415
 
     tasks = rows = 0
@@ -69,9 +69,9 @@ async def _write_lines(app: Workplace, stream: Any, *, runs: bool) -> tuple[int,
     return tasks, rows
 
 
-def _to_file(out: Out, path: Path, *, runs: bool) -> tuple[int, int]:
+def _to_file(out: Printer, path: Path, *, runs: bool) -> tuple[int, int]:
     """Complete or not there."""
-    from ..session.workplace import at_work  # noqa: PLC0415
+    from ..session.workplace import run_in_session  # noqa: PLC0415
 
     try:
         handle, draft = tempfile.mkstemp(prefix=".horae-export-", dir=path.parent)
@@ -79,7 +79,7 @@ def _to_file(out: Out, path: Path, *, runs: bool) -> tuple[int, int]:
         raise refuse("unwritable_file", path=path, problem=error.strerror) from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            counted = at_work(out, lambda app: _write_lines(app, file, runs=runs))
+            counted = run_in_session(out, lambda app: _write_lines(app, file, runs=runs))
             file.flush()
             os.fsync(file.fileno())
         Path(draft).replace(path)
@@ -89,7 +89,7 @@ def _to_file(out: Out, path: Path, *, runs: bool) -> tuple[int, int]:
 
 
 def import_file(  # noqa: PLR0917 - typer calls it by name
-    out: Out,
+    out: Printer,
     path: str = typer.Argument(..., metavar="FILE|-", help="An export, a crontab, a NanoClaw database, OpenClaw jobs."),
     kind: str = typer.Option("auto", "--format", help="auto, jsonl, crontab, nanoclaw or openclaw."),
     zone: str | None = typer.Option(
@@ -104,15 +104,15 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
 
     incoming = _read(path, kind, home_zone(zone, settings_of(out.store)), owner, system=system)
 
-    async def take(app: Workplace) -> tuple[Plan, Taken]:
-        from .import_writer import plan_for, take_over, would_take  # noqa: PLC0415
+    async def take(app: CommandSession) -> tuple[Plan, ImportResult]:
+        from .import_writer import import_batch, plan_for, preview_import  # noqa: PLC0415
 
         plan = await plan_for(app, incoming, path)
         if dry_run:
-            return plan, await would_take(app, incoming, plan)
+            return plan, await preview_import(app, incoming, plan)
         with out.progress(words.IMPORTING, len(plan.found)) as bar:
             tell = bar.to if len(plan.found) >= _MANY else _nobody
-            return plan, await take_over(app, incoming, plan, partial(_pause_note, out), tell)
+            return plan, await import_batch(app, incoming, plan, partial(_pause_note, out), tell)
 
     plan, taken = at_work_or_in_memory(out, take, dry_run=dry_run)
     _show(out, incoming, plan, taken, dry_run=dry_run)
@@ -120,7 +120,7 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
         raise refuse("nothing_taken_over", path=path, number=len(plan.unclear))
 
 
-def _pause_note(out: Out, found: ImportedTask) -> str:
+def _pause_note(out: Printer, found: ImportedTask) -> str:
     return out.translate(words.GAVE_UP_THERE if found.gave_up else words.PAUSED_THERE)
 
 
@@ -128,15 +128,15 @@ def _nobody(_done: int) -> None:
     """Nobody wants to know."""
 
 
-def at_work_or_in_memory(out: Out, work: Callable[[Workplace], Awaitable[T]], *, dry_run: bool) -> T:
+def at_work_or_in_memory(out: Printer, work: Callable[[CommandSession], Awaitable[T]], *, dry_run: bool) -> T:
     """A rehearsal on a store that is not there yet needs one, but not on the disk."""
-    from ..session.workplace import at_work, in_memory, is_kept, refuse_memory  # noqa: PLC0415
+    from ..session.workplace import has_durable_store, refuse_memory, run_in_memory, run_in_session  # noqa: PLC0415
 
-    if dry_run and not is_kept(out):
-        return in_memory(work)
+    if dry_run and not has_durable_store(out):
+        return run_in_memory(work)
     if not dry_run:
         refuse_memory(out)
-    return at_work(out, work, create=not dry_run)
+    return run_in_session(out, work, create=not dry_run)
 
 
 def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, system: bool) -> Incoming:
@@ -161,7 +161,7 @@ def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, syst
 # --- told ----------------------------------------------------------------------------------------------------------
 
 
-def _show(out: Out, incoming: Incoming, plan: Plan, taken: Taken, *, dry_run: bool) -> None:
+def _show(out: Printer, incoming: Incoming, plan: Plan, taken: ImportResult, *, dry_run: bool) -> None:
     turns = [step.turn for step in plan.planned]
     counts: dict[str, int] = {turn: turns.count(turn) for turn in ("new", "changed", "same")}
     if out.json:
@@ -184,7 +184,7 @@ def _show(out: Out, incoming: Incoming, plan: Plan, taken: Taken, *, dry_run: bo
         out.note(words.NOTHING_WRITTEN)
 
 
-def _notes(out: Out, incoming: Incoming, plan: Plan) -> list[tuple[str, str]]:
+def _notes(out: Printer, incoming: Incoming, plan: Plan) -> list[tuple[str, str]]:
     about_file = [("*", _said(out, note)) for note in incoming.harvest.notes]
     about_lines = [(each.source, _said(out, note)) for each in plan.found for note in each.notes]
     about_targets = [
@@ -195,12 +195,12 @@ def _notes(out: Out, incoming: Incoming, plan: Plan) -> list[tuple[str, str]]:
     return about_file + about_lines + about_targets
 
 
-def _said(out: Out, note: Note) -> str:
+def _said(out: Printer, note: Note) -> str:
     return note.english if out.language == "en" else note.chinese
 
 
 def _shape(
-    out: Out, incoming: Incoming, plan: Plan, taken: Taken, counts: dict[str, int], *, dry_run: bool
+    out: Printer, incoming: Incoming, plan: Plan, taken: ImportResult, counts: dict[str, int], *, dry_run: bool
 ) -> dict[str, Any]:
     return {
         "dry_run": dry_run,

@@ -22,8 +22,8 @@ from ...model.task import Task, TaskState
 from ...ports.store import RunFilter
 from ...service.tasks.tasks import check_past
 from ..messages.operating_refusals import placed, refuse
-from ..session.dry_run import Planned, planned
-from ..session.workplace import Workplace
+from ..session.dry_run import DryRun, planned
+from ..session.workplace import CommandSession
 from .import_batch import Incoming, OldRun
 
 _ENDS = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
@@ -39,11 +39,11 @@ class Plan(NamedTuple):
     """`found` and `planned` go side by side."""
 
     found: tuple[ImportedTask, ...]
-    planned: tuple[Planned, ...]
+    planned: tuple[DryRun, ...]
     unclear: tuple[RejectedItem, ...]
 
 
-class Taken(NamedTuple):
+class ImportResult(NamedTuple):
     runs: int = 0
     left: int = 0
     groups: int = 0
@@ -53,10 +53,10 @@ class Taken(NamedTuple):
     """As they are stored, side by side with those of the plan."""
 
 
-async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
+async def plan_for(app: CommandSession, incoming: Incoming, path: str) -> Plan:
     """Every task is tried. In a file of our own a refusal refuses all; a foreign line is set aside with the reason."""
     found: list[ImportedTask] = []
-    made: list[Planned] = []
+    made: list[DryRun] = []
     unclear = list(incoming.harvest.rejected)
     keys: set[tuple[str | None, str | None]] = set()
     for each in incoming.harvest.tasks:
@@ -78,12 +78,12 @@ async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
     return Plan(tuple(found), tuple(made), tuple(unclear))
 
 
-async def _planned(app: Workplace, each: ImportedTask) -> tuple[ImportedTask, Planned]:
+async def _planned(app: CommandSession, each: ImportedTask) -> tuple[ImportedTask, DryRun]:
     """What nothing here can run is taken over as paused, with a note that says what is missing. A task that is in this
     store already stays as it is."""
     there = await _present(app, each)
     if there is not None:
-        return each, Planned(each.request, there, there.task)
+        return each, DryRun(each.request, there, there.task)
     try:
         return each, await planned(app, each.request, paused=_ANY_NOTE if each.paused else None)
     except Refusal as refused:
@@ -92,7 +92,7 @@ async def _planned(app: Workplace, each: ImportedTask) -> tuple[ImportedTask, Pl
         return pause_unsupported(each), await planned(app, each.request, paused=_ANY_NOTE)
 
 
-async def _present(app: Workplace, each: ImportedTask) -> Facts | None:
+async def _present(app: CommandSession, each: ImportedTask) -> Facts | None:
     """The exported task itself, where the file is imported into the store that it came from."""
     for name in each.origins:
         facts = await app.facts(name) if name.startswith("tsk_") else None
@@ -117,13 +117,13 @@ def _is_past(run: OldRun, now: datetime) -> bool:
     return run.over_by is not None
 
 
-async def take_over(
-    app: Workplace,
+async def import_batch(
+    app: CommandSession,
     incoming: Incoming,
     plan: Plan,
     note_of: Callable[[ImportedTask], str],
     progress: Callable[[int], None],
-) -> Taken:
+) -> ImportResult:
     tasks: _Made = {}
     stored: list[Task] = []
     new: set[str] = set()
@@ -133,7 +133,9 @@ async def take_over(
         elif step.turn == "same":
             task = step.after
         else:
-            task = await app.service.tasks.declare(app.principal, each.request, paused=note_of(each) if each.paused else None)
+            task = await app.service.tasks.declare(
+                app.principal, each.request, paused=note_of(each) if each.paused else None
+            )
         stored.append(task)
         if step.turn == "new":
             new.add(task.id)
@@ -151,7 +153,7 @@ async def take_over(
     return _counted(incoming, history)._replace(tasks=tuple(stored))
 
 
-async def _keep_group(app: Workplace, group: AgentGroup, lanes: set[str]) -> None:
+async def _keep_group(app: CommandSession, group: AgentGroup, lanes: set[str]) -> None:
     """A lane that somebody has given another limit keeps it."""
     owner = f"group:{group.folder}"
     body = json.dumps(group.to_json(), ensure_ascii=False)
@@ -160,8 +162,8 @@ async def _keep_group(app: Workplace, group: AgentGroup, lanes: set[str]) -> Non
         await app.service.lanes.limit(app.principal, owner, 1)
 
 
-async def would_take(app: Workplace, incoming: Incoming, plan: Plan) -> Taken:
-    """What `take_over` will say that it took."""
+async def preview_import(app: CommandSession, incoming: Incoming, plan: Plan) -> ImportResult:
+    """What `import_batch` will say that it took."""
     tasks: _Made = {}
     would = tuple(step.after for step in plan.planned)
     for each, step in zip(plan.found, plan.planned, strict=True):
@@ -178,12 +180,12 @@ class _History(NamedTuple):
     there: int
 
 
-def _counted(incoming: Incoming, history: _History) -> Taken:
+def _counted(incoming: Incoming, history: _History) -> ImportResult:
     taken = sum(map(len, history.rows.values()))
-    return Taken(taken, len(incoming.runs) - taken - history.there, len(incoming.harvest.groups), history.there)
+    return ImportResult(taken, len(incoming.runs) - taken - history.there, len(incoming.harvest.groups), history.there)
 
 
-async def _history(app: Workplace, runs: tuple[OldRun, ...], tasks: _Made, new: Collection[str]) -> _History:
+async def _history(app: CommandSession, runs: tuple[OldRun, ...], tasks: _Made, new: Collection[str]) -> _History:
     """As rows that have ended. The same run has the same name, so that the second time nothing is written.
 
     `new` are the tasks that have no history yet."""
@@ -199,7 +201,7 @@ async def _history(app: Workplace, runs: tuple[OldRun, ...], tasks: _Made, new: 
     return _History(rows, there)
 
 
-async def _known(app: Workplace, task_id: str) -> set[str]:
+async def _known(app: CommandSession, task_id: str) -> set[str]:
     found: set[str] = set()
     after: str | None = None
     while True:
@@ -219,7 +221,7 @@ def _of_tasks(runs: tuple[OldRun, ...], keys: Collection[_Key], now: datetime) -
     return found
 
 
-async def _keep(app: Workplace, history: _History) -> None:
+async def _keep(app: CommandSession, history: _History) -> None:
     for task_id, rows in history.rows.items():
         for start in range(0, len(rows), _AT_ONCE):
             await app.service.tasks.import_history(app.principal, task_id, rows[start : start + _AT_ONCE])

@@ -13,7 +13,7 @@ import typer
 
 from ..command import command
 from ..messages import move_messages as words
-from ..output.printer import Out
+from ..output.printer import Printer
 
 if TYPE_CHECKING:
     from ...ports.transfer import Part
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 def move_store(
-    out: Out,
+    out: Printer,
     source: str = typer.Argument(..., metavar="FROM_URL", help="The store that holds the deployment."),
     target: str = typer.Argument(..., metavar="TO_URL", help="A new store, or one to which this was begun before."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
@@ -67,7 +67,7 @@ def _refuse_memory(*urls: str) -> None:
         refuse_memory(url)
 
 
-async def _move(out: Out, here: str, there: str | None, asked_for: str, *, dry_run: bool) -> _Told:
+async def _move(out: Printer, here: str, there: str | None, asked_for: str, *, dry_run: bool) -> _Told:
     from ...clock import SystemClock  # noqa: PLC0415
     from ...service.accounts.secrets import KIND as SECRET  # noqa: PLC0415
     from ...transfer import PartDigest, move_store, plan_move  # noqa: PLC0415
@@ -121,7 +121,7 @@ def _name_of(url: str) -> str:
 
 
 @contextmanager
-def _bars(out: Out, *, shown: bool) -> Iterator[ProgressCallback]:
+def _bars(out: Printer, *, shown: bool) -> Iterator[ProgressCallback]:
     """One bar for each stage, as it comes."""
     from ...transfer import MoveStage  # noqa: PLC0415
 
@@ -172,12 +172,12 @@ class _Keys(NamedTuple):
         return cls(here, there) if here.exists() and here != there else cls(None, None)
 
 
-def _tell_of(out: Out, begun: MoveProgress | None) -> None:
+def _tell_of(out: Printer, begun: MoveProgress | None) -> None:
     if begun is not None and begun.part is not None:
         out.note(words.GOES_ON, part=begun.part)
 
 
-def _tell(out: Out, told: _Told, keys: _Keys) -> None:
+def _tell(out: Printer, told: _Told, keys: _Keys) -> None:
     if out.json:
         out.data(_shape(told, keys))
         return

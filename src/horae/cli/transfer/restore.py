@@ -56,7 +56,7 @@ async def _doubts(draft: Path) -> tuple[str, ...]:
         await store.close()
 
 
-def check_nobody_is_there(here: Path) -> None:
+def check_no_live_node(here: Path) -> None:
     """No engine, and nobody else who has the file open: they would go on writing to what is no longer the store."""
     try:
         nodes = asyncio.run(_live_nodes(here))

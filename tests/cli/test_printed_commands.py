@@ -229,7 +229,7 @@ def test_every_command_in_a_sentence_exists() -> None:
 
 def _sentences(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name_of(node.func) in ("Words", "Entry"):
+        if isinstance(node, ast.Call) and _name_of(node.func) in ("Message", "RefusalEntry"):
             yield from (text for _, text in _texts(node))
 
 
@@ -239,7 +239,7 @@ def _loose_texts(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):
             known.add(id(node.value))
-        elif isinstance(node, ast.Call) and _name_of(node.func) in ("Words", "Entry", "Option", "Argument"):
+        elif isinstance(node, ast.Call) and _name_of(node.func) in ("Message", "RefusalEntry", "Option", "Argument"):
             known |= {number for number, _ in _texts(node)}
     command = re.compile(rf"\bhorae ({'|'.join(NAMES)})\b")
     yield from (text for number, text in _texts(tree) if number not in known and command.search(text))

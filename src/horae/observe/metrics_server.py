@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import HoraeError, NotAllowed, NotAuthenticated, NotFound, StoreError
-from ..ports.full_store import Keeping
+from ..ports.full_store import FullStore
 from ..wire.problems import public_error_json
 from .exposition import CONTENT_TYPE
 from .health import check_health
@@ -36,7 +36,7 @@ class MetricsEndpoint:
     """What the server shows, and its access policy. `key` is shared with the API process of the same `horae up` only."""
 
     observer: Observer
-    store: Keeping
+    store: FullStore
     clock: Clock
     authenticate: Authenticate
     policy: Policy = "local"

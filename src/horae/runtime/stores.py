@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from ..model.refusals import refuse
-from ..ports.full_store import Keeping
+from ..ports.full_store import FullStore
 from ..ports.wakeup import Wakeup
 from ..stores.masked_url import has_secret as has_secret  # noqa: PLC0414 - shown here too
 from ..stores.masked_url import mask_url as mask_url  # noqa: PLC0414
@@ -32,7 +32,7 @@ class NoNotifier:
     async def finish(self) -> None: ...
 
 
-def make_store(url: str) -> Keeping:
+def make_store(url: str) -> FullStore:
     """Create the store of a URL, not opened yet; raises a refusal for an unknown one.
 
     `memory://`, `sqlite:///relative.db`, `sqlite:////absolute.db`, or `postgresql://user:password@host/database` and the

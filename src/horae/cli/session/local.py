@@ -26,7 +26,7 @@ from ...model.task import Target, Task
 from ...outgoing.addresses import read_networks
 from ...outgoing.guard import check_url
 from ...outgoing.refusals import refused_networks
-from ...ports.full_store import Keeping
+from ...ports.full_store import FullStore
 from ...ports.records import Record
 from ...runtime.default_quotas import read_default_quotas
 from ...runtime.encryption_key import make_sealing
@@ -60,7 +60,7 @@ class LocalSession:
 
     principal: Final[Principal] = LOCAL._replace(actor=LOCAL_OWNER, via="cli")
 
-    def __init__(self, url: str, store: Keeping, settings: Settings) -> None:
+    def __init__(self, url: str, store: FullStore, settings: Settings) -> None:
         self.store = store
         self.default_zone = home_zone(None, settings)
         self.zone = self.default_zone.name

@@ -10,17 +10,17 @@ from ...model.change import Change, ControlDecision, Facts
 from ...model.reason import Reason
 from ...model.refusals import refuse
 from ...model.task import NEW_TASK_STATUS
-from ...ports.full_store import Keeping
+from ...ports.full_store import FullStore
 from ...ports.records import Record, RecordWrite
 
 
-def make_dry_run_store(store: Keeping) -> Keeping:
+def make_dry_run_store(store: FullStore) -> FullStore:
     """Wrap a store so that reads pass through and writes are decided and discarded."""
-    return cast(Keeping, _DryRunStore(store))
+    return cast(FullStore, _DryRunStore(store))
 
 
 class _DryRunStore:
-    def __init__(self, store: Keeping) -> None:
+    def __init__(self, store: FullStore) -> None:
         self._store = store
 
     def __getattr__(self, name: str) -> Any:

@@ -64,7 +64,9 @@ def test_every_meaning_belongs_to_something() -> None:
 def test_every_catalogue_is_found() -> None:
     """Found by reading the source, as the page finds them by importing it."""
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src" / "horae").rglob("*.py")]
-    written = [text for text in sources if re.search(r"^CATALOGUE: Final = (RefusalCatalogue\(|\{$)", text, re.MULTILINE)]
+    written = [
+        text for text in sources if re.search(r"^CATALOGUE: Final = (RefusalCatalogue\(|\{$)", text, re.MULTILINE)
+    ]
     assert len(catalogues()) == len(written)
     codes = [code for catalogue in catalogues().values() for code in catalogue]
     assert sorted(codes) == sorted(named_in("Refusals"))

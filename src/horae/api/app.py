@@ -17,7 +17,7 @@ from ..errors import HoraeError
 from ..observe.catalogue import EVENT_READERS
 from ..observe.observer import Observer
 from ..observe.requests import ObservedRequests
-from ..observe.scrape_settings import Observability
+from ..observe.scrape_access import Observability
 from ..service.service import Service
 from ..version import __version__
 from ..web.fast_routes import FastRouter

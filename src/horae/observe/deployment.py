@@ -13,7 +13,7 @@ from ..model.counts import NO_HOUR, STATE_PREFIX
 from ..model.page import MAX_PAGE_SIZE
 from ..model.task import TaskState
 from ..ports.full_store import FullStore
-from ..ports.lease_terms import load_agreed_lease
+from ..ports.node_records import load_agreed_lease
 from ..ports.store import Node, WaitingCounts
 from . import catalogue
 from .catalogue import Labels, Metric

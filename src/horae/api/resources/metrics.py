@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
 from ...observe.exposition import CONTENT_TYPE
-from ...observe.scrape_access import check_access
-from ...observe.scrape_settings import Observability
+from ...observe.scrape_access import Observability, check_access
 from ...web.authentication import authenticate_caller
 from ...web.request_context import app_context
 from ..openapi import describe_operation

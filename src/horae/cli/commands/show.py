@@ -11,7 +11,7 @@ from ...choices import Language
 from ...model.change import Facts
 from ...model.ids import SHORT_DIGITS
 from ...model.invisible_characters import escape_hidden
-from ...model.pause_note import pause_note
+from ...model.pauses import pause_note
 from ...model.run import Run
 from ...model.task import Task, TaskStatus
 from ...ports.store import RunFilter

@@ -22,8 +22,7 @@ from ...model.reason import Reason
 from ...model.run import RunState
 from ...model.task import PauseCause, TaskState
 from ...outgoing.refusals import refuse_address
-from ...ports.clock_steps import load_clock_steps
-from ...ports.lease_terms import load_agreed_lease
+from ...ports.node_records import load_agreed_lease, load_clock_steps
 from ...ports.store import RunFilter, TaskFilter
 from ...runtime.store_status import ServerStatus, read_file_status
 from ...schedule import TZDATA_VERSION

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...ports.clock_steps import ClockStep
+from ...ports.node_records import ClockStep
 from ..messages import operating_messages as words
 from .printer import Printer
 from .styled_text import StyledText

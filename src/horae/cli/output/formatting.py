@@ -10,7 +10,7 @@ from typing import Final
 from ...choices import Language
 from ...lifecycle.due_backlog import MICROSECOND
 from ...model.change import Facts
-from ...model.pause_note import pause_note
+from ...model.pauses import pause_note
 from ...model.reason import Reason, reason_phrase
 from ...model.run import Run, RunState
 from ...model.task import TaskState, past_of

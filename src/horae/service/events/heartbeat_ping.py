@@ -14,7 +14,7 @@ from ...outgoing.client import Client
 from ...outgoing.exchange import Reply, Request, Unreachable
 from ...outgoing.guard import CheckedUrl, check_url
 from ...ports.full_store import FullStore
-from ...ports.lease_terms import load_agreed_lease
+from ...ports.node_records import load_agreed_lease
 
 TIMEOUT_SECONDS: Final = 10.0
 MAX_LAG_SECONDS: Final = 5.0

@@ -15,14 +15,14 @@ from ...model.accounts.account import OWNER_KIND, owner_from
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.entry import EntryKind, EntryState
-from ...model.paused_stretch import PAUSED_SPAN_KIND, PausedSpan, parse_paused_span
+from ...model.pauses import PAUSED_SPAN_KIND, PausedSpan, parse_paused_span
 from ...model.reason import Reason
 from ...model.refusals import refuse
 from ...model.route import is_route
 from ...model.run import Run
 from ...model.task import PauseCause, past_of
 from ...ports.full_store import FullStore
-from ...ports.lease_terms import load_agreed_lease
+from ...ports.node_records import load_agreed_lease
 from ...ports.store import RunFilter
 from ...schedule import iterate
 from ...typography import full_width

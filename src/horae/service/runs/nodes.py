@@ -10,9 +10,8 @@ from typing import Final, NamedTuple
 from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
-from ...ports.clock_steps import ClockStep, load_clock_steps
 from ...ports.full_store import FullStore
-from ...ports.lease_terms import load_agreed_lease
+from ...ports.node_records import ClockStep, load_agreed_lease, load_clock_steps
 from ...ports.store import Node
 from ..accounts.audit import Audit
 from ..query.argument_checks import check_id

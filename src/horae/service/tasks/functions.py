@@ -19,7 +19,7 @@ from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse as refuse_task
 from ...model.task import Target
 from ...ports.full_store import FullStore
-from ...ports.lease_terms import load_agreed_lease
+from ...ports.node_records import load_agreed_lease
 from ...ports.records import Record
 from ...schedule import Schedule
 from ..accounts.rights import refuse_agent

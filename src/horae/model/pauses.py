@@ -1,11 +1,15 @@
-"""The note of a pause in either language: notes that Horae wrote itself are translated, those of people are not."""
+"""Pauses: their notes in either language, and the record that links a skipped run to the pause in which it fell."""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
 from ..choices import Language
+from .record import Record, RecordWrite
+from .run import Run
 from .task import Pause, PauseCause
 
 _CHINESE: Final[dict[PauseCause, tuple[tuple[re.Pattern[str], str], ...]]] = {
@@ -29,3 +33,23 @@ def pause_note(pause: Pause, language: Language) -> str:
             if found is not None:
                 return found.expand(chinese)
     return pause.note
+
+
+PAUSED_SPAN_KIND: Final = "paused_stretch"
+"""Kind of the record; its key is the id of the run row."""
+PAUSED_SPAN_RETENTION: Final = timedelta(days=90)
+
+
+class PausedSpan(NamedTuple):
+    since: datetime
+    until: datetime
+
+
+def paused_span_write(row: Run, pause: PausedSpan) -> RecordWrite:
+    body = json.dumps({"since": pause.since.isoformat(), "until": pause.until.isoformat()})
+    return RecordWrite(Record(PAUSED_SPAN_KIND, row.id, row.owner, body, expires=pause.until + PAUSED_SPAN_RETENTION))
+
+
+def parse_paused_span(record: Record) -> PausedSpan:
+    body = json.loads(record.body)
+    return PausedSpan(datetime.fromisoformat(body["since"]), datetime.fromisoformat(body["until"]))

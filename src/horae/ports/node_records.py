@@ -1,4 +1,4 @@
-"""Records of backward steps of a node's wall clock: a node writes them, operators can read them for a day."""
+"""Records that nodes write about themselves: backward steps of their wall clock, and the lease length they agreed on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, Self
 
-from .records import Records
+from .records import Record, Records
+from .store import DEFAULT_TERMS
 
 CLOCK_STEP: Final = "clock_step"
 _MAX_STEPS: Final = 100
@@ -33,3 +34,25 @@ async def load_clock_steps(records: Records, now: datetime) -> tuple[ClockStep, 
     page = await records.records(CLOCK_STEP, limit=_MAX_STEPS)
     live = [each for each in page.items if each.expires is None or each.expires > now]
     return tuple(sorted((ClockStep.from_json(each.body) for each in live), key=lambda step: step.at))
+
+
+_RECORD_KEY: Final = ("agreed", "terms")
+
+
+def make_lease_record(lease: timedelta) -> Record:
+    return Record(*_RECORD_KEY, "", json.dumps({"lease": lease.total_seconds()}))
+
+
+def parse_lease(record: Record) -> timedelta:
+    return timedelta(seconds=float(json.loads(record.body)["lease"]))
+
+
+async def load_lease_record(records: Records) -> Record | None:
+    """Return the record of the agreed lease; None if no node has ever joined."""
+    return await records.get_record(*_RECORD_KEY)
+
+
+async def load_agreed_lease(records: Records) -> timedelta:
+    """Return the agreed lease length, or the standard one where none was agreed."""
+    record = await load_lease_record(records)
+    return DEFAULT_TERMS.lease if record is None else parse_lease(record)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final, NamedTuple
 
-from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,6 +12,7 @@ from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..web.etags import entity_response, raw_entity_response
 from ..web.language import request_language
+from ..web.parameters import Query
 from ..wire.fields import check_fields
 from ..wire.schemas import load_schema
 from .parameters import INCLUDABLE, parse_include, render_task

@@ -114,16 +114,6 @@ def validator(document: dict[str, Any], schema: dict[str, Any]) -> Draft202012Va
     return Draft202012Validator(json.loads(text), registry=registry)
 
 
-def test_the_shapes_are_those_of_the_documentation() -> None:
-    shapes = list((ROOT / "src/horae/wire/shapes").glob("*.json"))
-    assert len(shapes) > 10
-    for shape in shapes:
-        documented = ROOT / "docs/schemas" / shape.name
-        assert json.loads(shape.read_text(encoding="utf-8")) == json.loads(documented.read_text(encoding="utf-8")), (
-            shape.name
-        )
-
-
 async def test_the_page_needs_nobody_else_and_runs_nothing_that_stands_in_it() -> None:
     async with served() as api:
         page = await api.get("/docs", who=None)

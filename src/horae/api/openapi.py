@@ -106,7 +106,7 @@ def build_document(routes: Iterable[ApiRoute]) -> dict[str, Any]:
         },
         "servers": [{"url": "/", "description": "The server that gave out this document."}],
         "paths": paths,
-        "components": {"schemas": _referenced(components() | SCHEMAS, paths), "securitySchemes": _SCHEMES},
+        "components": {"schemas": _referenced(components(SCHEMAS), paths), "securitySchemes": _SCHEMES},
     }
 
 

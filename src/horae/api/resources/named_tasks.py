@@ -63,7 +63,7 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
     request: Request,
     principal: Principal,
     key: Key,
-    body: Annotated[Any, Body("KeyedTask", example=NEW_TASK)],
+    body: Annotated[Any, Body("NewTask", example=NEW_TASK)],
     *,
     owner: Owner = None,
     dry_run: DryRun = False,

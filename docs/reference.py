@@ -1,4 +1,4 @@
-"""Writes reference.md from the code: `python -m docs.reference`. A test proves that the page says what the code has."""
+"""Writes reference.md and schemas/*.json from the code: `python -m docs.reference`; a test compares them."""
 # ruff: noqa: INP001 - this folder holds pages, and one script that makes one of them
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import horae
+from docs.json_schemas import write_schemas
 from horae.lifecycle.explain import _SENTENCES as VERDICTS
 from horae.lifecycle.explain import Verdict
 from horae.model.events.event import EventKind
@@ -186,3 +187,4 @@ def _plain(text: str) -> str:
 
 if __name__ == "__main__":
     PLACE.write_text(page(), encoding="utf-8")
+    write_schemas()

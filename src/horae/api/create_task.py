@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -96,7 +96,7 @@ class TaskCreator:
         facts = await app_context(self._request).service.tasks.get(self._who, task_id)
         now = app_context(self._request).clock.now()
         try:
-            order = await parse_body(self._request, self._who)
+            order = await parse_task(self._request, self._who, await read_json_body(self._request))
         except Refusal:
             # The schedule names a time that has passed since.
             return self._render(facts, now, lint(facts.task.schedule, now))
@@ -126,11 +126,3 @@ class TaskCreator:
         link_first_run(self._request, facts)
         headers = {"Location": f"/v1/tasks/{facts.task.id}", "ETag": f'"{compute_etag(task, facts.task.version)}"'}
         return raw_json_response(text, 200 if self._existed else 201, headers)
-
-
-async def parse_body(request: Request, principal: Principal, **fixed: Any) -> ParsedTask:
-    """Parse the request body; `fixed` are fields given by the URL, which win over the body."""
-    body = await read_json_body(request)
-    if fixed and isinstance(body, dict):
-        body = {**body, **fixed}
-    return await parse_task(request, principal, body)

@@ -32,7 +32,7 @@ from .target_kinds import TargetKinds
 from .wakeup import ThrottledNotifier
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 
 _MAX_STREAMS: Final = 1_000_000
 _MIN_BODY_SECONDS: Final = 0.1
@@ -67,7 +67,7 @@ async def open_service(
 @asynccontextmanager
 async def open_api(
     service: Service, clock: Clock, settings: Settings, *, engine: bool, observability: Observability | None = None
-) -> AsyncIterator[FastAPI]:
+) -> AsyncIterator[Starlette]:
     """Build the application and run its background loops while the block runs.
 
     The loops deliver webhooks, report overdue work, seal the audit trail and enforce quotas. On exit, background
@@ -106,7 +106,7 @@ async def open_api(
 
 
 @asynccontextmanager
-async def _mounted_mcp(app: FastAPI, service: Service, clock: Clock) -> AsyncIterator[None]:
+async def _mounted_mcp(app: Starlette, service: Service, clock: Clock) -> AsyncIterator[None]:
     """Mount the MCP endpoint, where its library is installed."""
     if find_spec("mcp") is None:
         yield

@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-import typer
 
 import horae
 from horae.cli.command_table import COMMANDS
@@ -49,7 +48,7 @@ def parts_of(command: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def every_help_text() -> list[tuple[str, str]]:
-    group: Any = typer.main.get_command(app)
+    group: Any = app
     found = list(parts_of(group, "horae"))
     for name in COMMANDS:
         found += parts_of(group.get_command(None, name), f"horae {name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-import typer
+import click
 
 from ...model.change import Facts
 from ...model.task import Task
@@ -19,7 +19,7 @@ from ...service.tasks.quotas import used_up_advisories
 from ...service.tasks.task_request import TaskRequest
 from ...wire.previews import warnings_json
 from ...wire.tasks import read_task, task_json
-from ..command import Said, command
+from ..command import Command
 from ..messages import messages
 from ..messages.refusals import refuse
 from ..node.node_start import Readiness, show_readiness
@@ -36,10 +36,11 @@ from ..output.receipt import (
 )
 from ..output.shown_store import command_line
 from ..output.styled_text import Cell, StyledText
+from ..parameters import Values
 from ..schedule_question import Question, ask, explaining
 from ..session.owner_zone import owner_zone
 from ..session.workplace import CommandSession, has_durable_store, refuse_memory, run_in_memory, run_in_session
-from ..task_options import DEFINITION, task_shape, usual_name
+from ..task_options import definition_options, task_shape, usual_name
 from ..task_reference import short_task_id, task_reference
 from .edit import changed_fields, fires_changed_json, show_changes
 
@@ -74,25 +75,29 @@ class CreatedTask(NamedTuple):
         return "changed" if changed_fields(self.edited) else "same"
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "add", groups={"said": DEFINITION})(add)
-
-
+@click.command("add", cls=Command, takes_program=True)
+@click.argument("when", nargs=-1, required=True, metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.')
+@click.option("--name", help="What it is called. Default: after what it does.")
+@definition_options
+@click.option("--key", help="Made once: said again, the same task is edited.")
+@click.option("--owner", help="Whose task it is.")
+@click.option("--pause", is_flag=True, help="Made, but paused.")
+@click.option("--dry-run", is_flag=True, help="Show what would be made; make nothing.")
 def add(
     out: Printer,
     *,
-    when: list[str] = typer.Argument(..., metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.'),
-    name: str | None = typer.Option(None, "--name", help="What it is called. Default: after what it does."),
-    said: Said,
-    behind: tuple[str, ...] = (),
-    key: str | None = typer.Option(None, "--key", help="Made once: said again, the same task is edited."),
-    owner: str | None = typer.Option(None, "--owner", help="Whose task it is."),
-    pause: bool = typer.Option(False, "--pause", help="Made, but paused."),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Show what would be made; make nothing."),
+    when: tuple[str, ...],
+    name: str | None,
+    said: Values,
+    program: tuple[str, ...],
+    key: str | None,
+    owner: str | None,
+    pause: bool,
+    dry_run: bool,
 ) -> None:
     """Make a task."""
     text, stray = _split(when, said)
-    shape = task_shape(said, stray, behind)
+    shape = task_shape(said, stray, program)
     if not any(each in shape for each in ("say", "http", "command", "function", "event", "target")):
         raise refuse("no_work")
     kept = has_durable_store(out)
@@ -126,7 +131,7 @@ def _distinct(warnings: tuple[ScheduleWarning | Advisory, ...]) -> tuple[Schedul
     return tuple({each.code: each for each in reversed(warnings)}.values())[::-1]
 
 
-def _split(when: list[str], said: Said) -> tuple[str, list[str]]:
+def _split(when: tuple[str, ...], said: Values) -> tuple[str, list[str]]:
     """The words of the schedule; with `--http METHOD`, an address may stand behind them."""
     if said["http"] is not None and len(when) > 1 and when[-1].lower().startswith(("http://", "https://")):
         return " ".join(when[:-1]), [when[-1]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import typer
+import click
 
 from ...model.accounts.account import ALL_AGENTS, Agent
 from ...model.change import Facts
@@ -13,8 +13,7 @@ from ...service.accounts.approval_policy import APPROVED_LABEL
 from ...wire.accounts import agent_json
 from ...wire.review import review_of
 from ...wire.tasks import task_json
-from ..command import command
-from ..command_groups import new_group
+from ..command import Command, CommandGroup
 from ..messages import account_messages
 from ..messages.account_refusals import refuse
 from ..messages.messages import Message
@@ -22,7 +21,7 @@ from ..output.printer import Printer
 from ..output.review import review_cells
 from ..output.styled_text import StyledText
 from ..session.workplace import CommandSession, run_in_session
-from ..task_filter import ONE
+from ..task_filter import task_argument
 from .owner import read_quotas, show_quotas
 
 _APPROVE: Final = Message("Let {name} run as it is", "允许 {name} 按现状运行")
@@ -36,21 +35,16 @@ _STOPPED: Final = Message(
     "✓ {agent}: {tasks} tasks paused, and it can make no more", "✓ {agent}:已暂停 {tasks} 个任务,且不能再新建"
 )
 _RESTARTED: Final = Message("✓ {agent} may go on: {tasks} tasks resumed", "✓ {agent} 可以继续:已恢复 {tasks} 个任务")
-_AGENT: Final = typer.Argument(..., metavar="AGENT", help="Its name, as tasks show it.")
-_OWNER: Final = typer.Option(None, "--owner", help="Whose agent it is. Default: yours.")
+_agent_argument: Final = click.argument("agent", metavar="AGENT", help="Its name, as tasks show it.")
+_owner_option: Final = click.option("--owner", help="Whose agent it is. Default: yours.")
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "approve", asks=True)(approve)
-    family = new_group()
-    command(family, "show")(show_agent)
-    command(family, "set")(set_agent)
-    command(family, "stop")(stop)
-    command(family, "restart")(restart)
-    app.add_typer(family, name="agent", help="Limit an agent, stop all that it made, or let it go on.")
+agent_commands: Final = CommandGroup("agent", help="Limit an agent, stop all that it made, or let it go on.")
 
 
-def approve(out: Printer, *, task: str = ONE) -> None:
+@click.command("approve", cls=Command, asks=True)
+@task_argument
+def approve(out: Printer, *, task: str) -> None:
     """Let a task run that an agent made and that waits for a person."""
     found, digest = run_in_session(out, lambda app: _looked_at(app, task))
     if dict(found.task.labels).get(APPROVED_LABEL) == digest and not awaits_approval(found):
@@ -88,23 +82,26 @@ def _show(out: Printer, facts: Facts) -> None:
         out.aside(line, hang=4)
 
 
-def show_agent(out: Printer, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+@agent_commands.command("show")
+@_agent_argument
+@_owner_option
+def show_agent(out: Printer, *, agent: str, owner: str | None) -> None:
     """Show what an agent may."""
     _show_limits(out, run_in_session(out, lambda app: app.service.agents.get(app.principal, agent, owner)))
 
 
-def set_agent(
-    out: Printer,
-    agent: str | None = typer.Argument(None, metavar="[AGENT]", help="Its name, as tasks show it."),
-    every: bool = typer.Option(False, "--all", help="All agents of the owner, where nothing was set for one of them."),
-    quota: list[str] = typer.Option(
-        ...,
-        "--quota",
-        metavar="NAME=VALUE",
-        help="active_tasks=50, shortest_interval=1m, longest_life=never; repeatable.",
-    ),
-    owner: str | None = _OWNER,
-) -> None:
+@agent_commands.command("set")
+@click.argument("agent", required=False, metavar="[AGENT]", help="Its name, as tasks show it.")
+@click.option("--all", "every", is_flag=True, help="All agents of the owner, where nothing was set for one of them.")
+@click.option(
+    "--quota",
+    multiple=True,
+    required=True,
+    metavar="NAME=VALUE",
+    help="active_tasks=50, shortest_interval=1m, longest_life=never; repeatable.",
+)
+@_owner_option
+def set_agent(out: Printer, *, agent: str | None, every: bool, quota: tuple[str, ...], owner: str | None) -> None:
     """Set limits of an agent, or of all agents of an owner."""
     if (agent is None) is not every:
         raise refuse("one_agent_or_all")
@@ -127,12 +124,18 @@ def _show_limits(out: Printer, agent: Agent) -> None:
     out.row(out.translate(account_messages.STATE), out.translate(account_messages.AGENT_STATES[state]))
 
 
-def stop(out: Printer, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+@agent_commands.command("stop")
+@_agent_argument
+@_owner_option
+def stop(out: Printer, *, agent: str, owner: str | None) -> None:
     """Pause all that an agent made; it makes and wakes nothing more."""
     _tell(out, agent, _STOPPED, run_in_session(out, lambda app: _stop(app, agent, owner)))
 
 
-def restart(out: Printer, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+@agent_commands.command("restart")
+@_agent_argument
+@_owner_option
+def restart(out: Printer, *, agent: str, owner: str | None) -> None:
     """Let an agent go on, and what was paused with it."""
     _tell(out, agent, _RESTARTED, run_in_session(out, lambda app: _restart(app, agent, owner)))
 

@@ -6,14 +6,13 @@ import re
 from datetime import datetime
 from typing import Final
 
-import typer
+import click
 
 from ...model.ids import EPOCH, SHORT_DIGITS, SHORT_TASK_DIGITS
 from ...model.page import Page
 from ...service.accounts.audit import AuditRow
 from ...wire.accounts import audit_json, verdict_json
-from ..command import command
-from ..command_groups import AFTER, LIMIT, limit_said, new_group
+from ..command import CommandGroup
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse
 from ..messages.messages import TIMES_IN
@@ -22,20 +21,20 @@ from ..output.next_page import offer_more
 from ..output.printer import Printer
 from ..output.styled_text import Cell
 from ..output.table import Fit
+from ..parameters import after_option, limit_option, typed_limit
 from ..session.workplace import CommandSession, has_store, run_in_session
 
 _ID: Final = re.compile(r"[a-z]{3}_[0-9a-f]{20,}")
 _FITS: Final = (Fit(2), Fit(), Fit(), Fit(wrap=12), Fit(4), Fit(1, wrap=8), Fit(5), Fit(3))
 
 
-def register(app: typer.Typer) -> None:
-    family = new_group()
-    command(family, "ls")(ls)
-    command(family, "verify")(verify)
-    app.add_typer(family, name="audit", help="See who did what, and that nobody has touched the record of it.")
+audit_commands: Final = CommandGroup("audit", help="See who did what, and that nobody has touched the record of it.")
 
 
-def ls(out: Printer, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
+@audit_commands.command("ls")
+@limit_option
+@after_option
+def ls(out: Printer, *, limit: int, after: str | None) -> None:
     """Show who did what, newest first."""
 
     async def work(app: CommandSession) -> tuple[Page[AuditRow], str, datetime]:
@@ -55,7 +54,7 @@ def ls(out: Printer, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     if not page.items:
         out.note(words.NO_AUDIT)
     if page.after is not None:
-        offer_more(out, "audit ls", {"--limit": limit_said(limit)}, page.after)
+        offer_more(out, "audit ls", {"--limit": typed_limit(limit)}, page.after)
 
 
 def _row(out: Printer, row: AuditRow, at: str) -> list[Cell]:
@@ -70,6 +69,7 @@ def _short(out: Printer, name: str) -> str:
     return out.short_ids((name,), digits)[name] if _ID.fullmatch(name) else name
 
 
+@audit_commands.command("verify")
 def verify(out: Printer) -> None:
     """Walk the whole chain; exit code 1 when it is not what it was."""
     found = run_in_session(out, lambda app: app.service.audit.verify(app.principal))
@@ -81,4 +81,4 @@ def verify(out: Printer) -> None:
     if not found.ok and not out.json:
         out.aside(("✕ ", refuse("audit_broken", number=found.broken).in_language(out.language).message))
     if not found.ok:
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import typer
+import click
 
 from ...errors import HoraeError
-from ..command import command
+from ..command import Command
 from ..messages.completion_scripts import SCRIPTS
 from ..output.printer import Printer, write
 from ..output.styled_text import inert
@@ -24,22 +24,16 @@ _MOST: Final = 200
 _ANSWER: Final = "answer"
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "completion")(completion)
-
-
-def completion(
-    out: Printer,
-    behind: tuple[str, ...],
-    shell: str = typer.Argument(..., metavar="bash|zsh|fish|powershell", help="Which shell the script is for."),
-) -> None:
+@click.command("completion", cls=Command, takes_program=True)
+@click.argument("shell", metavar="bash|zsh|fish|powershell", help="Which shell the script is for.")
+def completion(out: Printer, *, program: tuple[str, ...], shell: str) -> None:
     """Print a completion script: source <(horae completion bash)."""
     import sys  # noqa: PLC0415 - only to print
 
     if shell == _ANSWER:
         from ..main import app  # noqa: PLC0415 - it loads us
 
-        for value, note in answers(typer.main.get_command(app), list(behind) or [""], out):
+        for value, note in answers(app, list(program) or [""], out):
             write(sys.stdout, f"{inert(value)}\t{inert(note)}".rstrip("\t"))
         return
     if shell not in SCRIPTS:

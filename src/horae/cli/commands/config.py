@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-import typer
+import click
 
 from ...typography import full_width
-from ..command import command
+from ..command import Command
 from ..messages import operating_messages as words
 from ..output.printer import Printer
 from ..output.shown_store import shown_url
@@ -25,20 +25,15 @@ _ADDRESSES: Final = ("webhook", "redis")
 """Whose paths say more than where."""
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "config")(config)
-
-
-def config(
-    out: Printer,
-    show: str | None = typer.Argument(None, metavar="[show]", help="The same, said in full."),
-    origin: bool = typer.Option(False, "--origin", help="Say where each value comes from."),
-) -> None:
+@click.command("config", cls=Command)
+@click.argument("show", required=False, metavar="[show]", help="The same, said in full.")
+@click.option("--origin", is_flag=True, help="Say where each value comes from.")
+def config(out: Printer, *, show: str | None, origin: bool) -> None:
     """Show every setting."""
     from ..session.open_store import settings_of  # noqa: PLC0415 - `--help` does without
 
     if show not in (None, "show"):
-        raise typer.BadParameter(f"'{show}' is no part of config; there is only 'show'.")
+        raise click.BadParameter(f"'{show}' is no part of config; there is only 'show'.")
     rows = [*shown_server(out), *shown_settings(out, settings_of(out.store))]
     if out.json:
         out.data([row if origin else {name: row[name] for name in row if name != "origin"} for row in rows])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
-import typer
+import click
 
 from ...lifecycle.due_backlog import MICROSECOND
 from ...model.change import Facts
@@ -15,31 +15,21 @@ from ...model.task import Task, TaskState, past_of
 from ...schedule import count
 from ...service.query.instants import parse_future_instant
 from ...wire.tasks import task_json
-from ..command import Said, command
+from ..command import Command
 from ..messages import messages
 from ..output.formatting import full_time, in_sentence, short
 from ..output.printer import Printer
+from ..parameters import INTEGER, Values, one_of
 from ..session.workplace import CommandSession, run_in_session
-from ..task_filter import MANY, ONE, TASK, BulkAction, do_to_many, is_filter
+from ..task_filter import BulkAction, bulk_options, do_to_many, is_filter, optional_task_argument, task_argument
 
 
-def register(app: typer.Typer) -> None:
-    many = {"wanted": MANY}
-    command(app, "pause", asks=True, groups=many)(pause)
-    command(app, "resume", asks=True, groups=many)(resume)
-    command(app, "skip")(skip)
-    command(app, "cancel", asks=True, groups=many)(cancel)
-    command(app, "rm", asks=True, groups=many)(remove)
-
-
-def pause(
-    out: Printer,
-    *,
-    task: str | None = TASK,
-    reason: str = typer.Option("", "--reason", help="Why: shown wherever the task is."),
-    until: str | None = typer.Option(None, "--until", help="When it goes on by itself: 2026-12-01 09:00."),
-    wanted: Said,
-) -> None:
+@click.command("pause", cls=Command, asks=True)
+@optional_task_argument
+@click.option("--reason", default="", help="Why: shown wherever the task is.")
+@click.option("--until", help="When it goes on by itself: 2026-12-01 09:00.")
+@bulk_options
+def pause(out: Printer, *, task: str | None, reason: str, until: str | None, wanted: Values) -> None:
     """Let nothing of a task start any more."""
 
     async def deed(app: CommandSession, each: Task) -> Facts:
@@ -58,15 +48,15 @@ def pause(
     _tell(out, facts, out.translate(messages.PAUSED, name=facts.task.name, until=said))
 
 
-def resume(
-    out: Printer,
-    *,
-    task: str | None = TASK,
-    missed: MissedMode | None = typer.Option(
-        None, "--missed", help="What was missed meanwhile: skip it (default), run the latest, all, or one for all."
-    ),
-    wanted: Said,
-) -> None:
+@click.command("resume", cls=Command, asks=True)
+@optional_task_argument
+@click.option(
+    "--missed",
+    type=one_of(MissedMode),
+    help="What was missed meanwhile: skip it (default), run the latest, all, or one for all.",
+)
+@bulk_options
+def resume(out: Printer, *, task: str | None, missed: MissedMode | None, wanted: Values) -> None:
     """Let a task go on."""
     if is_filter(task, wanted):
 
@@ -88,12 +78,10 @@ def resume(
     _tell(out, facts, said)
 
 
-def skip(
-    out: Printer,
-    *,
-    task: str = ONE,
-    number: int = typer.Argument(1, metavar="[N]", help="How many; 0 takes it back."),
-) -> None:
+@click.command("skip", cls=Command)
+@task_argument
+@click.argument("number", type=INTEGER, default=1, metavar="[N]", help="How many; 0 takes it back.")
+def skip(out: Printer, *, task: str, number: int) -> None:
     """Skip the next occurrences of a task."""
 
     async def deed(app: CommandSession, each: Task) -> Facts:
@@ -104,7 +92,10 @@ def skip(
     _tell(out, facts, out.translate(said, name=facts.task.name, number=number))
 
 
-def cancel(out: Printer, *, task: str | None = TASK, wanted: Said) -> None:
+@click.command("cancel", cls=Command, asks=True)
+@optional_task_argument
+@bulk_options
+def cancel(out: Printer, *, task: str | None, wanted: Values) -> None:
     """End a task for good; its history stays."""
 
     async def deed(app: CommandSession, each: Task) -> Facts:
@@ -117,7 +108,10 @@ def cancel(out: Printer, *, task: str | None = TASK, wanted: Said) -> None:
     _tell(out, facts, out.translate(messages.CANCELLED, name=facts.task.name))
 
 
-def remove(out: Printer, *, task: str | None = TASK, wanted: Said) -> None:
+@click.command("rm", cls=Command, asks=True)
+@optional_task_argument
+@bulk_options
+def remove(out: Printer, *, task: str | None, wanted: Values) -> None:
     """Remove a task and its history."""
 
     async def deed(app: CommandSession, each: Task) -> None:

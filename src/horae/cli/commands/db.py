@@ -8,14 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import typer
+import click
 
-from ..command import command
-from ..command_groups import new_group
+from ..command import CommandGroup
 from ..messages import operating_messages as words
 from ..messages.messages import Message
 from ..messages.operating_refusals import refuse
 from ..output.printer import Printer
+from ..parameters import FILE
 from ..session.store_location import (
     existing_file,
     existing_place,
@@ -31,20 +31,15 @@ if TYPE_CHECKING:
     from ...app import Horae
 
 LAST_BACKUP: Final = "last_backup"
-_PATH: Final = typer.Argument(..., metavar="PATH", help="Where the copy is.")
+_path_argument: Final = click.argument("path", type=FILE, metavar="PATH", help="Where the copy is.")
 
 
-def register(app: typer.Typer) -> None:
-    family = new_group()
-    command(family, "backup", asks=True)(backup)
-    command(family, "restore", asks=True)(restore)
-    command(family, "check")(check)
-    command(family, "upgrade")(upgrade)
-    command(family, "path")(path)
-    app.add_typer(family, name="db", help="Back up, restore, check or upgrade the store.")
+db_commands: Final = CommandGroup("db", help="Back up, restore, check or upgrade the store.")
 
 
-def backup(out: Printer, path: Path = _PATH) -> None:
+@db_commands.command("backup", asks=True)
+@_path_argument
+def backup(out: Printer, *, path: Path) -> None:
     """Copy the store while work goes on: of one instant, complete or not there."""
     from ...wire.instants import utc  # noqa: PLC0415 - `--help` does without
     from ..session.open_store import look  # noqa: PLC0415
@@ -70,7 +65,9 @@ def backup(out: Printer, path: Path = _PATH) -> None:
     _tell(out, words.BACKED_UP, path=there, bytes=size, size=in_bytes(size), tasks=tasks)
 
 
-def restore(out: Printer, path: Path = _PATH) -> None:
+@db_commands.command("restore", asks=True)
+@_path_argument
+def restore(out: Printer, *, path: Path) -> None:
     """Put a backup in the place of the store; what was there is kept beside it."""
     from ..transfer.restore import check_backup, check_no_live_node, kept_name, put_in_place  # noqa: PLC0415
 
@@ -97,6 +94,7 @@ def restore(out: Printer, path: Path = _PATH) -> None:
     _tell(out, said, path=here, backup=there, kept=None if before is None else before)
 
 
+@db_commands.command("check")
 def check(out: Printer) -> None:
     """Look for damage and contradictions; exit code 1 when there are any."""
     from ..session.open_store import look  # noqa: PLC0415
@@ -111,9 +109,10 @@ def check(out: Printer) -> None:
     else:
         out.line(out.translate(words.ALL_IS_WELL, path=here))
     if doubts:
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
+@db_commands.command("upgrade")
 def upgrade(out: Printer) -> None:
     """Bring the store up to the schema of this version; opening it does the same."""
     from ..session.open_store import look  # noqa: PLC0415
@@ -129,6 +128,7 @@ def upgrade(out: Printer) -> None:
         out.line(("✓ ", out.translate(said, path=here, before=before, after=after)))
 
 
+@db_commands.command("path")
 def path(out: Printer) -> None:
     """Say where the store is."""
     here = place(out)

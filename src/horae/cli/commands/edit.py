@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-import typer
+import click
 
 from ...model.change import Facts
 from ...schedule import Once, to_json
@@ -16,37 +16,42 @@ from ...service.tasks.edits import EditResult
 from ...wire.instants import local, utc
 from ...wire.previews import warnings_json
 from ...wire.tasks import definition_json, read_edits, task_json
-from ..command import Said, command
+from ..command import Command
 from ..messages import messages
 from ..messages.refusals import refuse
 from ..output.printer import Printer, json_text
 from ..output.receipt import show_warnings, whole_seconds
 from ..output.schedule_text import fire_lines
 from ..output.styled_text import StyledText
+from ..parameters import INTEGER, Values
 from ..schedule_question import Question, ask, explaining
 from ..session.workplace import CommandSession, run_in_session
-from ..task_filter import ONE
-from ..task_options import DEFINITION, task_shape
+from ..task_filter import task_argument
+from ..task_options import definition_options, task_shape
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "edit", groups={"said": DEFINITION})(edit)
-
-
+@click.command("edit", cls=Command, takes_program=True)
+@task_argument
+@click.argument("stray", nargs=-1, metavar="[URL]", help="The address for --http METHOD.")
+@click.option("--when", help="A new schedule; it counts from now.")
+@click.option("--name", help="A new name.")
+@definition_options
+@click.option("--if-version", type=INTEGER, help="Only if this is still its version.")
+@click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 def edit(
     out: Printer,
     *,
-    task: str = ONE,
-    stray: list[str] | None = typer.Argument(None, metavar="[URL]", help="The address for --http METHOD."),
-    when: str | None = typer.Option(None, "--when", help="A new schedule; it counts from now."),
-    name: str | None = typer.Option(None, "--name", help="A new name."),
-    said: Said,
-    behind: tuple[str, ...] = (),
-    if_version: int | None = typer.Option(None, "--if-version", help="Only if this is still its version."),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Show what would change; change nothing."),
+    task: str,
+    stray: tuple[str, ...],
+    when: str | None,
+    name: str | None,
+    said: Values,
+    program: tuple[str, ...],
+    if_version: int | None,
+    dry_run: bool,
 ) -> None:
     """Change a task."""
-    shape = task_shape(said, list(stray or ()), behind)
+    shape = task_shape(said, list(stray), program)
     shape |= {key: value for key, value in (("when", when), ("name", name)) if value is not None}
     if not shape:
         raise refuse("nothing_to_change")

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-import typer
+import click
 
-from ..command import command
+from ..command import Command
 from ..output.printer import Printer, write
 
 _LABELLED: Final = re.compile(r"\S+(?: \S+)* {2,}")
 _SENTENCE_ENDS: Final = frozenset(".:;。：；)）")
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "help")(explain_topic)
-
-
-def explain_topic(
-    out: Printer,
-    topic: str | None = typer.Argument(None, metavar="[TOPIC|COMMAND]", help="Without it: which topics there are."),
-) -> None:
+@click.command("help", cls=Command)
+@click.argument("topic", required=False, metavar="[TOPIC|COMMAND]", help="Without it: which topics there are.")
+def explain_topic(out: Printer, *, topic: str | None) -> None:
     """Explain a topic: schedules, zones, queries, json, exit-codes; or a command."""
     import sys  # noqa: PLC0415 - only to print
     from difflib import get_close_matches  # noqa: PLC0415 - only for what was mistyped
@@ -77,10 +72,8 @@ def _paragraphs(lines: list[str]) -> list[str]:
 
 
 def _of_command(name: str) -> str:
-    import click  # noqa: PLC0415
-
     from ..main import app  # noqa: PLC0415 - it loads us
 
-    root: Any = typer.main.get_command(app)
-    found = root.get_command(None, name)
-    return str(found.get_help(click.Context(found, info_name=f"horae {name}"))) + "\n"
+    found = app.get_command(click.Context(app), name)
+    assert found is not None  # noqa: S101 - the name is in the table of commands
+    return found.get_help(click.Context(found, info_name=f"horae {name}")) + "\n"

@@ -8,15 +8,14 @@ import sys
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import typer
+import click
 
 from ...client.connection import Connection, check_address, is_encrypted, is_loopback, refuse_plain_http
 from ...client.service import RemoteService, TokenIdentity
 from ...clock import SystemClock
 from ...errors import NotAuthenticated
 from ...version import __version__
-from ..command import command
-from ..command_groups import new_group
+from ..command import Command, CommandGroup
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse
 from ..output.printer import Printer
@@ -36,25 +35,15 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NONE: Final = "none"
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "login")(login)
-    family = new_group()
-    command(family, "ls")(ls)
-    command(family, "use")(use)
-    command(family, "rm")(remove)
-    app.add_typer(family, name="context", help="Choose the server that commands go to.")
+context_commands: Final = CommandGroup("context", help="Choose the server that commands go to.")
 
 
-def login(
-    out: Printer,
-    *,
-    url: str = typer.Argument(..., metavar="URL", help="https://horae.example.org"),
-    token_stdin: bool = typer.Option(False, "--token-stdin", help="Read the token from standard input."),
-    name: str | None = typer.Option(None, "--name", help="What it is called here. Default: its host."),
-    plain_http: bool = typer.Option(
-        False, "--plain-http", help="Allow http:// to another machine: others can read the token."
-    ),
-) -> None:
+@click.command("login", cls=Command)
+@click.argument("url", metavar="URL", help="https://horae.example.org")
+@click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
+@click.option("--name", help="What it is called here. Default: its host.")
+@click.option("--plain-http", is_flag=True, help="Allow http:// to another machine: others can read the token.")
+def login(out: Printer, *, url: str, token_stdin: bool, name: str | None, plain_http: bool) -> None:
     """Log in to a server; commands go there from now on."""
     server = check_address(url)
     if not (plain_http or plain_http_allowed()):
@@ -135,6 +124,7 @@ def _shape(name: str, server: str, found: TokenIdentity) -> dict[str, Any]:
     }
 
 
+@context_commands.command("ls")
 def ls(out: Printer) -> None:
     """List the servers that you have logged in to."""
     contexts = read_contexts()
@@ -156,9 +146,9 @@ def _context_json(context: Context, *, current: bool) -> dict[str, Any]:
     return {"name": context.name, "server": context.server, "owner": context.owner, "current": current}
 
 
-def use(
-    out: Printer, *, context: str = typer.Argument(..., metavar="NAME|none", help="none: commands go to a store.")
-) -> None:
+@context_commands.command("use")
+@click.argument("context", metavar="NAME|none", help="none: commands go to a store.")
+def use(out: Printer, *, context: str) -> None:
     """Choose the server that commands go to."""
     contexts = read_contexts()
     if context == _NONE:
@@ -170,7 +160,9 @@ def use(
     _tell(out, found, out.translate(words.USING, server=found.server, name=context))
 
 
-def remove(out: Printer, *, context: str = typer.Argument(..., metavar="NAME")) -> None:
+@context_commands.command("rm")
+@click.argument("context", metavar="NAME")
+def remove(out: Printer, *, context: str) -> None:
     """Forget a server and the token for it."""
     found = _known(context)
     write_contexts(read_contexts().without(context))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-import typer
+import click
 
 from ...errors import NotAllowed
 from ...model.change import Facts
@@ -19,7 +19,7 @@ from ...model.task import FINISHED_STATES, TaskState
 from ...ports.store import RunFilter, TaskFilter
 from ...service.runs.overview import Overview
 from ...wire.tasks import next_due, task_json
-from ..command import Said, command
+from ..command import Command
 from ..messages import messages
 from ..output.formatting import count_of, last_cell, next_column, state_cell, was_missed, when_cell
 from ..output.next_page import offer_more
@@ -27,12 +27,12 @@ from ..output.printer import Printer
 from ..output.styled_text import Cell, StyledText, plain
 from ..output.table import STAYS, Fit, is_table
 from ..output.width import terminal_width
+from ..parameters import Values, after_option, limit_option, one_of, typed_limit
 from ..session.workplace import CommandSession, has_store, place_of, run_in_session
-from ..task_filter import FILTERS, task_filter
+from ..task_filter import filter_options, task_filter
 
 Sort = Literal["created", "next"]
 _DAY: Final = timedelta(days=1)
-PAGE: Final = 100
 _UNFINISHED: Final = frozenset(TaskState) - FINISHED_STATES
 _MOST_SORTED: Final = 10_000
 _MISSED: Final = ("skipped:missed_skipped", "skipped:merged", "skipped:stale")
@@ -62,19 +62,19 @@ class TaskList(NamedTuple):
     """So many finished tasks fit as well, and are not shown."""
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "ls", groups={"wanted": FILTERS})(ls)
-
-
-def ls(
-    out: Printer,
-    *,
-    wanted: Said,
-    sort: Sort = typer.Option("created", "--sort", help="In order of creation, or of what comes next."),
-    limit: int = typer.Option(PAGE, "--limit", "-n", min=1, max=MAX_PAGE_SIZE, help="So many on a page."),
-    after: str | None = typer.Option(None, "--after", help="Go on after this one; the page before says it."),
-    everything: bool = typer.Option(False, "--all", "-a", help="Also what is finished, and all pages at once."),
-) -> None:
+@click.command("ls", cls=Command)
+@filter_options
+@click.option(
+    "--sort",
+    type=one_of(Sort),
+    default="created",
+    show_default=True,
+    help="In order of creation, or of what comes next.",
+)
+@limit_option
+@after_option
+@click.option("--all", "-a", "everything", is_flag=True, help="Also what is finished, and all pages at once.")
+def ls(out: Printer, *, wanted: Values, sort: Sort, limit: int, after: str | None, everything: bool) -> None:
     """List tasks."""
     query = task_filter(wanted)
     asking = _Asking(query, sort, None if everything else limit, after, hides=not everything and query.states is None)
@@ -91,7 +91,7 @@ def ls(
         out.note(messages.FINISHED_HIDDEN, number=listed.hidden)
     if listed is not None and listed.after is not None:
         asked = {f"--{name}": value for name, value in wanted.items()}
-        offer_more(out, "ls", {**asked, "--limit": limit if limit != PAGE else None}, listed.after)
+        offer_more(out, "ls", {**asked, "--limit": typed_limit(limit)}, listed.after)
 
 
 async def _listed(app: CommandSession, asking: _Asking) -> TaskList:

@@ -6,10 +6,10 @@ import signal
 import sys
 from functools import partial
 
-import typer
+import click
 
 from ...model.refusals import refuse
-from ..command import command
+from ..command import Command
 from ..messages import operating_messages as words
 from ..output.failure import typed_option
 from ..output.printer import Printer
@@ -20,16 +20,10 @@ from ..session.owner_zone import owner_zone
 from ..session.servers import refuse_server_for
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "mcp")(mcp)
-
-
-def mcp(
-    out: Printer,
-    *,
-    agent: str = typer.Option("assistant", "--agent", metavar="NAME", help="Who the tasks are made by."),
-    trusted: bool = typer.Option(False, "--trusted", help="No limits of an agent: it may do all that you may."),
-) -> None:
+@click.command("mcp", cls=Command, local_only=True)
+@click.option("--agent", default="assistant", show_default=True, metavar="NAME", help="Who the tasks are made by.")
+@click.option("--trusted", is_flag=True, help="No limits of an agent: it may do all that you may.")
+def mcp(out: Printer, *, agent: str, trusted: bool) -> None:
     """Serve an assistant over standard input and output (MCP)."""
     try:
         from ...mcp_server import local  # noqa: PLC0415 - an extra, and slow to load

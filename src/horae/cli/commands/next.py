@@ -3,62 +3,71 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
-import typer
+import click
 
 from ...choices import Fold, Gap
 from ...clock import SystemClock
-from ..command import command
+from ..command import Command
 from ..messages.refusals import refuse
 from ..output.printer import Printer
 from ..output.schedule_text import Answer, answer_json, show_explanation, show_fires
+from ..parameters import IntegerRange, one_of
 from ..schedule_question import Question, ask, ask_task
 from ..session.workplace import run_in_session
 
 MOST_FIRES = 1000
 
 
-_TEXT = typer.Argument(None, metavar="TEXT", help='When: "every weekday at 9am", "0 9 * * 1-5", 每天早上9点.')
-_ZONE = typer.Option(
-    None,
-    "--zone",
-    "--tz",
-    help="Where the text names no zone: Europe/Berlin. Default: HORAE_ZONE, else this machine's.",
+_text_argument: Final = click.argument(
+    "text", nargs=-1, metavar="TEXT", help='When: "every weekday at 9am", "0 9 * * 1-5", 每天早上9点.'
 )
-_TASK = typer.Option(None, "--task", help="The schedule of this task instead of a text.")
+_zone_option: Final = click.option(
+    "--zone", "--tz", help="Where the text names no zone: Europe/Berlin. Default: HORAE_ZONE, else this machine's."
+)
+_task_option: Final = click.option("--task", help="The schedule of this task instead of a text.")
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "next")(next_fires)
-    command(app, "explain")(explain)
-
-
+@click.command("next", cls=Command)
+@_text_argument
+@_task_option
+@_zone_option
+@click.option("--after", help="Look from here on (not included). Default: now.")
+@click.option("--until", help="Look up to here (included).")
+@click.option(
+    "-n", "--number", type=IntegerRange(1, MOST_FIRES), default=5, show_default=True, help="How many fires at the most."
+)
+@click.option("--gap", type=one_of(Gap), help="When the clock skips the time: run next, shift or skip.")
+@click.option("--fold", type=one_of(Fold), help="When the clock shows it twice: first, last or both.")
 def next_fires(
     out: Printer,
     *,
-    text: list[str] | None = _TEXT,
-    task: str | None = _TASK,
-    zone: str | None = _ZONE,
-    after: str | None = typer.Option(None, "--after", help="Look from here on (not included). Default: now."),
-    until: str | None = typer.Option(None, "--until", help="Look up to here (included)."),
-    number: int = typer.Option(5, "-n", "--number", min=1, max=MOST_FIRES, help="How many fires at the most."),
-    gap: Gap | None = typer.Option(None, "--gap", help="When the clock skips the time: run next, shift or skip."),
-    fold: Fold | None = typer.Option(None, "--fold", help="When the clock shows it twice: first, last or both."),
+    text: tuple[str, ...],
+    task: str | None,
+    zone: str | None,
+    after: str | None,
+    until: str | None,
+    number: int,
+    gap: Gap | None,
+    fold: Fold | None,
 ) -> None:
     """Show when a schedule fires next."""
     answer = _answer(out, text, task, Question("", zone, out.language, after, until, number, gap, fold))
     out.data(answer_json(answer)) if out.json else show_fires(answer, out)
 
 
-def explain(
-    out: Printer, *, text: list[str] | None = _TEXT, task: str | None = _TASK, zone: str | None = _ZONE
-) -> None:
+@click.command("explain", cls=Command)
+@_text_argument
+@_task_option
+@_zone_option
+def explain(out: Printer, *, text: tuple[str, ...], task: str | None, zone: str | None) -> None:
     """Say what a schedule means, with its JSON and what may surprise."""
     answer = _answer(out, text, task, Question("", zone, out.language))
     out.data(answer_json(answer)) if out.json else show_explanation(answer, out)
 
 
-def _answer(out: Printer, text: list[str] | None, task: str | None, question: Question) -> Answer:
+def _answer(out: Printer, text: tuple[str, ...], task: str | None, question: Question) -> Answer:
     now = SystemClock().now()
     if task is not None and not text:
         facts = run_in_session(out, lambda app: app.service.tasks.find_by_name(app.principal, task))

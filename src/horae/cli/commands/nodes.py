@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-import typer
+import click
 
 from ...ports.store import Node
 from ...service.runs.nodes import NodeState, NodeStatus, find_node
 from ...service.tasks.task_request import read_duration
 from ...wire.overview import node_seen_json
-from ..command import command
+from ..command import Command
 from ..messages import messages
 from ..messages.refusals import refuse
 from ..output.clock_steps import show_steps
@@ -43,19 +43,15 @@ class NodesRequest(NamedTuple):
     undo: bool
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "nodes")(nodes)
-
-
+@click.command("nodes", cls=Command)
+@click.argument("deed", required=False, metavar="[show|drain]", help=_DEED_HELP)
+@click.argument("node", required=False, metavar="[NODE]", help="Its id, or how that begins.")
+@click.option("--host", metavar="NAME", help="All nodes of this machine.")
+@click.option("--undo", is_flag=True, help="Let it claim again, if it has not gone yet.")
+@click.option("--wait", "-w", is_flag=True, help="Until it is gone.")
+@click.option("--timeout", metavar="5m", help="Wait no longer than this.")
 def nodes(
-    out: Printer,
-    *,
-    deed: str | None = typer.Argument(None, metavar="[show|drain]", help=_DEED_HELP),
-    node: str | None = typer.Argument(None, metavar="[NODE]", help="Its id, or how that begins."),
-    host: str | None = typer.Option(None, "--host", metavar="NAME", help="All nodes of this machine."),
-    undo: bool = typer.Option(False, "--undo", help="Let it claim again, if it has not gone yet."),
-    wait: bool = typer.Option(False, "--wait", "-w", help="Until it is gone."),
-    timeout: str | None = typer.Option(None, "--timeout", metavar="5m", help="Wait no longer than this."),
+    out: Printer, *, deed: str | None, node: str | None, host: str | None, undo: bool, wait: bool, timeout: str | None
 ) -> None:
     """List the processes that run tasks, show one, or let one go."""
     wish = NodesRequest(node, host, undo)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import typer
+import click
 
 from ...model.ids import SHORT_DIGITS, SHORT_TASK_DIGITS
 from ...model.lane import LaneUse
@@ -13,23 +13,19 @@ from ...model.run import Run
 from ...service.runs.overview import Need, NeedKind, Overview
 from ...wire.overview import lane_json, overview_json
 from ...wire.tasks import next_due
-from ..command import command
+from ..command import Command
 from ..messages import messages
 from ..output.formatting import bracketed, fine, in_sentence, next_times, short, sign_of
 from ..output.printer import Printer
 from ..output.shown_store import command_line
 from ..output.styled_text import Cell, StyledText
+from ..parameters import INTEGER
 from ..session.workplace import CommandSession, has_store, place_of, run_in_memory, run_in_session
 
 _FEW = 5
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "overview")(overview)
-    command(app, "lanes")(lanes)
-    command(app, "lane")(lane)
-
-
+@click.command("overview", cls=Command)
 def overview(out: Printer) -> None:
     """Show how it stands, at a glance."""
     there = has_store(out)
@@ -139,6 +135,7 @@ def _command_for(out: Printer, need: Need, name: str) -> StyledText:
     return StyledText(command_line(out, command, name), "dim")
 
 
+@click.command("lanes", cls=Command)
 def lanes(out: Printer) -> None:
     """List lanes and who is in them."""
     found = run_in_session(out, lambda app: app.service.lanes.all(app.principal)) if has_store(out) else ()
@@ -157,12 +154,10 @@ def _tell_lanes(out: Printer, found: tuple[LaneUse, ...]) -> None:
         out.aside(out.translate(messages.NOTHING))
 
 
-def lane(
-    out: Printer,
-    *,
-    name: str = typer.Argument(..., metavar="NAME"),
-    limit: int = typer.Argument(..., metavar="LIMIT", help="At most so many at once; 0 lets nothing start."),
-) -> None:
+@click.command("lane", cls=Command)
+@click.argument("name", metavar="NAME")
+@click.argument("limit", type=INTEGER, metavar="LIMIT", help="At most so many at once; 0 lets nothing start.")
+def lane(out: Printer, *, name: str, limit: int) -> None:
     """Set how many runs of a lane go on at once."""
 
     async def work(app: CommandSession) -> LaneUse:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-import typer
+import click
 
 from ...errors import NotFound
 from ...model.accounts.account import Limit, Owner
@@ -16,8 +16,7 @@ from ...model.page import Page
 from ...model.refusals import refuse as refuse_task
 from ...service.tasks.quotas import larger_limit
 from ...wire.accounts import owner_json
-from ..command import command
-from ..command_groups import AFTER, LIMIT, limit_said, new_group
+from ..command import CommandGroup
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse
 from ..messages.messages import FIX, TIMES_IN, Message
@@ -27,34 +26,30 @@ from ..output.printer import Printer
 from ..output.shown_store import command_line
 from ..output.styled_text import Cell, StyledText
 from ..output.table import Fit
+from ..parameters import after_option, limit_option, typed_limit
 from ..session.workplace import CommandSession, has_store, run_in_session
 
-_NAME = typer.Argument(..., metavar="NAME")
-_ROLE = typer.Option(None, "--role", help="admin, member or viewer. Default for a new one: member.")
-_ZONE = typer.Option(None, "--zone", "--tz", help="Where its schedules name none; '' for none.")
-_QUOTA = typer.Option(
-    None,
+_whose_argument: Final = click.argument("whose", metavar="NAME")
+_role_option: Final = click.option("--role", help="admin, member or viewer. Default for a new one: member.")
+_zone_option: Final = click.option("--zone", "--tz", help="Where its schedules name none; '' for none.")
+_quota_option: Final = click.option(
     "--quota",
+    multiple=True,
     metavar="NAME=VALUE",
     help="active_tasks=50, shortest_interval=1m, runs_per_day=never; repeatable.",
 )
-_NOTE = typer.Option(None, "--note", help="A word on it.")
+_note_option: Final = click.option("--note", help="A word on it.")
 _NO_LIMIT = ("never", "none")
 _FITS: Final = (Fit(wrap=12), Fit(), Fit(1, wrap=8), Fit(2), Fit(), Fit(3, cut=10))
 
 
-def register(app: typer.Typer) -> None:
-    family = new_group()
-    command(family, "ls")(ls)
-    command(family, "show")(show)
-    command(family, "add")(add)
-    command(family, "set")(set_owner)
-    command(family, "revoke", asks=True)(revoke)
-    command(family, "restore")(restore)
-    app.add_typer(family, name="owner", help="Say who has tasks here, and what they may.")
+owner_commands: Final = CommandGroup("owner", help="Say who has tasks here, and what they may.")
 
 
-def ls(out: Printer, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
+@owner_commands.command("ls")
+@limit_option
+@after_option
+def ls(out: Printer, *, limit: int, after: str | None) -> None:
     """List owners."""
 
     async def work(app: CommandSession) -> tuple[Page[Owner], str, datetime]:
@@ -74,7 +69,7 @@ def ls(out: Printer, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     if not page.items:
         out.note(words.NO_OWNERS)
     if page.after is not None:
-        offer_more(out, "owner ls", {"--limit": limit_said(limit)}, page.after)
+        offer_more(out, "owner ls", {"--limit": typed_limit(limit)}, page.after)
 
 
 def _row(out: Printer, owner: Owner, made: str) -> list[Cell]:
@@ -95,7 +90,9 @@ def _state(out: Printer, owner: Owner) -> StyledText:
     return StyledText(out.translate(words.OWNER_STATES["active"]))
 
 
-def show(out: Printer, *, whose: str = _NAME) -> None:
+@owner_commands.command("show")
+@_whose_argument
+def show(out: Printer, *, whose: str) -> None:
     """Show one owner, and what it may."""
 
     async def work(app: CommandSession) -> tuple[Owner, str]:
@@ -154,13 +151,14 @@ def _shown(limit: Limit) -> int | str | Message:
     return in_sentence(fine(limit)) if isinstance(limit, timedelta) else limit or 0
 
 
+@owner_commands.command("add")
+@_whose_argument
+@_role_option
+@_zone_option
+@_quota_option
+@_note_option
 def add(
-    out: Printer,
-    whose: str = _NAME,
-    role: str | None = _ROLE,
-    zone: str | None = _ZONE,
-    quota: list[str] | None = _QUOTA,
-    note: str | None = _NOTE,
+    out: Printer, *, whose: str, role: str | None, zone: str | None, quota: tuple[str, ...], note: str | None
 ) -> None:
     """Make an owner."""
     chosen, limits = _role(role), read_quotas(quota) or None
@@ -181,16 +179,17 @@ async def _known(app: CommandSession, whose: str) -> bool:
     return True
 
 
+@owner_commands.command("set")
+@_whose_argument
+@_role_option
+@_zone_option
+@_quota_option
+@_note_option
 def set_owner(
-    out: Printer,
-    whose: str = _NAME,
-    role: str | None = _ROLE,
-    zone: str | None = _ZONE,
-    quota: list[str] | None = _QUOTA,
-    note: str | None = _NOTE,
+    out: Printer, *, whose: str, role: str | None, zone: str | None, quota: tuple[str, ...], note: str | None
 ) -> None:
     """Make an owner, or change what is said of it."""
-    is_change = (role, zone, quota, note) != (None, None, None, None)
+    is_change = (role, zone, quota, note) != (None, None, (), None)
     chosen, limits = _role(role), read_quotas(quota) or None
 
     async def work(app: CommandSession) -> Owner:
@@ -207,10 +206,10 @@ def _role(said: str | None) -> Role | None:
     return None if said is None else Role(said)
 
 
-def read_quotas(said: list[str] | None) -> dict[str, Any]:
+def read_quotas(said: Sequence[str]) -> dict[str, Any]:
     """`never` or `none` is without a limit, `usual` is what the role has."""
     found: dict[str, Any] = {}
-    for each in said or ():
+    for each in said:
         name, equals, value = each.partition("=")
         if not equals or name not in Quotas._fields or not value:
             raise refuse("bad_quota", value=each, allowed=", ".join(Quotas._fields))
@@ -218,13 +217,17 @@ def read_quotas(said: list[str] | None) -> dict[str, Any]:
     return found
 
 
-def revoke(out: Printer, *, whose: str = _NAME) -> None:
+@owner_commands.command("revoke", asks=True)
+@_whose_argument
+def revoke(out: Printer, *, whose: str) -> None:
     """Let nothing of an owner run, and its tokens open nothing."""
     out.confirm(words.REVOKE_OWNER, name=whose)
     _told(out, run_in_session(out, lambda app: app.service.accounts.revoke(app.principal, whose)), words.OWNER_REVOKED)
 
 
-def restore(out: Printer, *, whose: str = _NAME) -> None:
+@owner_commands.command("restore")
+@_whose_argument
+def restore(out: Printer, *, whose: str) -> None:
     """Let an owner go on."""
     _told(
         out, run_in_session(out, lambda app: app.service.accounts.restore(app.principal, whose)), words.OWNER_RESTORED

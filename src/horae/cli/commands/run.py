@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-import typer
+import click
 
 from ...lifecycle.due_backlog import MICROSECOND, without_repeat
 from ...lifecycle.edit import backfill as plan_backfill
@@ -25,7 +25,7 @@ from ...service.tasks.task_request import read_duration
 from ...state_names import state_name
 from ...wire.runs import run_json
 from ...wire.tasks import task_json
-from ..command import Said, command
+from ..command import Command
 from ..messages import messages
 from ..messages.refusals import refuse
 from ..node.node_start import Readiness, show_readiness
@@ -33,12 +33,21 @@ from ..output.formatting import error_text, fine, first_line, in_sentence, sign_
 from ..output.printer import Printer
 from ..output.run_tail import RunTail, said_by, started
 from ..output.styled_text import StyledText
+from ..parameters import Values
 from ..run_lookup import failed_run_of, is_run, run_of
 from ..session.workplace import CommandSession, run_in_session
-from ..task_filter import MANY, MOST_UNASKED, ONE, TASK, BulkAction, do_to_many, is_filter
+from ..task_filter import (
+    MOST_UNASKED,
+    BulkAction,
+    bulk_options,
+    do_to_many,
+    is_filter,
+    optional_task_argument,
+    task_argument,
+)
 from .show_run import show_whole
 
-_RUN = typer.Argument(..., metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
+_run_argument: Final = click.argument("run", metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
 
 
 class QueuedRun(NamedTuple):
@@ -50,24 +59,15 @@ class QueuedRun(NamedTuple):
     readiness: Readiness
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "run", asks=True, groups={"wanted": MANY})(run)
-    command(app, "retry")(retry)
-    command(app, "stop")(stop)
-    command(app, "backfill", asks=True)(backfill)
-
-
+@click.command("run", cls=Command, asks=True)
+@optional_task_argument
+@click.option("--wait", "-w", is_flag=True, help="Until it has ended, retries included.")
+@click.option("--follow", "-f", is_flag=True, help="Show what it says; implies --wait.")
+@click.option("--timeout", metavar="30s", help="Wait no longer than this.")
+@click.option("--as-of", metavar="INSTANT", help="As if due then: one occurrence made up for.")
+@bulk_options
 def run(
-    out: Printer,
-    *,
-    task: str | None = TASK,
-    wait: bool = typer.Option(False, "--wait", "-w", help="Until it has ended, retries included."),
-    follow: bool = typer.Option(False, "--follow", "-f", help="Show what it says; implies --wait."),
-    timeout: str | None = typer.Option(None, "--timeout", metavar="30s", help="Wait no longer than this."),
-    as_of: str | None = typer.Option(
-        None, "--as-of", metavar="INSTANT", help="As if due then: one occurrence made up for."
-    ),
-    wanted: Said,
+    out: Printer, *, task: str | None, wait: bool, follow: bool, timeout: str | None, as_of: str | None, wanted: Values
 ) -> None:
     """Run a task now, once more."""
     if is_filter(task, wanted):
@@ -194,7 +194,9 @@ def _tell_ended(out: Printer, queued: QueuedRun, ended: Run, *, follow: bool) ->
         raise refuse("awaited_run_failed", id=ended.id, state=ended.state.value, error=error, error_zh=error_zh)
 
 
-def retry(out: Printer, *, run: str = _RUN) -> None:
+@click.command("retry", cls=Command)
+@_run_argument
+def retry(out: Printer, *, run: str) -> None:
     """Try a failed run again."""
 
     async def work(app: CommandSession) -> tuple[str, Facts]:
@@ -210,7 +212,9 @@ def retry(out: Printer, *, run: str = _RUN) -> None:
         out.line(out.translate(messages.RETRYING, id=name))
 
 
-def stop(out: Printer, *, run: str = _RUN) -> None:
+@click.command("stop", cls=Command)
+@_run_argument
+def stop(out: Printer, *, run: str) -> None:
     """Ask a run to end."""
 
     async def work(app: CommandSession) -> tuple[Run, Facts]:
@@ -241,15 +245,13 @@ async def _stoppable(app: CommandSession, name: str) -> str:
     return (await run_of(app, name)).run.id
 
 
-def backfill(
-    out: Printer,
-    *,
-    task: str = ONE,
-    first: str = typer.Option(..., "--from", metavar="INSTANT", help="From here on, included."),
-    last: str = typer.Option(..., "--to", metavar="INSTANT", help="Up to here, included; a day counts whole."),
-    again: bool = typer.Option(False, "--again", help="Also those that were backfilled before."),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only count."),
-) -> None:
+@click.command("backfill", cls=Command, asks=True)
+@task_argument
+@click.option("--from", "first", required=True, metavar="INSTANT", help="From here on, included.")
+@click.option("--to", "last", required=True, metavar="INSTANT", help="Up to here, included; a day counts whole.")
+@click.option("--again", is_flag=True, help="Also those that were backfilled before.")
+@click.option("--dry-run", is_flag=True, help="Only count.")
+def backfill(out: Printer, *, task: str, first: str, last: str, again: bool, dry_run: bool) -> None:
     """Run the occurrences of a past range."""
 
     async def ranged(app: CommandSession) -> tuple[Facts, datetime, datetime, int]:

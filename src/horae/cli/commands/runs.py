@@ -7,11 +7,11 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Final, NamedTuple
 
-import typer
+import click
 
 from ...model.events.event import NumberedEvent, SequencedEvent
 from ...model.ids import EPOCH, SHORT_DIGITS, SHORT_TASK_DIGITS
-from ...model.page import MAX_PAGE_SIZE, Page
+from ...model.page import Page
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Run, RunState
 from ...model.task import Task
@@ -20,7 +20,7 @@ from ...service.query.filters import narrow_run_filter
 from ...service.query.instants import parse_span
 from ...wire.overview import event_json
 from ...wire.runs import line_json, run_json
-from ..command import command
+from ..command import Command
 from ..messages import messages
 from ..output.formatting import (
     NOTHING,
@@ -40,15 +40,14 @@ from ..output.printer import Printer
 from ..output.run_tail import RunTail, said_by
 from ..output.styled_text import Cell, StyledText
 from ..output.table import Fit
+from ..parameters import IntegerRange, after_option, limit_option, typed_limit
 from ..run_lookup import FAILURES, run_of
 from ..session.workplace import CommandSession, has_store, run_in_session
-from ..task_filter import TASK
+from ..task_filter import optional_task_argument
 
-_PAGE: Final = 100
 _TRY, _ERROR = 5, 7
 _FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=12), Fit(wrap=14), Fit(2), Fit(4), Fit(5), Fit(), Fit(3, cut=20))
 _EVENT_FITS: Final = (Fit(), Fit(), Fit(), Fit(), Fit(2, cut=12))
-_LIMIT = typer.Option(_PAGE, "--limit", "-n", min=1, max=MAX_PAGE_SIZE, help="So many on a page.")
 
 
 class Rows(NamedTuple):
@@ -70,25 +69,26 @@ class _Asking(NamedTuple):
     query: str | None
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "runs")(runs)
-    command(app, "logs")(logs)
-    command(app, "events")(events)
-
-
+@click.command("runs", cls=Command)
+@optional_task_argument
+@click.option("--state", multiple=True, help="running, succeeded, failed, skipped, …; repeatable.")
+@click.option("--failed", is_flag=True, help="Only those that did not succeed.")
+@click.option("--since", metavar="MOMENT", help="Planned at or after this.")
+@click.option("--until", metavar="MOMENT", help="Planned at or before this.")
+@click.option("--query", metavar="QUERY", help="As a query: state:failed,lost due:2026-11-01..2026-11-02.")
+@limit_option
+@after_option
 def runs(
     out: Printer,
     *,
-    task: str | None = TASK,
-    state: list[str] | None = typer.Option(None, "--state", help="running, succeeded, failed, skipped, …; repeatable."),
-    failed: bool = typer.Option(False, "--failed", help="Only those that did not succeed."),
-    since: str | None = typer.Option(None, "--since", metavar="MOMENT", help="Planned at or after this."),
-    until: str | None = typer.Option(None, "--until", metavar="MOMENT", help="Planned at or before this."),
-    query: str | None = typer.Option(
-        None, "--query", metavar="QUERY", help="As a query: state:failed,lost due:2026-11-01..2026-11-02."
-    ),
-    limit: int = _LIMIT,
-    after: str | None = typer.Option(None, "--after", help="Go on after this one; the page before says it."),
+    task: str | None,
+    state: tuple[str, ...],
+    failed: bool,
+    since: str | None,
+    until: str | None,
+    query: str | None,
+    limit: int,
+    after: str | None,
 ) -> None:
     """List runs, newest first."""
     states = _states(state, failed=failed)
@@ -114,11 +114,11 @@ def runs(
             "--until": until,
             "--query": query,
         }
-        offer_more(out, "runs", {**asked, "--limit": limit if limit != _PAGE else None}, rows.page.after)
+        offer_more(out, "runs", {**asked, "--limit": typed_limit(limit)}, rows.page.after)
 
 
-def _states(names: list[str] | None, *, failed: bool) -> frozenset[RunState] | None:
-    wanted = [part.strip() for name in names or () for part in name.split(",") if part.strip()]
+def _states(names: Sequence[str], *, failed: bool) -> frozenset[RunState] | None:
+    wanted = [part.strip() for name in names for part in name.split(",") if part.strip()]
     for name in wanted:
         if name not in set(RunState):
             raise refuse_task("bad_choice", name="state", value=name, allowed=", ".join(RunState))
@@ -207,12 +207,10 @@ def _row(out: Printer, rows: Rows, run: Run, name: str, planned: str) -> list[Ce
     ]
 
 
-def logs(
-    out: Printer,
-    *,
-    run: str = typer.Argument(..., metavar="RUN|TASK", help="The id of a run; or a task, for its newest one."),
-    follow: bool = typer.Option(False, "--follow", "-f", help="Go on until it has ended."),
-) -> None:
+@click.command("logs", cls=Command)
+@click.argument("run", metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
+@click.option("--follow", "-f", is_flag=True, help="Go on until it has ended.")
+def logs(out: Printer, *, run: str, follow: bool) -> None:
     """Show what a run said."""
     number, is_function = run_in_session(out, lambda app: _show_lines(app, out, run, follow=follow))
     if not number:
@@ -237,13 +235,11 @@ async def _show_lines(app: CommandSession, out: Printer, name: str, *, follow: b
     return number, is_function
 
 
-def events(
-    out: Printer,
-    *,
-    after: int | None = typer.Option(None, "--after", min=0, help="From this number on (not included)."),
-    follow: bool = typer.Option(False, "--follow", "-f", help="Go on with what is still to happen."),
-    limit: int = _LIMIT,
-) -> None:
+@click.command("events", cls=Command)
+@click.option("--after", type=IntegerRange(0), help="From this number on (not included).")
+@click.option("--follow", "-f", is_flag=True, help="Go on with what is still to happen.")
+@limit_option
+def events(out: Printer, *, after: int | None, follow: bool, limit: int) -> None:
     """Read the event log."""
     if follow:
         with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
@@ -262,7 +258,7 @@ def events(
     if not found:
         out.note(messages.NO_EVENTS)
     elif after is not None and len(found) == limit:
-        offer_more(out, "events", {"--limit": limit if limit != _PAGE else None}, found[-1].cursor)
+        offer_more(out, "events", {"--limit": typed_limit(limit)}, found[-1].cursor)
 
 
 async def _events(

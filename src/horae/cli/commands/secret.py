@@ -7,48 +7,41 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
+import click
 
-from ..command import command
-from ..command_groups import new_group
+from ..command import CommandGroup
 from ..messages import operating_messages as words
 from ..messages.operating_refusals import refuse
 from ..output.printer import Printer
 from ..output.styled_text import inert
+from ..parameters import FILE
 
 if TYPE_CHECKING:
     from ...service.accounts.secrets import SecretName
     from ..session.workplace import CommandSession
 
-_NAME: Final = typer.Argument(..., metavar="NAME", help="A-Z a-z 0-9 _ . -")
-_AGENT: Final = typer.Option(..., "--agent", metavar="AGENT", help="The name of an agent, as its tasks show it.")
-_OWNER: Final = typer.Option(None, "--owner", help="Whose secret it is. Default: yours.")
+_name_argument: Final = click.argument("name", metavar="NAME", help="A-Z a-z 0-9 _ . -")
+_agent_option: Final = click.option(
+    "--agent", required=True, metavar="AGENT", help="The name of an agent, as its tasks show it."
+)
+_owner_option: Final = click.option("--owner", help="Whose secret it is. Default: yours.")
 
 
-def register(app: typer.Typer) -> None:
-    family = new_group()
-    command(family, "set")(set_secret)
-    command(family, "ls")(list_secrets)
-    command(family, "rm", asks=True)(remove)
-    command(family, "grant")(grant)
-    command(family, "revoke")(revoke)
-    command(family, "rotate")(rotate)
-    app.add_typer(family, name="secret", help="Keep values that tasks name but never hold.")
+secret_commands: Final = CommandGroup("secret", help="Keep values that tasks name but never hold.")
 
 
-def set_secret(
-    out: Printer,
-    name: str = _NAME,
-    source: list[str] | None = typer.Argument(None, metavar="[-]", help="- reads the value from standard input."),
-    from_file: Path | None = typer.Option(None, "--from-file", metavar="FILE", help="Read the value from a file."),
-    owner: str | None = _OWNER,
-) -> None:
+@secret_commands.command("set")
+@_name_argument
+@click.argument("source", nargs=-1, metavar="[-]", help="- reads the value from standard input.")
+@click.option("--from-file", type=FILE, metavar="FILE", help="Read the value from a file.")
+@_owner_option
+def set_secret(out: Printer, *, name: str, source: tuple[str, ...], from_file: Path | None, owner: str | None) -> None:
     """Keep a value, asked for without showing it; or from a file, or from standard input."""
     from ..session.workplace import run_in_session  # noqa: PLC0415 - `--help` does without
 
-    if source not in (None, [], ["-"]):
-        raise refuse("secret_as_argument", name=name, owner_option=_owner_option(owner))
-    value = _value(out, name, from_file, owner, piped=source == ["-"])
+    if source not in ((), ("-",)):
+        raise refuse("secret_as_argument", name=name, owner_option=_typed_owner(owner))
+    value = _value(out, name, from_file, owner, piped=source == ("-",))
     kept = run_in_session(out, lambda app: _set(app, name, value, owner), create=True)
     if out.json:
         out.data(_shape(kept))
@@ -56,7 +49,9 @@ def set_secret(
         out.line(("✓ ", out.translate(words.SECRET_SET, name=kept.name)))
 
 
-def list_secrets(out: Printer, owner: str | None = _OWNER) -> None:
+@secret_commands.command("ls")
+@_owner_option
+def list_secrets(out: Printer, *, owner: str | None) -> None:
     """List names, never values."""
     from ..session.workplace import has_store, run_in_session  # noqa: PLC0415
 
@@ -71,10 +66,13 @@ def list_secrets(out: Printer, owner: str | None = _OWNER) -> None:
         ]
         out.table([out.translate(title) for title in words.SECRET_TITLES], rows)
     else:
-        out.note(words.NO_SECRETS, owner_option=_owner_option(owner))
+        out.note(words.NO_SECRETS, owner_option=_typed_owner(owner))
 
 
-def remove(out: Printer, name: str = _NAME, owner: str | None = _OWNER) -> None:
+@secret_commands.command("rm", asks=True)
+@_name_argument
+@_owner_option
+def remove(out: Printer, *, name: str, owner: str | None) -> None:
     """Remove a secret for good."""
     from ..session.workplace import run_in_session  # noqa: PLC0415
 
@@ -86,7 +84,11 @@ def remove(out: Printer, name: str = _NAME, owner: str | None = _OWNER) -> None:
         out.line(("✓ ", out.translate(words.SECRET_GONE, name=name)))
 
 
-def grant(out: Printer, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+@secret_commands.command("grant")
+@_name_argument
+@_agent_option
+@_owner_option
+def grant(out: Printer, *, name: str, agent: str, owner: str | None) -> None:
     """Let the tasks of an agent use a secret."""
     from ..session.workplace import run_in_session  # noqa: PLC0415
 
@@ -94,7 +96,11 @@ def grant(out: Printer, name: str = _NAME, agent: str = _AGENT, owner: str | Non
     _show_grants(out, secret, out.translate(words.SECRET_GRANTED, name=name, agent=agent))
 
 
-def revoke(out: Printer, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+@secret_commands.command("revoke")
+@_name_argument
+@_agent_option
+@_owner_option
+def revoke(out: Printer, *, name: str, agent: str, owner: str | None) -> None:
     """Take a secret back from an agent; its runs that need it fail from now on."""
     from ..session.workplace import run_in_session  # noqa: PLC0415
 
@@ -111,6 +117,7 @@ def _show_grants(out: Printer, secret: SecretName, line: str) -> None:
         out.line(("✓ ", line))
 
 
+@secret_commands.command("rotate")
 def rotate(out: Printer) -> None:
     """Make a new key and seal everything with it; engines that run go on."""
     from ...encryption import KeyFile  # noqa: PLC0415
@@ -167,7 +174,7 @@ def _shape(secret: SecretName) -> dict[str, Any]:
     return {**shape, "agents": list(secret.agents)}
 
 
-def _owner_option(owner: str | None) -> str:
+def _typed_owner(owner: str | None) -> str:
     """The option as a hint repeats it: a command without it would be about another owner."""
     return "" if owner is None else f" --owner {shlex.quote(owner)}"
 
@@ -182,7 +189,7 @@ def _value(out: Printer, name: str, file: Path | None, owner: str | None, *, pip
     if piped:
         return sys.stdin.read().removesuffix("\n").removesuffix("\r")
     if not out.asks:
-        raise refuse("no_secret_value", name=name, owner_option=_owner_option(owner))
+        raise refuse("no_secret_value", name=name, owner_option=_typed_owner(owner))
     from getpass import getpass  # noqa: PLC0415 - only where somebody types
 
     # It asks when nothing is echoed any more; whatever is typed before that is thrown away.

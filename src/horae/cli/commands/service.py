@@ -7,20 +7,24 @@ import sys
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import typer
+import click
 
-from ..command import command
-from ..command_groups import new_group
+from ..command import CommandGroup
 from ..messages import service_messages as words
 from ..messages.service_refusals import refuse
 from ..node.systemd import ended, known_of, manager, runs_here
 from ..node.unit_text import MARK, Chosen, unit_text, variable_line
 from ..output.printer import Printer
+from ..parameters import FILE
 
 _HOMES: Final = ("/home", "/root", "/run/user")
-_USER: Final = typer.Option(False, "--user", help="A service of yours, not of the whole machine.")
-_WORKER: Final = typer.Option(False, "--worker", help="horae-worker@.service: engines alone, as many as you like.")
-_ROOT: Final = typer.Option(None, "--root", metavar="FOLDER", help="For the system under this folder, as in an image.")
+_user_option: Final = click.option("--user", is_flag=True, help="A service of yours, not of the whole machine.")
+_worker_option: Final = click.option(
+    "--worker", is_flag=True, help="horae-worker@.service: engines alone, as many as you like."
+)
+_root_option: Final = click.option(
+    "--root", type=FILE, metavar="FOLDER", help="For the system under this folder, as in an image."
+)
 
 
 class Places(NamedTuple):
@@ -32,22 +36,15 @@ class Places(NamedTuple):
     """The file of variables as the unit names it: without the folder of an image."""
 
 
-def register(app: typer.Typer) -> None:
-    family = new_group()
-    command(family, "install")(install)
-    command(family, "uninstall")(uninstall)
-    command(family, "status")(status)
-    app.add_typer(family, name="service", help="Let systemd run Horae on this machine.")
+service_commands: Final = CommandGroup("service", help="Let systemd run Horae on this machine.")
 
 
-def install(
-    out: Printer,
-    *,
-    place: str | None = typer.Argument(None, metavar="[FILE.py | MODULE[:APP]]", help="Where your functions are."),
-    user: bool = _USER,
-    worker: bool = _WORKER,
-    root: Path | None = _ROOT,
-) -> None:
+@service_commands.command("install", local_only=True)
+@click.argument("place", required=False, metavar="[FILE.py | MODULE[:APP]]", help="Where your functions are.")
+@_user_option
+@_worker_option
+@_root_option
+def install(out: Printer, *, place: str | None, user: bool, worker: bool, root: Path | None) -> None:
     """Write the unit, and say what to do next; nothing is started."""
     _check_manager(root)
     store = _store(out, user=user, root=root)
@@ -67,7 +64,11 @@ def install(
     _tell(out, chosen, places, same=same)
 
 
-def uninstall(out: Printer, *, user: bool = _USER, worker: bool = _WORKER, root: Path | None = _ROOT) -> None:
+@service_commands.command("uninstall", local_only=True)
+@_user_option
+@_worker_option
+@_root_option
+def uninstall(out: Printer, *, user: bool, worker: bool, root: Path | None) -> None:
     """Remove the unit; tasks and settings stay."""
     _check_manager(root)
     places = _places(user=user, worker=worker, root=root)
@@ -85,7 +86,10 @@ def uninstall(out: Printer, *, user: bool = _USER, worker: bool = _WORKER, root:
     out.note(words.DATA_STAYS, variables=places.variables)
 
 
-def status(out: Printer, *, user: bool = _USER, root: Path | None = _ROOT) -> None:
+@service_commands.command("status")
+@_user_option
+@_root_option
+def status(out: Printer, *, user: bool, root: Path | None) -> None:
     """Say whether the unit is there, and how it stands."""
     places = _places(user=user, worker=False, root=root)
     _check_ours(places.unit, must_exist=True)
@@ -96,7 +100,7 @@ def status(out: Printer, *, user: bool = _USER, root: Path | None = _ROOT) -> No
         out.line(out.translate(words.INSTALLED, path=places.unit))
         _show(out, known)
     if known and known.get("ActiveState") != "active":
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 # --- what is decided ---------------------------------------------------------------------------------------------------

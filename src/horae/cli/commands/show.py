@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-import typer
+import click
 
 from ...choices import Language
 from ...model.change import Facts
@@ -18,7 +18,7 @@ from ...ports.store import RunFilter
 from ...wire.review import review_of
 from ...wire.runs import run_json
 from ...wire.tasks import task_json, waiting_for
-from ..command import command
+from ..command import Command
 from ..messages import messages
 from ..output.fixes import pause_fixes
 from ..output.formatting import (
@@ -59,15 +59,9 @@ class TaskDetails(NamedTuple):
     zone: str
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "show")(show)
-
-
-def show(
-    out: Printer,
-    *,
-    task: str = typer.Argument(..., metavar="TASK|RUN", help="A task: name, id or key, or a part; or the id of a run."),
-) -> None:
+@click.command("show", cls=Command)
+@click.argument("task", metavar="TASK|RUN", help="A task: name, id or key, or a part; or the id of a run.")
+def show(out: Printer, *, task: str) -> None:
     """Show one task, or one run, in full."""
     if is_run(task):
         show_run(out, task)

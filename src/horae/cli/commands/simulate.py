@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
+import click
 
-from ..command import command
+from ..command import Command
 from ..messages import operating_messages as words
 from ..output.formatting import fine
 from ..output.printer import Printer
 from ..output.styled_text import Cell, Style, StyledText
 from ..output.table import Fit
+from ..parameters import FILE
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,22 +29,23 @@ _SIGNS: Final[dict[str, tuple[str, Style]]] = {"problem": ("✕", "bad"), "warni
 _NAMED: Final = 5
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "simulate")(simulate)
-
-
-def simulate(  # noqa: PLR0917 - typer calls it by name
-    out: Printer,
-    file: Path | None = typer.Argument(None, metavar="[FILE]", help="A file of tasks; without: those of the store."),
-    span: str = typer.Option("30d", "--for", metavar="TIME", help="How far ahead: 24h, 30d."),
-    start: str | None = typer.Option(None, "--from", metavar="INSTANT", help="From when on. Default: now."),
-    zone: str | None = typer.Option(
-        None, "--zone", "--tz", help="Where a task names none. Default: the file's, or yours."
-    ),
-    takes: str = typer.Option(
-        "1s", "--takes", metavar="TIME", help="How long a run goes on where nothing else is known."
-    ),
-    strict: bool = typer.Option(False, "--strict", help="Exit code 1 when there is a problem."),
+@click.command("simulate", cls=Command)
+@click.argument(
+    "file", type=FILE, required=False, metavar="[FILE]", help="A file of tasks; without: those of the store."
+)
+@click.option("--for", "span", default="30d", show_default=True, metavar="TIME", help="How far ahead: 24h, 30d.")
+@click.option("--from", "start", metavar="INSTANT", help="From when on. Default: now.")
+@click.option("--zone", "--tz", help="Where a task names none. Default: the file's, or yours.")
+@click.option(
+    "--takes",
+    default="1s",
+    show_default=True,
+    metavar="TIME",
+    help="How long a run goes on where nothing else is known.",
+)
+@click.option("--strict", is_flag=True, help="Exit code 1 when there is a problem.")
+def simulate(
+    out: Printer, *, file: Path | None, span: str, start: str | None, zone: str | None, takes: str, strict: bool
 ) -> None:
     """Try tasks in advance: overlaps, full lanes, clock changes, busy moments."""
     from ...clock import SystemClock  # noqa: PLC0415 - `--help` does without
@@ -76,7 +78,7 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
     else:
         _show(out, report)
     if strict and any(finding.severity == "problem" for finding in report.findings):
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _asked(out: Printer, file: Path | None, zone: str | None) -> tuple[list[Candidate], dict[str, int], str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final, NamedTuple
 
-import typer
+import click
 
 from ...service.runs.overview import NeedKind, Overview
 from ...version import __version__
 from ...wire.overview import overview_json
 from ...wire.problems import ExitCode
-from ..command import command
+from ..command import Command
 from ..messages import messages
 from ..messages.messages import Message
 from ..output.clock_steps import show_steps
@@ -50,10 +50,7 @@ class _Seen(NamedTuple):
     """The id of a draining node, where no node starts new work. Only admins see nodes."""
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "status")(status)
-
-
+@click.command("status", cls=Command)
 def status(out: Printer) -> None:
     """Say whether a node is up, and what needs attention."""
     refuse_memory(out)
@@ -69,7 +66,7 @@ def status(out: Printer) -> None:
         if not kept:
             out.note(messages.NO_TASKS_YET, path=place_of(out))
     if problems:
-        raise typer.Exit(ExitCode.FAILED)
+        raise click.exceptions.Exit(ExitCode.FAILED)
 
 
 async def _look(app: CommandSession) -> _Seen:

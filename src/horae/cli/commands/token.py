@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import typer
+import click
 
 from ...model.accounts.account import Token
 from ...model.accounts.principal import Scope
@@ -17,8 +17,7 @@ from ...model.refusals import refuse as refuse_task
 from ...service.accounts.refusals import refuse as refuse_account
 from ...service.query.instants import parse_future_instant
 from ...wire.accounts import token_json
-from ..command import command
-from ..command_groups import AFTER, LIMIT, limit_said, new_group
+from ..command import CommandGroup
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse
 from ..messages.messages import TIMES_IN
@@ -27,10 +26,11 @@ from ..output.next_page import offer_more
 from ..output.printer import Printer
 from ..output.styled_text import Cell, StyledText
 from ..output.table import Fit
+from ..parameters import FILE, after_option, limit_option, typed_limit
 from ..session.workplace import CommandSession, has_store, run_in_session
 
 _FITS: Final = (Fit(), Fit(wrap=8), Fit(1, wrap=6), Fit(3), Fit(4), Fit(6), Fit(5), Fit())
-_OWNER = typer.Option(None, "--owner", help="Whose. Default: yours; of a list, everybody's that you may see.")
+_owner_option: Final = click.option("--owner", help="Whose. Default: yours; of a list, everybody's that you may see.")
 
 
 class TokenList(NamedTuple):
@@ -39,27 +39,31 @@ class TokenList(NamedTuple):
     zone: str
 
 
-def register(app: typer.Typer) -> None:
-    family = new_group()
-    command(family, "make")(make)
-    command(family, "ls")(ls)
-    command(family, "revoke", asks=True)(revoke)
-    app.add_typer(family, name="token", help="Make, list or revoke tokens.")
+token_commands: Final = CommandGroup("token", help="Make, list or revoke tokens.")
 
 
+@token_commands.command("make")
+@click.argument("name", metavar="NAME", help="What it is for.")
+@_owner_option
+@click.option(
+    "--scope",
+    multiple=True,
+    help="tasks:read, tasks:write, tasks:run, admin; repeatable. Default: all that it may have.",
+)
+@click.option("--expires", metavar="MOMENT", help="'in 30 days', 2027-01-01.")
+@click.option("--agent", metavar="NAME", help="For an agent: its own tasks, with limits.")
+@click.option(
+    "--output", "-o", type=FILE, metavar="FILE", help="Write it to a new file that only you can read, and show nothing."
+)
 def make(
     out: Printer,
     *,
-    name: str = typer.Argument(..., metavar="NAME", help="What it is for."),
-    owner: str | None = _OWNER,
-    scope: list[str] | None = typer.Option(
-        None, "--scope", help="tasks:read, tasks:write, tasks:run, admin; repeatable. Default: all that it may have."
-    ),
-    expires: str | None = typer.Option(None, "--expires", metavar="MOMENT", help="'in 30 days', 2027-01-01."),
-    agent: str | None = typer.Option(None, "--agent", metavar="NAME", help="For an agent: its own tasks, with limits."),
-    output: Path | None = typer.Option(
-        None, "--output", "-o", metavar="FILE", help="Write it to a new file that only you can read, and show nothing."
-    ),
+    name: str,
+    owner: str | None,
+    scope: tuple[str, ...],
+    expires: str | None,
+    agent: str | None,
+    output: Path | None,
 ) -> None:
     """Make a token; it is shown this once."""
     scopes = _scopes(scope)
@@ -108,15 +112,19 @@ def _tell_written(out: Printer, token: Token, path: Path) -> None:
         out.line(("✓ ", out.translate(words.TOKEN_WRITTEN, id=token.id, owner=token.owner, path=path)))
 
 
-def _scopes(said: list[str] | None) -> list[Scope] | None:
-    wanted = [part.strip() for each in said or () for part in each.split(",") if part.strip()]
+def _scopes(said: Sequence[str]) -> list[Scope] | None:
+    wanted = [part.strip() for each in said for part in each.split(",") if part.strip()]
     for each in wanted:
         if each not in set(Scope):
             raise refuse_task("bad_choice", name="--scope", value=each, allowed=", ".join(Scope))
     return [Scope(each) for each in wanted] or None
 
 
-def ls(out: Printer, *, owner: str | None = _OWNER, limit: int = LIMIT, after: str | None = AFTER) -> None:
+@token_commands.command("ls")
+@_owner_option
+@limit_option
+@after_option
+def ls(out: Printer, *, owner: str | None, limit: int, after: str | None) -> None:
     """List tokens, never what proves them."""
 
     async def work(app: CommandSession) -> TokenList:
@@ -135,7 +143,7 @@ def ls(out: Printer, *, owner: str | None = _OWNER, limit: int = LIMIT, after: s
     if not tokens:
         out.note(words.NO_TOKENS)
     if listed is not None and listed.page.after is not None:
-        offer_more(out, "token ls", {"--owner": owner, "--limit": limit_said(limit)}, listed.page.after)
+        offer_more(out, "token ls", {"--owner": owner, "--limit": typed_limit(limit)}, listed.page.after)
 
 
 def _table(out: Printer, listed: TokenList) -> list[list[Cell]]:
@@ -163,9 +171,9 @@ def _row(out: Printer, listed: TokenList, token: Token, shown: tuple[str, ...]) 
     ]
 
 
-def revoke(
-    out: Printer, *, token: str = typer.Argument(..., metavar="TOKEN", help="Its id; or its name, if only one has it.")
-) -> None:
+@token_commands.command("revoke", asks=True)
+@click.argument("token", metavar="TOKEN", help="Its id; or its name, if only one has it.")
+def revoke(out: Printer, *, token: str) -> None:
     """Let a token open nothing any more."""
     found = run_in_session(out, lambda app: _named(app, token))
     out.confirm(words.REVOKE_TOKEN, name=found.name)

@@ -9,14 +9,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
+import click
 
 from ...clock import SystemClock
-from ..command import command
+from ..command import Command
 from ..messages import operating_messages as words
 from ..messages.messages import Message
 from ..output.printer import Printer
 from ..output.program_name import called_program
+from ..parameters import IntegerRange, NumberRange
 
 if TYPE_CHECKING:
     from ..node.api_server import ListenAddress
@@ -24,55 +25,66 @@ if TYPE_CHECKING:
     from ..node.work_order import WorkOrder
 
 
-PLACE: Final = typer.Argument(
-    None, metavar="[FILE.py | MODULE[:APP]]", help="Where the app with your functions is; without: no functions."
+place_argument: Final = click.argument(
+    "place",
+    required=False,
+    metavar="[FILE.py | MODULE[:APP]]",
+    help="Where the app with your functions is; without: no functions.",
 )
-SECONDS: Final = typer.Option(None, "--seconds", min=0.1, help="End after so many seconds.")
-VERBOSE: Final = typer.Option(False, "--verbose", "-v", help="Tell of runs that succeed or are skipped too.")
-LEASE: Final = typer.Option(
-    None,
+seconds_option: Final = click.option("--seconds", type=NumberRange(0.1), help="End after so many seconds.")
+verbose_option: Final = click.option(
+    "--verbose", "-v", is_flag=True, help="Tell of runs that succeed or are skipped too."
+)
+lease_option: Final = click.option(
     "--lease",
+    type=NumberRange(1, 3600),
     metavar="SECONDS",
-    min=1,
-    max=3600,
     help="The lease that all nodes on this store share. Default: 15.",
 )
-PORT: Final = typer.Option(
-    None, "--port", metavar="PORT", min=0, max=65535, help="Serve the HTTP API here; 0 finds one. Default: 4672."
-)
-METRICS_PORT: Final = typer.Option(
-    None,
-    "--metrics-port",
+port_option: Final = click.option(
+    "--port",
+    type=IntegerRange(0, 65535),
     metavar="PORT",
-    min=0,
-    max=65535,
+    help="Serve the HTTP API here; 0 finds one. Default: 4672.",
+)
+metrics_port_option: Final = click.option(
+    "--metrics-port",
+    type=IntegerRange(0, 65535),
+    metavar="PORT",
     help="Show this node's own metrics here; 0 finds a port. Default: nowhere.",
 )
-HOST: Final = typer.Option(
-    None, "--host", metavar="ADDRESS", help="Let the HTTP API listen beyond this machine. Default: 127.0.0.1."
+host_option: Final = click.option(
+    "--host", metavar="ADDRESS", help="Let the HTTP API listen beyond this machine. Default: 127.0.0.1."
 )
 MEMORY: Final = "memory://"
 _ENGINE: Final = "engine"
 _API: Final = "API"
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "up")(up)
-
-
+@click.command("up", cls=Command, local_only=True)
+@place_argument
+@click.option("--demo", is_flag=True, help="Put a few demo tasks there; the first fires within 5 seconds.")
+@seconds_option
+@verbose_option
+@lease_option
+@port_option
+@host_option
+@metrics_port_option
+@click.option("--no-api", is_flag=True, help="The engine alone, without the HTTP API.")
+@click.option("--no-engine", is_flag=True, help="The HTTP API alone; `horae worker` runs the rest.")
 def up(
     out: Printer,
     *,
-    place: str | None = PLACE,
-    demo: bool = typer.Option(False, "--demo", help="Put a few demo tasks there; the first fires within 5 seconds."),
-    seconds: float | None = SECONDS,
-    verbose: bool = VERBOSE,
-    lease: float | None = LEASE,
-    port: int | None = PORT,
-    host: str | None = HOST,
-    metrics_port: int | None = METRICS_PORT,
-    no_api: bool = typer.Option(False, "--no-api", help="The engine alone, without the HTTP API."),
-    no_engine: bool = typer.Option(False, "--no-engine", help="The HTTP API alone; `horae worker` runs the rest."),
+    place: str | None,
+    demo: bool,
+    seconds: float | None,
+    verbose: bool,
+    lease: float | None,
+    port: int | None,
+    host: str | None,
+    metrics_port: int | None,
+    no_api: bool,
+    no_engine: bool,
 ) -> None:
     """Run the engine and the HTTP API here, until Ctrl-C."""
     order = prepared(out, place, demo=demo, verbose=verbose, seconds=seconds, lease=lease, engine=not no_engine)
@@ -124,7 +136,7 @@ def run_node(out: Printer, order: WorkOrder, metrics_port: int | None = None) ->
     with looked_at(out, order, metrics_port) as whole:
         code = _supervised(whole, out, SystemClock()) if os.name == "posix" else _alone(whole)
     if code:
-        raise typer.Exit(code)
+        raise click.exceptions.Exit(code)
 
 
 def _order(out: Printer, place: str | None, began: float) -> WorkOrder:

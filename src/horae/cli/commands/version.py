@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import typer
+import click
 
 from ...version import __version__
-from ..command import command
+from ..command import Command
 from ..output.printer import Printer
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "version")(version)
-
-
+@click.command("version", cls=Command)
 def version(out: Printer) -> None:
     """Show the version."""
     if out.json:

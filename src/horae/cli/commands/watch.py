@@ -10,14 +10,14 @@ from datetime import datetime
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
-import typer
+import click
 
 from ...model.ids import SHORT_DIGITS
 from ...model.run import Run
 from ...ports.store import RunFilter
 from ...service.runs.overview import Overview
 from ...wire.tasks import next_due
-from ..command import command
+from ..command import Command
 from ..messages import messages
 from ..output.formatting import error_text, first_line, next_times, short, sign_of, state_of_run, time_cells
 from ..output.line_breaks import broken
@@ -25,9 +25,10 @@ from ..output.printer import Printer
 from ..output.styled_text import Cell, StyledText, painted
 from ..output.table import Fit, laid_out
 from ..output.width import padded, terminal_width
+from ..parameters import NumberRange
 from ..run_lookup import FAILURES
 from ..session.workplace import CommandSession, run_in_session
-from ..task_filter import TASK
+from ..task_filter import optional_task_argument
 from .overview import need_lines, overview_rows
 from .runs import follow_events
 
@@ -44,16 +45,10 @@ _LABEL: Final = 8
 _INDENT: Final = 2
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "watch")(watch)
-
-
-def watch(
-    out: Printer,
-    *,
-    task: str | None = TASK,
-    seconds: float | None = typer.Option(None, "--seconds", min=0, help="End after so long. Default: on Ctrl-C or q."),
-) -> None:
+@click.command("watch", cls=Command)
+@optional_task_argument
+@click.option("--seconds", type=NumberRange(0), help="End after so long. Default: on Ctrl-C or q.")
+def watch(out: Printer, *, task: str | None, seconds: float | None) -> None:
     """Watch what happens, live."""
     live = sys.stdout.isatty() and not (out.json or out.plain or out.quiet)
     with suppress(TimeoutError, KeyboardInterrupt):

@@ -6,7 +6,7 @@ import os
 from datetime import datetime
 from typing import Final
 
-import typer
+import click
 
 from ...choices import Language
 from ...encryption.refusals import refuse as refuse_key
@@ -18,8 +18,7 @@ from ...runtime.process_settings import load_settings, store_url
 from ...runtime.url_schemes import is_on_server
 from ...service.tasks.advisories import Advisory
 from ...wire.webhooks import blocked_refusal, delivery_json, webhook_json
-from ..command import command
-from ..command_groups import AFTER, LIMIT, limit_said, new_group
+from ..command import CommandGroup
 from ..messages import account_messages as words
 from ..messages.messages import TIMES_IN
 from ..output.formatting import NOTHING, first_line, full_time, time_cells
@@ -27,10 +26,11 @@ from ..output.next_page import offer_more
 from ..output.printer import Printer
 from ..output.styled_text import Cell, StyledText
 from ..output.table import Fit
+from ..parameters import after_option, limit_option, typed_limit
 from ..session.servers import server_of
 from ..session.workplace import CommandSession, has_store, run_in_session
 
-_ID = typer.Argument(..., metavar="WEBHOOK", help="Its id: whk_….")
+_webhook_argument: Final = click.argument("webhook", metavar="WEBHOOK", help="Its id: whk_….")
 _DISABLED = {DisabledCause.FAILING: "silent"}
 """To go on failing, and to be disabled for it, are two things."""
 _FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=20), Fit(3, wrap=8), Fit(1, wrap=8), Fit(2, cut=10))
@@ -39,29 +39,17 @@ _DELIVERY_DIGITS: Final = 14
 """Microseconds of its creation."""
 
 
-def register(app: typer.Typer) -> None:
-    family = new_group()
-    command(family, "add")(add)
-    command(family, "ls")(ls)
-    command(family, "show")(show)
-    command(family, "rotate")(rotate)
-    command(family, "test")(try_it)
-    command(family, "deliveries")(deliveries)
-    command(family, "redeliver")(redeliver)
-    command(family, "rm", asks=True)(remove)
-    app.add_typer(family, name="webhook", help="Tell other systems what happens.")
+webhook_commands: Final = CommandGroup("webhook", help="Tell other systems what happens.")
 
 
-def add(
-    out: Printer,
-    *,
-    url: str = typer.Argument(..., metavar="URL", help="Where it is told: https://…"),
-    kind: list[str] | None = typer.Option(
-        None, "--type", metavar="TYPE", help="run.failed, task.*; repeatable. Default: everything."
-    ),
-    note: str = typer.Option("", "--note", help="A word on it."),
-    owner: str | None = typer.Option(None, "--owner", help="Whose events. Default: yours."),
-) -> None:
+@webhook_commands.command("add")
+@click.argument("url", metavar="URL", help="Where it is told: https://…")
+@click.option(
+    "--type", "kind", multiple=True, metavar="TYPE", help="run.failed, task.*; repeatable. Default: everything."
+)
+@click.option("--note", default="", help="A word on it.")
+@click.option("--owner", help="Whose events. Default: yours.")
+def add(out: Printer, *, url: str, kind: tuple[str, ...], note: str, owner: str | None) -> None:
     """Tell an address what happens; its secret is shown this once."""
     types = [part.strip() for each in kind or () for part in each.split(",") if part.strip()]
 
@@ -101,26 +89,10 @@ def _warn_of_nodes(out: Printer, warnings: tuple[Advisory, ...]) -> None:
             out.warn(warning.in_language(out.language))
 
 
-def rotate(out: Printer, *, webhook: str = _ID) -> None:
-    """Give it a new secret; for a day both sign."""
-
-    async def work(app: CommandSession) -> tuple[Webhook, str, str]:
-        return *await app.service.webhooks.rotate(app.principal, webhook), app.zone
-
-    changed, secret, zone = run_in_session(out, work)
-    until = NOTHING if changed.former_until is None else full_time(changed.former_until, zone, out.language)
-    _show_secret(out, changed, secret, out.translate(words.WEBHOOK_ROTATED, id=changed.id, until=until))
-
-
-def _show_secret(out: Printer, webhook: Webhook, secret: str, said: str) -> None:
-    if out.json:
-        out.data({**webhook_json(webhook), "secret": secret})
-        return
-    out.aside(said)
-    out.line(secret)
-
-
-def ls(out: Printer, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
+@webhook_commands.command("ls")
+@limit_option
+@after_option
+def ls(out: Printer, *, limit: int, after: str | None) -> None:
     """List webhooks."""
 
     async def work(app: CommandSession) -> tuple[Page[Webhook], str]:
@@ -146,10 +118,12 @@ def ls(out: Printer, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     if not page.items:
         out.note(words.NO_WEBHOOKS)
     if page.after is not None:
-        offer_more(out, "webhook ls", {"--limit": limit_said(limit)}, page.after)
+        offer_more(out, "webhook ls", {"--limit": typed_limit(limit)}, page.after)
 
 
-def show(out: Printer, *, webhook: str = _ID) -> None:
+@webhook_commands.command("show")
+@_webhook_argument
+def show(out: Printer, *, webhook: str) -> None:
     """Show one webhook."""
 
     async def work(app: CommandSession) -> tuple[Webhook, str]:
@@ -194,7 +168,30 @@ def _state(out: Printer, webhook: Webhook, zone: str) -> StyledText:
     return StyledText(out.translate(words.WEBHOOK_STATES["enabled"]), "good")
 
 
-def try_it(out: Printer, *, webhook: str = _ID) -> None:
+@webhook_commands.command("rotate")
+@_webhook_argument
+def rotate(out: Printer, *, webhook: str) -> None:
+    """Give it a new secret; for a day both sign."""
+
+    async def work(app: CommandSession) -> tuple[Webhook, str, str]:
+        return *await app.service.webhooks.rotate(app.principal, webhook), app.zone
+
+    changed, secret, zone = run_in_session(out, work)
+    until = NOTHING if changed.former_until is None else full_time(changed.former_until, zone, out.language)
+    _show_secret(out, changed, secret, out.translate(words.WEBHOOK_ROTATED, id=changed.id, until=until))
+
+
+def _show_secret(out: Printer, webhook: Webhook, secret: str, said: str) -> None:
+    if out.json:
+        out.data({**webhook_json(webhook), "secret": secret})
+        return
+    out.aside(said)
+    out.line(secret)
+
+
+@webhook_commands.command("test")
+@_webhook_argument
+def try_it(out: Printer, *, webhook: str) -> None:
     """Send a message that says that it is a test, and say what came of it."""
 
     async def work(app: CommandSession) -> tuple[Delivery, tuple[Advisory, ...]]:
@@ -208,33 +205,11 @@ def try_it(out: Printer, *, webhook: str = _ID) -> None:
     _tell_attempt(out, delivery)
 
 
-def redeliver(
-    out: Printer, *, webhook: str = _ID, delivery: str = typer.Argument(..., metavar="DELIVERY", help="Its id: dlv_….")
-) -> None:
-    """Send something once more, now."""
-    _tell_attempt(
-        out, run_in_session(out, lambda app: app.service.webhooks.redeliver(app.principal, webhook, delivery))
-    )
-
-
-def _tell_attempt(out: Printer, delivery: Delivery) -> None:
-    """Exit code 1 when it was not taken."""
-    last = delivery.attempts[-1]
-    if out.json:
-        out.data(delivery_json(delivery))
-    elif out.quiet:
-        out.ids([delivery.id])
-    elif last.ok:
-        out.line((StyledText("✓ ", "good"), out.translate(words.ANSWERED, id=delivery.id, status=last.status)))
-    else:
-        said = words.NOT_ANSWERED if last.status is None else words.ANSWERED
-        told = out.translate(said, id=delivery.id, status=last.status, answer=first_line(last.answer))
-        out.line((StyledText("✕ ", "bad"), told))
-    if not last.ok:
-        raise typer.Exit(1)
-
-
-def deliveries(out: Printer, *, webhook: str = _ID, limit: int = LIMIT, after: str | None = AFTER) -> None:
+@webhook_commands.command("deliveries")
+@_webhook_argument
+@limit_option
+@after_option
+def deliveries(out: Printer, *, webhook: str, limit: int, after: str | None) -> None:
     """List what was sent there, newest first."""
 
     async def work(app: CommandSession) -> tuple[Page[Delivery], str, datetime]:
@@ -255,7 +230,7 @@ def deliveries(out: Printer, *, webhook: str = _ID, limit: int = LIMIT, after: s
     if not page.items:
         out.note(words.NO_DELIVERIES)
     if page.after is not None:
-        offer_more(out, "webhook deliveries", {"webhook": webhook, "--limit": limit_said(limit)}, page.after)
+        offer_more(out, "webhook deliveries", {"webhook": webhook, "--limit": typed_limit(limit)}, page.after)
 
 
 def _row(out: Printer, delivery: Delivery, name: str, at: str) -> list[Cell]:
@@ -271,7 +246,36 @@ def _row(out: Printer, delivery: Delivery, name: str, at: str) -> list[Cell]:
     ]
 
 
-def remove(out: Printer, *, webhook: str = _ID) -> None:
+@webhook_commands.command("redeliver")
+@_webhook_argument
+@click.argument("delivery", metavar="DELIVERY", help="Its id: dlv_….")
+def redeliver(out: Printer, *, webhook: str, delivery: str) -> None:
+    """Send something once more, now."""
+    _tell_attempt(
+        out, run_in_session(out, lambda app: app.service.webhooks.redeliver(app.principal, webhook, delivery))
+    )
+
+
+def _tell_attempt(out: Printer, delivery: Delivery) -> None:
+    """Exit code 1 when it was not taken."""
+    last = delivery.attempts[-1]
+    if out.json:
+        out.data(delivery_json(delivery))
+    elif out.quiet:
+        out.ids([delivery.id])
+    elif last.ok:
+        out.line((StyledText("✓ ", "good"), out.translate(words.ANSWERED, id=delivery.id, status=last.status)))
+    else:
+        said = words.NOT_ANSWERED if last.status is None else words.ANSWERED
+        told = out.translate(said, id=delivery.id, status=last.status, answer=first_line(last.answer))
+        out.line((StyledText("✕ ", "bad"), told))
+    if not last.ok:
+        raise click.exceptions.Exit(1)
+
+
+@webhook_commands.command("rm", asks=True)
+@_webhook_argument
+def remove(out: Printer, *, webhook: str) -> None:
     """Tell an address nothing any more."""
     found = run_in_session(out, lambda app: app.service.webhooks.get(app.principal, webhook))
     out.confirm(words.REMOVE_WEBHOOK, id=found.id)

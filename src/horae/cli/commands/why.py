@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-import typer
+import click
 
 from ...errors import NotFound
 from ...lifecycle.explain import Verdict
@@ -19,7 +19,7 @@ from ...service.runs.outages import Outage
 from ...service.tasks.functions import start_command
 from ...wire.instants import utc
 from ...wire.runs import why_json
-from ..command import command
+from ..command import Command
 from ..messages import messages
 from ..node.node_start import start_here
 from ..output.fixes import Fix, fixes_for
@@ -30,7 +30,7 @@ from ..output.styled_text import StyledText
 from ..output.width import columns, padded
 from ..run_lookup import is_run
 from ..session.workplace import CommandSession, run_in_session
-from ..task_filter import ONE
+from ..task_filter import task_argument
 from ..task_reference import task_reference
 from .show import run_line
 from .show_run import show_whole
@@ -40,21 +40,14 @@ _TO_COME = StyledText("○", "dim")
 _NOT_RUN = StyledText("⊘", "odd")
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "why")(why)
-
-
-def why(
-    out: Printer,
-    *,
-    task: str = ONE,
-    at: str | None = typer.Option(
-        None,
-        "--at",
-        metavar="MOMENT",
-        help="2026-11-15T02:00Z, 02:00, yesterday, 'today at 9am', 'last Monday 18:00'. Default: newest.",
-    ),
-) -> None:
+@click.command("why", cls=Command)
+@task_argument
+@click.option(
+    "--at",
+    metavar="MOMENT",
+    help="2026-11-15T02:00Z, 02:00, yesterday, 'today at 9am', 'last Monday 18:00'. Default: newest.",
+)
+def why(out: Printer, *, task: str, at: str | None) -> None:
     """Say why a task did, or did not, run."""
     found, zone, reference, has_lines = run_in_session(out, lambda app: _explained(out, app, task, at))
     fixes = tuple(

@@ -13,7 +13,7 @@ import pytest
 
 import horae
 from horae.cli.command_table import COMMANDS
-from horae.cli.commands.overview import outcome_count
+from horae.cli.commands.operate.overview import outcome_count
 from horae.cli.main import app
 from horae.cli.messages.help_language import in_chinese
 from horae.cli.messages.messages import Message

@@ -42,7 +42,7 @@ def export(out: Printer, *, runs: bool, path: Path | None) -> None:
     if path is None:
         run_in_session(out, lambda app: _write_lines(app, sys.stdout, runs=runs))
         return
-    from ..commands.db import confirm_replacing  # noqa: PLC0415
+    from ..commands.operate.db import confirm_replacing  # noqa: PLC0415
 
     there = path.expanduser().absolute()
     if there.exists():

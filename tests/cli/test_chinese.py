@@ -10,11 +10,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-import typer
 
 import horae
 from horae.cli.command_table import COMMANDS
-from horae.cli.commands.overview import outcome_count
+from horae.cli.commands.operate.overview import outcome_count
 from horae.cli.main import app
 from horae.cli.messages.help_language import in_chinese
 from horae.cli.messages.messages import Message
@@ -49,7 +48,7 @@ def parts_of(command: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def every_help_text() -> list[tuple[str, str]]:
-    group: Any = typer.main.get_command(app)
+    group: Any = app
     found = list(parts_of(group, "horae"))
     for name in COMMANDS:
         found += parts_of(group.get_command(None, name), f"horae {name}")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from horae.cli import answer_fields
 from horae.cli.main import app
@@ -28,7 +27,7 @@ def leaf_commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tup
             yield (*words, name), command
 
 
-COMMANDS = dict(leaf_commands(typer.main.get_command(app)))
+COMMANDS = dict(leaf_commands(app))
 
 
 def required_words(command: Any) -> list[str]:

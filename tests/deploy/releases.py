@@ -14,7 +14,7 @@ import horae
 PACKAGE: Final = Path(horae.__file__).parent
 NOT_OURS: Final = ("horae", "_horae", "__editable__", "pip", "setuptools", "__pycache__")
 NOT_HEALTHY: Final = {"api/resources/health.py": ("200 if ready else 503", "503")}
-CANNOT_BEGIN: Final = {"cli/commands/up.py": ("def run_node(", "raise SystemExit(9)\ndef run_node(")}
+CANNOT_BEGIN: Final = {"cli/commands/operate/up.py": ("def run_node(", "raise SystemExit(9)\ndef run_node(")}
 
 
 def wheel(folder: Path, version: str, changed: Mapping[str, tuple[str, str]] | None = None, table: str = "") -> Path:

@@ -177,7 +177,7 @@ def test_a_program_where_a_service_may_not_look_is_refused(machine: Machine) -> 
 
 
 def test_without_systemd_it_says_so_and_writes_nothing(machine: Machine) -> None:
-    with patch("horae.cli.commands.service.runs_here", return_value=False):
+    with patch("horae.cli.commands.operate.service.runs_here", return_value=False):
         for deed in ("install", "uninstall"):
             done = machine.service(deed, "--json")
             assert (done.code, done.problem["code"]) == (6, "no_systemd")

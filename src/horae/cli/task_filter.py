@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import typer
+import click
 
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task, TaskState
@@ -14,11 +14,11 @@ from ..service.query.filters import narrow_task_filter
 from ..service.tasks.bulk import Bulk, BulkReport
 from ..service.tasks.lookup import TaskCount
 from ..wire.overview import bulk_json
-from .command import OptionGroup, Said
 from .messages import messages
 from .messages.messages import Message
 from .messages.refusals import refuse
 from .output.printer import Printer
+from .parameters import Values, option_group
 from .session.workplace import CommandSession, has_store, run_in_session
 
 MOST_UNASKED: Final = 20
@@ -27,32 +27,27 @@ MOST_UNASKED: Final = 20
 _IMPORTED_KINDS: Final = frozenset({"agent"})
 """Kinds that no node runs, but that tasks of other schedulers come with."""
 
-STATE: Final = typer.Option(None, "--state", metavar="STATE", help="active, paused, completed, failed, cancelled.")
-FILTERS: Final[OptionGroup] = {
-    "state": (list[str] | None, STATE),
-    "label": (list[str] | None, typer.Option(None, "--label", metavar="K=V", help="With this label; repeatable.")),
-    "text": (str | None, typer.Option(None, "--text", help="With this in the name.")),
-    "owner": (str | None, typer.Option(None, "--owner", help="Of this owner.")),
-    "lane": (str | None, typer.Option(None, "--lane", help="In this lane.")),
-    "kind": (
-        str | None,
-        typer.Option(None, "--kind", help="With this kind of target: http, command, function, event."),
-    ),
-    "query": (
-        str | None,
-        typer.Option(None, "--query", metavar="QUERY", help='As a query: state:failed,paused label:team=ops "a text".'),
-    ),
-}
-MANY: Final[OptionGroup] = FILTERS | {
-    "all": (bool, typer.Option(False, "--all", help="Every task; or every one that fits the filter.")),
-}
-TASK: Final = typer.Argument(None, metavar="[TASK]", help="Its name, id or key, or as much of it as is unique.")
-ONE: Final = typer.Argument(..., metavar="TASK", help="Its name, id or key, or as much of it as is unique.")
+_FILTERS: Final = (
+    click.option("--state", multiple=True, metavar="STATE", help="active, paused, completed, failed, cancelled."),
+    click.option("--label", multiple=True, metavar="K=V", help="With this label; repeatable."),
+    click.option("--text", help="With this in the name."),
+    click.option("--owner", help="Of this owner."),
+    click.option("--lane", help="In this lane."),
+    click.option("--kind", help="With this kind of target: http, command, function, event."),
+    click.option("--query", metavar="QUERY", help='As a query: state:failed,paused label:team=ops "a text".'),
+)
+filter_options: Final = option_group("wanted", *_FILTERS)
+bulk_options: Final = option_group(
+    "wanted", *_FILTERS, click.option("--all", is_flag=True, help="Every task; or every one that fits the filter.")
+)
+_TASK_HELP: Final = "Its name, id or key, or as much of it as is unique."
+task_argument: Final = click.argument("task", metavar="TASK", help=_TASK_HELP)
+optional_task_argument: Final = click.argument("task", required=False, metavar="[TASK]", help=_TASK_HELP)
 
 Deed = Callable[[CommandSession, Task], Awaitable[object]]
 
 
-def task_filter(said: Said) -> TaskFilter:
+def task_filter(said: Values) -> TaskFilter:
     wanted = TaskFilter(
         owner=said["owner"],
         states=_states(said["state"]),
@@ -80,9 +75,9 @@ def _kind(name: str | None) -> str | None:
     return name
 
 
-def labels_of(pairs: list[str] | None) -> dict[str, str]:
+def labels_of(pairs: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for pair in pairs or ():
+    for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise refuse("bad_label", value=pair)
@@ -90,15 +85,15 @@ def labels_of(pairs: list[str] | None) -> dict[str, str]:
     return found
 
 
-def _states(names: list[str] | None) -> frozenset[TaskState] | None:
-    wanted = [part.strip() for name in names or () for part in name.split(",") if part.strip()]
+def _states(names: Sequence[str]) -> frozenset[TaskState] | None:
+    wanted = [part.strip() for name in names for part in name.split(",") if part.strip()]
     for name in wanted:
         if name not in set(TaskState):
             raise refuse_task("bad_choice", name="state", value=name, allowed=", ".join(TaskState))
     return frozenset(map(TaskState, wanted)) or None
 
 
-def is_filter(task: str | None, wanted: Said) -> bool:
+def is_filter(task: str | None, wanted: Values) -> bool:
     """Whether many are meant; a refusal when both or neither was said."""
     filtered = any(value for value in wanted.values())
     if task is not None and filtered:
@@ -116,7 +111,7 @@ class BulkAction(NamedTuple):
     arguments: Mapping[str, Any] = {}
 
 
-def do_to_many(out: Printer, wanted: Said, title: Message, doing: BulkAction, *, always_asks: bool = False) -> None:
+def do_to_many(out: Printer, wanted: Values, title: Message, doing: BulkAction, *, always_asks: bool = False) -> None:
     """Count, ask where that is due, then one after the other; a refusal keeps nobody else from their turn."""
     query = task_filter(wanted)
     if not any(query) and not wanted["all"]:

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import typer
+import click
 
 from ..model.invisible_characters import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shorten
 from ..model.policy import Guarantee, Overlap
 from ..schedule.text.zone_words import resolve_zone
-from .command import OptionGroup, Said
 from .messages.refusals import refuse
 from .output.styled_text import inert
+from .parameters import INTEGER, Values, one_of, option_group
 from .task_filter import labels_of
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -25,50 +25,38 @@ _SECRET: Final = re.compile(r"@secret:([A-Za-z0-9_.-]+)")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
 
-WORK: Final[OptionGroup] = {
-    "say": (str | None, typer.Option(None, "--say", metavar="TEXT", help="Say this: an event with a sentence.")),
-    "http": (str | None, typer.Option(None, "--http", metavar="[METHOD] URL", help="Call this address.")),
-    "command": (bool, typer.Option(False, "--command", help="Run a program: --command -- PROGRAM ARGUMENTS.")),
-    "function": (str | None, typer.Option(None, "--function", metavar="NAME", help="Call this task function.")),
-    "event": (str | None, typer.Option(None, "--event", metavar="TOPIC", help="Publish on this topic.")),
-    "target": (str | None, typer.Option(None, "--target", metavar="JSON", help="Any target, in full.")),
-    "payload": (str | None, typer.Option(None, "--payload", metavar="JSON|@FILE|-", help="What it is given.")),
-    "header": (
-        list[str] | None,
-        typer.Option(None, "--header", metavar="NAME:VALUE", help="For --http; @secret:name takes a secret."),
-    ),
-    "body": (str | None, typer.Option(None, "--body", metavar="JSON|@FILE|-", help="For --http, instead of payload.")),
-    "sign": (str | None, typer.Option(None, "--sign", metavar="SECRET", help="For --http: sign with this secret.")),
-}
-PLACE: Final[OptionGroup] = {
-    "zone": (str | None, typer.Option(None, "--zone", "--tz", help="Where WHEN names no zone: Europe/Berlin.")),
-    "lane": (str | None, typer.Option(None, "--lane", help="At most so many at once: see 'horae lane NAME LIMIT'.")),
-    "label": (list[str] | None, typer.Option(None, "--label", metavar="K=V", help="To find it again; repeatable.")),
-}
-POLICIES: Final[OptionGroup] = {
-    "missed": (
-        str | None,
-        typer.Option(None, "--missed", "--late", metavar="MODE", help="skip, latest, all, merge; 'latest within 1h'."),
-    ),
-    "overlap": (Overlap | None, typer.Option(None, "--overlap", help="While an earlier run still goes.")),
-    "retries": (str | None, typer.Option(None, "--retries", metavar="N|never", help="Further tries; never: no end.")),
-    "timeout": (str | None, typer.Option(None, "--timeout", metavar="5m", help="So long it may say nothing.")),
-    "max_duration": (str | None, typer.Option(None, "--max-duration", metavar="1h|never", help="So long in all.")),
-    "give_up_after": (
-        str | None,
-        typer.Option(None, "--give-up-after", metavar="N|never", help="Failures in a row, then it stands still."),
-    ),
-    "notify_after": (
-        str | None,
-        typer.Option(None, "--notify-after", metavar="N|never", help="Failures in a row, then it is told of once."),
-    ),
-    "guarantee": (Guarantee | None, typer.Option(None, "--guarantee", help="What a crash may cost.")),
-    "priority": (int | None, typer.Option(None, "--priority", help="-100 to 100; higher comes first.")),
-}
-DEFINITION: Final[OptionGroup] = WORK | PLACE | POLICIES
+_WORK: Final = (
+    click.option("--say", metavar="TEXT", help="Say this: an event with a sentence."),
+    click.option("--http", metavar="[METHOD] URL", help="Call this address."),
+    click.option("--command", is_flag=True, help="Run a program: --command -- PROGRAM ARGUMENTS."),
+    click.option("--function", metavar="NAME", help="Call this task function."),
+    click.option("--event", metavar="TOPIC", help="Publish on this topic."),
+    click.option("--target", metavar="JSON", help="Any target, in full."),
+    click.option("--payload", metavar="JSON|@FILE|-", help="What it is given."),
+    click.option("--header", multiple=True, metavar="NAME:VALUE", help="For --http; @secret:name takes a secret."),
+    click.option("--body", metavar="JSON|@FILE|-", help="For --http, instead of payload."),
+    click.option("--sign", metavar="SECRET", help="For --http: sign with this secret."),
+)
+_PLACE: Final = (
+    click.option("--zone", "--tz", help="Where WHEN names no zone: Europe/Berlin."),
+    click.option("--lane", help="At most so many at once: see 'horae lane NAME LIMIT'."),
+    click.option("--label", multiple=True, metavar="K=V", help="To find it again; repeatable."),
+)
+_POLICIES: Final = (
+    click.option("--missed", "--late", metavar="MODE", help="skip, latest, all, merge; 'latest within 1h'."),
+    click.option("--overlap", type=one_of(Overlap), help="While an earlier run still goes."),
+    click.option("--retries", metavar="N|never", help="Further tries; never: no end."),
+    click.option("--timeout", metavar="5m", help="So long it may say nothing."),
+    click.option("--max-duration", metavar="1h|never", help="So long in all."),
+    click.option("--give-up-after", metavar="N|never", help="Failures in a row, then it stands still."),
+    click.option("--notify-after", metavar="N|never", help="Failures in a row, then it is told of once."),
+    click.option("--guarantee", type=one_of(Guarantee), help="What a crash may cost."),
+    click.option("--priority", type=INTEGER, help="-100 to 100; higher comes first."),
+)
+definition_options: Final = option_group("said", *_WORK, *_PLACE, *_POLICIES)
 
 
-def task_shape(said: Said, stray: list[str], behind: tuple[str, ...]) -> dict[str, Any]:
+def task_shape(said: Values, stray: list[str], behind: tuple[str, ...]) -> dict[str, Any]:
     """The wire's JSON for what was said; only what was said stands in it. `stray` are words that no option took."""
     shape: dict[str, Any] = _target(said, stray, behind)
     if stray:
@@ -85,7 +73,7 @@ def task_shape(said: Said, stray: list[str], behind: tuple[str, ...]) -> dict[st
     return shape | ({"policies": policies} if policies else {})
 
 
-def _target(said: Said, stray: list[str], behind: tuple[str, ...]) -> dict[str, Any]:
+def _target(said: Values, stray: list[str], behind: tuple[str, ...]) -> dict[str, Any]:
     shape: dict[str, Any] = {name: said[name] for name in ("say", "function", "event") if said[name] is not None}
     if said["http"] is not None:
         shape["http"] = _http(said, stray)
@@ -103,7 +91,7 @@ def _target(said: Said, stray: list[str], behind: tuple[str, ...]) -> dict[str, 
     return shape
 
 
-def _http(said: Said, stray: list[str]) -> dict[str, Any]:
+def _http(said: Values, stray: list[str]) -> dict[str, Any]:
     """`--http URL`, or `--http METHOD URL`, where the address is the last word that no option took."""
     shape: dict[str, Any] = {"url": said["http"]}
     if not _ADDRESS.match(said["http"]) and stray and _ADDRESS.match(stray[-1]):
@@ -146,7 +134,7 @@ def json_option(option: str, text: str) -> Any:
         raise refuse("bad_json_option", option=option, problem=error) from None
 
 
-def _policies(said: Said) -> dict[str, Any]:
+def _policies(said: Values) -> dict[str, Any]:
     chosen = {name: said[name] for name in ("missed", "overlap", "timeout", "guarantee", "priority")}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     for name in ("retries", "give_up_after", "max_duration", "notify_after"):

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from ..errors import Conflict, NotFound
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, cast
+
+from ..errors import Conflict, NotFound, Sentence
 from ..model.ids import SHORT_TASK_DIGITS
+from ..model.page import MAX_PAGE_SIZE
 from ..model.task import Task
 from .output.printer import Printer
+from .output.styled_text import inert
 from .session.workplace import CommandSession
+
+if TYPE_CHECKING:
+    from ..choices import Language
 
 
 async def task_reference(app: CommandSession, task: Task, out: Printer) -> str:
@@ -22,3 +30,15 @@ async def task_reference(app: CommandSession, task: Task, out: Printer) -> str:
 
 def short_task_id(out: Printer, task: Task) -> str:
     return out.short_ids([task.id], SHORT_TASK_DIGITS)[task.id]
+
+
+async def with_nearest(app: CommandSession, refusal: NotFound) -> NotFound:
+    """The same refusal, with a better hint where there is one; only the first page of names is looked at."""
+    page = await app.service.tasks.page(app.principal, limit=MAX_PAGE_SIZE)
+    near = get_close_matches(str(refusal.facts.get("id", "")), [each.task.name for each in page.items], 1)
+    if not near:
+        return refusal
+    en, zh = refusal.in_language("en"), refusal.in_language("zh")
+    name = inert(near[0])
+    better = {"en": en._replace(hint=f"Did you mean '{name}'?"), "zh": zh._replace(hint=f"是不是“{name}”？")}
+    return type(refusal)(refusal.code, cast("dict[Language, Sentence]", better), facts=refusal.facts)

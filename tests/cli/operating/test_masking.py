@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from horae.cli.commands.config import MASK, masked
+from horae.cli.commands.operate.config import MASK, masked
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
+import click
 
-from ..command import command
+from ..command import Command
 from ..messages import operating_messages as words
 from ..output.printer import Printer
 from ..output.styled_text import Style, StyledText, wide
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 _SIGNS: Final[dict[str, tuple[str, Style]]] = {"ok": ("✓", "good"), "warning": ("!", "odd"), "error": ("✕", "bad")}
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "doctor")(doctor)
-
-
+@click.command("doctor", cls=Command)
 def doctor(out: Printer) -> None:
     """Look for what is wrong here; exit code 1 when there is an error."""
     found = _examined(out)
@@ -37,7 +34,7 @@ def doctor(out: Printer) -> None:
             _show(out, each)
         out.line(("  ", out.translate(words.VERDICT, errors=errors, warnings=warnings)))
     if errors:
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _examined(out: Printer) -> list[Check]:

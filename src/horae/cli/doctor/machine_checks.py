@@ -166,6 +166,6 @@ def of_this_machine(folder: Path | None) -> Iterator[Check]:
 
 
 def _rounded(size: int) -> str:
-    from ..commands.db import in_bytes  # noqa: PLC0415 - the same way of saying it
+    from ..commands.operate.db import in_bytes  # noqa: PLC0415 - the same way of saying it
 
     return in_bytes(size)

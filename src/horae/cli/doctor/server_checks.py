@@ -13,7 +13,7 @@ from ...runtime.plain_connection import plain_connection
 from ...runtime.process_settings import read_clock_tolerance
 from ...runtime.store_status import ServerStatus
 from ...settings import Settings
-from ..commands.db import in_bytes
+from ..commands.operate.db import in_bytes
 from ..messages import operating_messages as words
 from ..messages.messages import Message
 from ..output.formatting import fine, in_sentence

@@ -30,7 +30,7 @@ from ...schedule.preview import format_relative
 from ...service.events.listeners import topic_of
 from ...service.events.refusals import refuse as refuse_event
 from ...service.runs.overview import Overview
-from ..commands.db import LAST_BACKUP, in_bytes
+from ..commands.operate.db import LAST_BACKUP, in_bytes
 from ..messages import operating_messages as words
 from ..messages.messages import Message
 from ..output.clock_steps import step_facts

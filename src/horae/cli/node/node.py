@@ -27,7 +27,7 @@ from ...runtime.observability import (
 from ...service.tasks.default_zone import own_zone
 from ...store_retry import restart_on_error
 from ..app_loader import load_app
-from ..commands.demo_tasks import know_demo, put_demo
+from ..commands.operate.demo_tasks import know_demo, put_demo
 from ..doctor.same_file import SameFile, stop_when_lost
 from ..messages import operating_messages as words
 from ..messages.messages import Message

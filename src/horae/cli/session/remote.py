@@ -128,7 +128,7 @@ async def _within(server: Server, language: Language, work: Callable[[RemoteSess
         except NotFound as refusal:
             if refusal.code != "no_such_task":
                 raise
-            from ..nearest_name import with_nearest  # noqa: PLC0415 - only for what was mistyped
+            from ..task_reference import with_nearest  # noqa: PLC0415 - only for what was mistyped
 
             raise await with_nearest(desk, refusal) from None
 

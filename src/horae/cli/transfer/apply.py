@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
+import click
 
-from ..command import command
+from ..command import Command
 from ..messages import operating_messages as words
 from ..messages.operating_refusals import refuse
 from ..output.printer import Printer
 from ..output.styled_text import Style, StyledText
+from ..parameters import FILE
 
 if TYPE_CHECKING:
     from ...errors import Refusal
@@ -27,18 +28,13 @@ _SIGNS: Final[dict[str, tuple[str, Style]]] = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "apply", asks=True)(apply)
-
-
-def apply(
-    out: Printer,
-    file: Path = typer.Option(..., "-f", "--file", metavar="FILE", help="YAML or JSON: see docs/tasks-file.md."),
-    diff: bool = typer.Option(False, "--diff", help="Show every field that changes."),
-    prune: bool = typer.Option(False, "--prune", help="Remove what the file no longer has, with its history."),
-    label: list[str] | None = typer.Option(None, "--label", metavar="K=V", help="Prune only what carries this label."),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
-) -> None:
+@click.command("apply", cls=Command, asks=True)
+@click.option("-f", "--file", type=FILE, required=True, metavar="FILE", help="YAML or JSON: see docs/tasks-file.md.")
+@click.option("--diff", is_flag=True, help="Show every field that changes.")
+@click.option("--prune", is_flag=True, help="Remove what the file no longer has, with its history.")
+@click.option("--label", multiple=True, metavar="K=V", help="Prune only what carries this label.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+def apply(out: Printer, *, file: Path, diff: bool, prune: bool, label: tuple[str, ...], dry_run: bool) -> None:
     """Make the tasks what a file says."""
     from .import_export import at_work_or_in_memory  # noqa: PLC0415 - `--help` does without
     from .tasks_file import read_tasks_file  # noqa: PLC0415
@@ -46,7 +42,7 @@ def apply(
     if label and not prune:
         raise refuse("label_without_prune")
     read = read_tasks_file(file.expanduser())
-    labels = _labels(label or [])
+    labels = _labels(label)
 
     async def do(app: CommandSession) -> list[tuple[Difference, Refusal]] | None:
         from .diff import differences  # noqa: PLC0415
@@ -65,7 +61,7 @@ def apply(
     _tell_end(out, at_work_or_in_memory(out, do, dry_run=dry_run), dry_run=dry_run)
 
 
-def _labels(said: list[str]) -> tuple[tuple[str, str], ...]:
+def _labels(said: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     from ..task_filter import labels_of  # noqa: PLC0415
 
     return tuple(sorted(labels_of(said).items()))
@@ -100,7 +96,7 @@ def _tell_end(out: Printer, refused: list[tuple[Difference, Refusal]] | None, *,
         elif not refused:
             out.line(("✓ ", out.translate(words.APPLIED)))
     if refused:
-        raise typer.Exit(5)
+        raise click.exceptions.Exit(5)
 
 
 # --- told ----------------------------------------------------------------------------------------------------------

@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import typer
+import click
 
-from ..command import command
+from ..command import Command
 from ..messages import operating_messages as words
 from ..messages.operating_refusals import refuse
 from ..output.printer import Printer, json_text, write
+from ..parameters import FILE
 
 if TYPE_CHECKING:
     from ...interchange import ImportedTask
@@ -31,23 +32,17 @@ _MANY: Final = 100
 """Fewer are done before a bar could be read."""
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "export", asks=True)(export)
-    command(app, "import")(import_file)
-
-
-def export(
-    out: Printer,
-    runs: bool = typer.Option(False, "--runs", help="With the history of each task."),
-    path: Path | None = typer.Option(None, "--out", metavar="FILE", help="Into a file that only you may read."),
-) -> None:
+@click.command("export", cls=Command, asks=True)
+@click.option("--runs", is_flag=True, help="With the history of each task.")
+@click.option("--out", "path", type=FILE, metavar="FILE", help="Into a file that only you may read.")
+def export(out: Printer, *, runs: bool, path: Path | None) -> None:
     """Write all tasks as JSON lines, to move or to keep them."""
     from ..session.workplace import run_in_session  # noqa: PLC0415 - `--help` does without
 
     if path is None:
         run_in_session(out, lambda app: _write_lines(app, sys.stdout, runs=runs))
         return
-    from ..commands.db import confirm_replacing  # noqa: PLC0415
+    from ..commands.operate.db import confirm_replacing  # noqa: PLC0415
 
     there = path.expanduser().absolute()
     if there.exists():
@@ -88,16 +83,15 @@ def _to_file(out: Printer, path: Path, *, runs: bool) -> tuple[int, int]:
     return counted
 
 
-def import_file(  # noqa: PLR0917 - typer calls it by name
-    out: Printer,
-    path: str = typer.Argument(..., metavar="FILE|-", help="An export, a crontab, a NanoClaw database, OpenClaw jobs."),
-    kind: str = typer.Option("auto", "--format", help="auto, jsonl, crontab, nanoclaw or openclaw."),
-    zone: str | None = typer.Option(
-        None, "--zone", "--tz", help="The zone that counted there. Default: as its times show."
-    ),
-    owner: str | None = typer.Option(None, "--owner", help="Whose tasks they become."),
-    system: bool = typer.Option(False, "--system", help="A crontab with a column for the user, as /etc/crontab."),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
+@click.command("import", cls=Command)
+@click.argument("path", metavar="FILE|-", help="An export, a crontab, a NanoClaw database, OpenClaw jobs.")
+@click.option("--format", "kind", default="auto", show_default=True, help="auto, jsonl, crontab, nanoclaw or openclaw.")
+@click.option("--zone", "--tz", help="The zone that counted there. Default: as its times show.")
+@click.option("--owner", help="Whose tasks they become.")
+@click.option("--system", is_flag=True, help="A crontab with a column for the user, as /etc/crontab.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+def import_file(
+    out: Printer, *, path: str, kind: str, zone: str | None, owner: str | None, system: bool, dry_run: bool
 ) -> None:
     """Take tasks over; doing it twice changes nothing."""
     from ..session.open_store import home_zone, settings_of  # noqa: PLC0415

@@ -9,9 +9,9 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import typer
+import click
 
-from ..command import command
+from ..command import Command
 from ..messages import move_messages as words
 from ..output.printer import Printer
 
@@ -26,16 +26,11 @@ _WHICH: Final = frozenset({"host", "port", "schema", "prefix", "socket"})
 """What else an address may say of which store it is."""
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "move")(move_store)
-
-
-def move_store(
-    out: Printer,
-    source: str = typer.Argument(..., metavar="FROM_URL", help="The store that holds the deployment."),
-    target: str = typer.Argument(..., metavar="TO_URL", help="A new store, or one to which this was begun before."),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
-) -> None:
+@click.command("move", cls=Command, local_only=True)
+@click.argument("source", metavar="FROM_URL", help="The store that holds the deployment.")
+@click.argument("target", metavar="TO_URL", help="A new store, or one to which this was begun before.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+def move_store(out: Printer, *, source: str, target: str, dry_run: bool) -> None:
     """Move everything to another store: resumable, and compared at the end."""
     from ..messages.refusals import refuse as refuse_store  # noqa: PLC0415 - `--help` does without
     from ..session.open_store import is_there, opened_url, place_of  # noqa: PLC0415 - `--help` does without

@@ -12,9 +12,9 @@ from starlette.middleware.cors import CORSMiddleware
 from ..clock import Clock
 from ..errors import HoraeError
 from ..observe.catalogue import EVENT_READERS
+from ..observe.metrics_server import Observability
 from ..observe.observer import Observer
 from ..observe.requests import ObservedRequests
-from ..observe.scrape_access import Observability
 from ..service.service import Service
 from ..web.middleware import RequestMiddleware
 from ..web.problems import handle_http_error, handle_refusal

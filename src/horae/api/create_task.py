@@ -64,32 +64,29 @@ async def parse_task(
 
 
 class TaskCreator:
-    """Creates one task and renders its receipt. The response is rendered before the task is written, so that its
-    idempotency record is part of the same transaction."""
+    """Creates one task and renders its receipt after the commit. The idempotency record is part of the transaction."""
 
     def __init__(self, request: Request, principal: Principal, include: frozenset[str], *, dry_run: bool) -> None:
         self._request = request
         self._who = principal
         self._include = include
         self._dry_run = dry_run
-        self._response: Response | None = None
         self._expected = precondition_check(request, may_create=True)
         self._existed = False
 
     async def create(self, order: ParsedTask, paused: str | None) -> Response:
         tasks = service_for(self._request, dry_run=self._dry_run).tasks.with_condition(self._check_before_write)
+        written: Facts | None = None
 
         def attach_record(created: Sequence[Facts]) -> Sequence[RecordWrite]:
-            self._response = self._render(created[0], order.now, order.warnings, order.declared)
+            nonlocal written
+            (written,) = created
             key = key_of(self._request)
-            return () if key is None else (key.to_writing(self._response.status_code, {"id": created[0].task.id}),)
+            return () if key is None else (key.to_writing(self._status, {"id": written.task.id}),)
 
         task = await tasks.create(self._who, order.request, paused=paused, attach_records=attach_record)
-        if self._response is None:
-            self._response = self._render(
-                await tasks.get(self._who, task.id), order.now, order.warnings, order.declared
-            )
-        return self._response
+        facts = written or await tasks.get(self._who, task.id)
+        return self._render(facts, order.now, order.warnings, order.declared)
 
     async def replay(self, task_id: str) -> Response:
         """Render the receipt of a task that this request created before, in its current state."""
@@ -101,6 +98,10 @@ class TaskCreator:
             # The schedule names a time that has passed since.
             return self._render(facts, now, lint(facts.task.schedule, now))
         return self._render(facts, now, order.warnings, order.declared)
+
+    @property
+    def _status(self) -> int:
+        return 200 if self._dry_run or self._existed else 201
 
     def _check_before_write(self, existing: Facts | None) -> None:
         """Check the request's conditions inside the write transaction, where no other writer can come in between, and
@@ -122,7 +123,7 @@ class TaskCreator:
         task = encode_task(facts, lang)
         text = b"%s,%s" % (task[:-1], encode_json(additions)[1:])
         if self._dry_run:
-            return raw_json_response(text)
+            return raw_json_response(text, self._status)
         link_first_run(self._request, facts)
         headers = {"Location": f"/v1/tasks/{facts.task.id}", "ETag": f'"{compute_etag(task, facts.task.version)}"'}
-        return raw_json_response(text, 200 if self._existed else 201, headers)
+        return raw_json_response(text, self._status, headers)

@@ -1,19 +1,15 @@
-"""Settings and access policy of metrics: local requests, requests with an admin's token, all requests, or none."""
+"""Access policy of metrics: local requests, requests with an admin's token, all requests, or none."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import timedelta
 from hmac import compare_digest
 from ipaddress import IPv6Address, ip_address
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from ..model.accounts.principal import Principal, Scope
 from ..model.refusals import refuse as refuse_choice
-from .health import GRACE, TOLERANCE
-from .metrics_server import EnginePeer
-from .observer import Observer
 from .refusals import refuse
 
 Policy = Literal["local", "token", "open", "off"]
@@ -75,13 +71,3 @@ def _is_loopback(address: str) -> bool:
         return False
     mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
     return parsed.is_loopback or (mapped is not None and mapped.is_loopback)
-
-
-class Observability(NamedTuple):
-    """`engine_peer` is the engine process of the same `horae up`, if it is a separate one."""
-
-    observer: Observer
-    policy: Policy = "local"
-    engine_peer: EnginePeer | None = None
-    tolerance: timedelta = TOLERANCE
-    grace: timedelta = GRACE

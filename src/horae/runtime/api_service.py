@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from ..clock import Clock, SystemClock
 from ..errors import InvalidSchedule
 from ..model.refusals import refuse
+from ..observe.metrics_server import Observability
 from ..observe.observer import Observer
-from ..observe.scrape_access import Observability
 from ..schedule.durations import parse_duration
 from ..service.events.background_work import read_watch_settings, run_background_work
 from ..service.events.webhook_dispatcher import WebhookDispatcher, report_signer

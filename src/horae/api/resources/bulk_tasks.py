@@ -88,12 +88,11 @@ async def create_tasks(
 ) -> Response:
     service = app_context(request).service
     resolved = [await _resolve(service, principal, *each) for each in enumerate(_read_tasks(body), 1)]
-    responses: list[Response] = []
+    written: Sequence[Facts] = ()
 
     def attach_record(tasks: Sequence[Facts]) -> Sequence[RecordWrite]:
-        items = [_render_brief(*each, request_language(request)) for each in zip(tasks, resolved, strict=True)]
-        data = {"created": 0 if dry_run else len(tasks), "items": items, "dry_run": dry_run}
-        responses[:] = [json_response(data, 200 if dry_run else 201)]
+        nonlocal written
+        written = tasks
         key = key_of(request)
         return () if key is None else (key.to_writing(201, {"tasks": [each.task.id for each in tasks]}),)
 
@@ -101,7 +100,9 @@ async def create_tasks(
     await service_for(request, dry_run=dry_run).tasks.create_many(
         principal, task_requests, _no_result, attach_records=attach_record
     )
-    return responses[0]
+    items = [_render_brief(*each, request_language(request)) for each in zip(written, resolved, strict=True)]
+    data = {"created": 0 if dry_run else len(written), "items": items, "dry_run": dry_run}
+    return json_response(data, 200 if dry_run else 201)
 
 
 def _read_tasks(body: object) -> list[TaskRequest]:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...observe.health import HealthReport, check_health
-from ...observe.scrape_access import Observability
+from ...observe.metrics_server import Observability
 from ...version import __version__
 from ...web.language import request_language
 from ...web.request_context import app_context

@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
 from ...observe.exposition import CONTENT_TYPE
-from ...observe.scrape_access import Observability, check_access
+from ...observe.metrics_server import Observability
+from ...observe.scrape_access import check_access
 from ...web.authentication import authenticate_caller
 from ...web.request_context import app_context
 from ...web.routing import RouteGroup

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...app import Horae
-    from ...observe.scrape_access import Observability
+    from ...observe.metrics_server import Observability
     from ...service.service import Service
     from .work_order import WorkOrder
 

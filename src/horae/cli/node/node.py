@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ...app import Horae
 from ...engine.settings import EngineSettings
-from ...observe.scrape_access import Observability
+from ...observe.metrics_server import Observability
 from ...runtime.observability import (
     make_observability,
     make_observer,

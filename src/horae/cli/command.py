@@ -57,7 +57,7 @@ class Command(click.Command):
     """A command whose function gets a `Printer` before its own arguments.
 
     `asks`: the command may ask for confirmation, so it has `--yes` and `--no-input`. `local_only`: it works on this machine
-    and is refused when a server is chosen. `takes_program`: words behind `--` are no options and no arguments; the function
+    and is refused when a server is chosen. `takes_program`: words after `--` are neither options nor arguments; the function
     gets them as `program`.
     """
 

@@ -1,4 +1,4 @@
-"""The table of contents: every command, where it is written, and what it does in one line."""
+"""Table of all commands: the module and attribute of each, and its one-line help in both languages."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -15,16 +16,17 @@ Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 Values: TypeAlias = dict[str, Any]
 """Values of the options of one group, by name."""
 PAGE: Final = 100
+_ZERO_FRACTION: Final = re.compile(r"\.0+\Z")
 
 
 class Integer(click.ParamType[int]):
-    """An integer without bounds."""
+    """An integer without bounds; `10.0` is 10."""
 
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
-            return int(value)
+            return int(_ZERO_FRACTION.sub("", str(value)))
         except ValueError:
             self.fail("Input should be a valid integer, unable to parse string as an integer", param, ctx)
 

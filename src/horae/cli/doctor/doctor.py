@@ -1,4 +1,4 @@
-"""`horae doctor`: everything that could keep tasks from running, each with what would help."""
+"""`horae doctor`: checks of machine, settings, store and server, each with a fix."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SIGNS: Final[dict[str, tuple[str, Style]]] = {"ok": ("✓", "good"), "warning":
 @click.command("doctor", cls=Command)
 def doctor(out: Printer) -> None:
     """Look for what is wrong here; exit code 1 when there is an error."""
-    found = _examined(out)
+    found = _run_checks(out)
     errors = sum(each.grade == "error" for each in found)
     warnings = sum(each.grade == "warning" for each in found)
     if out.json:
@@ -37,7 +37,7 @@ def doctor(out: Printer) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _examined(out: Printer) -> list[Check]:
+def _run_checks(out: Printer) -> list[Check]:
     from ...clock import SystemClock  # noqa: PLC0415 - `--help` does without
     from ...errors import HoraeError  # noqa: PLC0415
     from ...runtime.process_settings import store_url  # noqa: PLC0415
@@ -61,11 +61,11 @@ def _examined(out: Printer) -> list[Check]:
         settings = settings_of(out.store)
     except HoraeError as error:
         return [about_python(), about_settings(error)]
-    url, remote = store_url(settings), _chosen_server(out)
+    url, remote = store_url(settings), _check_http_server(out)
     if isinstance(remote, list):
         folder, of_store = None, remote
     else:
-        folder, of_store = (None, _about_server(out, url)) if is_on_server(url) else _about_store(out)
+        folder, of_store = (None, _check_database_server(out, url)) if is_on_server(url) else _check_store(out)
     return [
         about_python(driver_of(url) if is_on_server(url) else None),
         about_settings(settings),
@@ -77,8 +77,8 @@ def _examined(out: Printer) -> list[Check]:
     ]
 
 
-def _chosen_server(out: Printer) -> list[Check] | None:
-    """What there is to say of the server that commands go to; None where they go to a store."""
+def _check_http_server(out: Printer) -> list[Check] | None:
+    """Return the checks of the HTTP server that commands use; None where they use a store."""
     from ...errors import HoraeError  # noqa: PLC0415
     from ..session.servers import server_of  # noqa: PLC0415
 
@@ -95,7 +95,7 @@ def _chosen_server(out: Printer) -> list[Check] | None:
     return about_http(server, out.language)
 
 
-def _about_server(out: Printer, url: str) -> list[Check]:
+def _check_database_server(out: Printer, url: str) -> list[Check]:
     import asyncio  # noqa: PLC0415
 
     from ...clock import SystemClock  # noqa: PLC0415
@@ -115,7 +115,7 @@ def _about_server(out: Printer, url: str) -> list[Check]:
     return found
 
 
-def _about_store(out: Printer) -> tuple[Path, list[Check]]:
+def _check_store(out: Printer) -> tuple[Path, list[Check]]:
     from pathlib import Path  # noqa: PLC0415
 
     from ...errors import StoreError  # noqa: PLC0415
@@ -134,10 +134,10 @@ def _about_store(out: Printer) -> tuple[Path, list[Check]]:
         return path.parent, [check("store", "warning", words.NO_STORE, words.NO_STORE_FIX, path=path)]
     obstacle = None if path is None else obstacle_to(path)
     if path is not None and obstacle is not None:
-        told = obstacle.refusal()
-        said = Message(*(told.in_language(each).message for each in ("en", "zh")))
-        fix = Message(*(told.in_language(each).hint for each in ("en", "zh")))
-        return path.parent, [check("store", "error", plain_words(said), plain_words(fix))]
+        refusal = obstacle.refusal()
+        message = Message(*(refusal.in_language(each).message for each in ("en", "zh")))
+        fix = Message(*(refusal.in_language(each).hint for each in ("en", "zh")))
+        return path.parent, [check("store", "error", plain_words(message), plain_words(fix))]
     try:
         before = [] if path is None else list(about_file(path))
         return path.parent if path else Path.cwd(), [*before, *look(out.store, lambda app: about_store(app, path))]
@@ -158,7 +158,7 @@ def _shape(out: Printer, found: Check) -> dict[str, Any]:
 
 
 def _message(out: Printer, found: Check) -> str:
-    """Names are listed with the comma of the language."""
+    """Return the sentence; lists of names use the comma of the language."""
     facts = dict(found.facts)
     if out.language == "zh":
         facts |= {name: str(facts[name]).replace(", ", "、") for name in ("names", "present") if name in facts}
@@ -166,7 +166,7 @@ def _message(out: Printer, found: Check) -> str:
 
 
 def _show(out: Printer, found: Check) -> None:
-    """What would help stands beside the sentence, or below it on a terminal that is too narrow for both."""
+    """Print the check with its fix on the same line, or below on a narrow terminal."""
     sign, style = _SIGNS[found.grade]
     cell = ("  ", StyledText(sign, style), f" {_message(out, found)}")
     if found.fix is None or found.grade == "ok":

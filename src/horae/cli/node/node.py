@@ -27,7 +27,7 @@ from ...runtime.observability import (
 from ...service.tasks.default_zone import own_zone
 from ...store_retry import restart_on_error
 from ..app_loader import load_app
-from ..commands.operate.demo_tasks import know_demo, put_demo
+from ..commands.operate.demo_tasks import create_demo_tasks, register_demo_function
 from ..doctor.same_file import SameFile, stop_when_lost
 from ..messages import operating_messages as words
 from ..messages.messages import Message
@@ -70,7 +70,7 @@ async def work(
     opened = app.clock.now()
     async with app, _looked_at(order, app, sight), api_within(order, app, sight):
         file = SameFile(app.url)
-        demos = await put_demo(app) if order.demo else 0
+        demos = await create_demo_tasks(app) if order.demo else 0
         zone = following.zone = await _shown_zone(order, app)
         if zone != order.zone:
             begin_node_log(out, settings, zone, failures=out.json)
@@ -141,7 +141,7 @@ def _made(order: WorkOrder) -> Horae:
         app = load_app(order.place, order.store)
     else:
         app = Horae(order.store, zone=order.zone)
-        know_demo(app)
+        register_demo_function(app)
     app.settings = _numbers(app.settings, order)
     return app
 

@@ -1,4 +1,4 @@
-"""`horae apply`: the tasks become what a file says; what would change is shown first."""
+"""`horae apply`: creates, edits and prunes tasks to match a file; prints the differences first."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SIGNS: Final[dict[str, tuple[str, Style]]] = {
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 def apply(out: Printer, *, file: Path, diff: bool, prune: bool, label: tuple[str, ...], dry_run: bool) -> None:
     """Make the tasks what a file says."""
-    from .import_export import at_work_or_in_memory  # noqa: PLC0415 - `--help` does without
+    from .import_export import run_in_store_or_memory  # noqa: PLC0415 - `--help` does without
     from .tasks_file import read_tasks_file  # noqa: PLC0415
 
     if label and not prune:
@@ -58,17 +58,17 @@ def apply(out: Printer, *, file: Path, diff: bool, prune: bool, label: tuple[str
             out.data(_shape(out, found, dry_run=dry_run, applied=refused is not None))
         return refused
 
-    _tell_end(out, at_work_or_in_memory(out, do, dry_run=dry_run), dry_run=dry_run)
+    _show_end(out, run_in_store_or_memory(out, do, dry_run=dry_run), dry_run=dry_run)
 
 
-def _labels(said: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    from ..task_filter import labels_of  # noqa: PLC0415
+def _labels(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    from ..task_filter import parse_labels  # noqa: PLC0415
 
-    return tuple(sorted(labels_of(said).items()))
+    return tuple(sorted(parse_labels(texts).items()))
 
 
 async def _write(app: CommandSession, found: Differences) -> list[tuple[Difference, Refusal]]:
-    """Lanes first, so that no new task meets a limit that is about to change."""
+    """Write lanes before tasks, so that no new task runs under an old limit; returns the refused removals."""
     from ...errors import Refusal  # noqa: PLC0415
 
     for lane in found.lanes:
@@ -85,7 +85,7 @@ async def _write(app: CommandSession, found: Differences) -> list[tuple[Differen
     return refused
 
 
-def _tell_end(out: Printer, refused: list[tuple[Difference, Refusal]] | None, *, dry_run: bool) -> None:
+def _show_end(out: Printer, refused: list[tuple[Difference, Refusal]] | None, *, dry_run: bool) -> None:
     for each, error in refused or []:
         out.note(words.NOT_REMOVED, name=each.task.name, because=error.in_language(out.language).message)
     if not out.json:
@@ -99,7 +99,7 @@ def _tell_end(out: Printer, refused: list[tuple[Difference, Refusal]] | None, *,
         raise click.exceptions.Exit(5)
 
 
-# --- told ----------------------------------------------------------------------------------------------------------
+# --- output --------------------------------------------------------------------------------------------------------
 
 
 def _show(out: Printer, found: Differences, *, full: bool) -> None:

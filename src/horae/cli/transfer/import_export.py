@@ -1,4 +1,4 @@
-"""`horae export` and `horae import`: tasks move between deployments, and come here from other schedulers."""
+"""`horae export` and `horae import`: tasks as JSON lines, and import from crontab and other schedulers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _STANDARD_INPUT: Final = "-"
-_MANY: Final = 100
-"""Fewer are done before a bar could be read."""
+_PROGRESS_ABOVE: Final = 100
+"""Number of tasks from which on a progress bar is shown."""
 
 
 @click.command("export", cls=Command, asks=True)
@@ -65,7 +65,7 @@ async def _write_lines(app: CommandSession, stream: Any, *, runs: bool) -> tuple
 
 
 def _to_file(out: Printer, path: Path, *, runs: bool) -> tuple[int, int]:
-    """Complete or not there."""
+    """Write to a temporary file, then rename it; returns the numbers of tasks and runs."""
     from ..session.workplace import run_in_session  # noqa: PLC0415
 
     try:
@@ -98,19 +98,19 @@ def import_file(
 
     incoming = _read(path, kind, home_zone(zone, settings_of(out.store)), owner, system=system)
 
-    async def take(app: CommandSession) -> tuple[Plan, ImportResult]:
+    async def import_all(app: CommandSession) -> tuple[Plan, ImportResult]:
         from .import_writer import import_batch, plan_for, preview_import  # noqa: PLC0415
 
         plan = await plan_for(app, incoming, path)
         if dry_run:
             return plan, await preview_import(app, incoming, plan)
         with out.progress(words.IMPORTING, len(plan.found)) as bar:
-            tell = bar.to if len(plan.found) >= _MANY else _nobody
-            return plan, await import_batch(app, incoming, plan, partial(_pause_note, out), tell)
+            on_progress = bar.to if len(plan.found) >= _PROGRESS_ABOVE else _ignore_progress
+            return plan, await import_batch(app, incoming, plan, partial(_pause_note, out), on_progress)
 
-    plan, taken = at_work_or_in_memory(out, take, dry_run=dry_run)
-    _show(out, incoming, plan, taken, dry_run=dry_run)
-    if plan.unclear and not plan.found and not taken.groups:
+    plan, result = run_in_store_or_memory(out, import_all, dry_run=dry_run)
+    _show(out, incoming, plan, result, dry_run=dry_run)
+    if plan.unclear and not plan.found and not result.groups:
         raise refuse("nothing_taken_over", path=path, number=len(plan.unclear))
 
 
@@ -118,12 +118,12 @@ def _pause_note(out: Printer, found: ImportedTask) -> str:
     return out.translate(words.GAVE_UP_THERE if found.gave_up else words.PAUSED_THERE)
 
 
-def _nobody(_done: int) -> None:
-    """Nobody wants to know."""
+def _ignore_progress(_done: int) -> None:
+    """Progress callback that does nothing."""
 
 
-def at_work_or_in_memory(out: Printer, work: Callable[[CommandSession], Awaitable[T]], *, dry_run: bool) -> T:
-    """A rehearsal on a store that is not there yet needs one, but not on the disk."""
+def run_in_store_or_memory(out: Printer, work: Callable[[CommandSession], Awaitable[T]], *, dry_run: bool) -> T:
+    """Run on the store; a dry run without a store uses a memory store, so that no file is created."""
     from ..session.workplace import has_durable_store, refuse_memory, run_in_memory, run_in_session  # noqa: PLC0415
 
     if dry_run and not has_durable_store(out):
@@ -149,25 +149,25 @@ def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, syst
         raise refuse("no_such_file", path=file)
     assumed = zone_of_process(default)
     home = AssumedZone(assumed.name, assumed.because, default.origin == "flag", default.origin == "environment")
-    return read_file(file, piped, Options(kind, home, owner, system))  # type: ignore[arg-type]  # it was looked at above
+    return read_file(file, piped, Options(kind, home, owner, system))  # type: ignore[arg-type]  # checked above
 
 
-# --- told ----------------------------------------------------------------------------------------------------------
+# --- output --------------------------------------------------------------------------------------------------------
 
 
-def _show(out: Printer, incoming: Incoming, plan: Plan, taken: ImportResult, *, dry_run: bool) -> None:
+def _show(out: Printer, incoming: Incoming, plan: Plan, result: ImportResult, *, dry_run: bool) -> None:
     turns = [step.turn for step in plan.planned]
     counts: dict[str, int] = {turn: turns.count(turn) for turn in ("new", "changed", "same")}
     if out.json:
-        out.data(_shape(out, incoming, plan, taken, counts, dry_run=dry_run))
+        out.data(_shape(out, incoming, plan, result, counts, dry_run=dry_run))
         return
     out.line(out.translate(words.IMPORT_SUMMARY, **counts, unclear=len(plan.unclear)))
     for each in plan.unclear:
-        because = _said(out, each.note)
+        because = _note_text(out, each.note)
         out.line(("  ", out.translate(words.NOT_TAKEN_OVER, source=each.source, text=each.text, because=because)))
     if incoming.runs:
-        said = words.RUNS_TAKEN_BEFORE if taken.there else words.RUNS_TAKEN
-        out.line(("  ", out.translate(said, taken=taken.runs, left=taken.left, there=taken.there)))
+        message = words.RUNS_TAKEN_BEFORE if result.there else words.RUNS_TAKEN
+        out.line(("  ", out.translate(message, taken=result.runs, left=result.left, there=result.there)))
     if incoming.harvest.groups:
         out.line(("  ", out.translate(words.GROUPS_TAKEN, number=len(incoming.harvest.groups))))
     if incoming.over:
@@ -179,8 +179,8 @@ def _show(out: Printer, incoming: Incoming, plan: Plan, taken: ImportResult, *, 
 
 
 def _notes(out: Printer, incoming: Incoming, plan: Plan) -> list[tuple[str, str]]:
-    about_file = [("*", _said(out, note)) for note in incoming.harvest.notes]
-    about_lines = [(each.source, _said(out, note)) for each in plan.found for note in each.notes]
+    about_file = [("*", _note_text(out, note)) for note in incoming.harvest.notes]
+    about_lines = [(each.source, _note_text(out, note)) for each in plan.found for note in each.notes]
     about_targets = [
         (each.source, warning.in_language(out.language))
         for each, step in zip(plan.found, plan.planned, strict=True)
@@ -189,12 +189,12 @@ def _notes(out: Printer, incoming: Incoming, plan: Plan) -> list[tuple[str, str]
     return about_file + about_lines + about_targets
 
 
-def _said(out: Printer, note: Note) -> str:
+def _note_text(out: Printer, note: Note) -> str:
     return note.english if out.language == "en" else note.chinese
 
 
 def _shape(
-    out: Printer, incoming: Incoming, plan: Plan, taken: ImportResult, counts: dict[str, int], *, dry_run: bool
+    out: Printer, incoming: Incoming, plan: Plan, result: ImportResult, counts: dict[str, int], *, dry_run: bool
 ) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
@@ -209,19 +209,19 @@ def _shape(
                 "paused": found.paused,
                 "source": found.source,
             }
-            for found, step, task in zip(plan.found, plan.planned, taken.tasks, strict=True)
+            for found, step, task in zip(plan.found, plan.planned, result.tasks, strict=True)
         ],
         "unclear": [
             {
                 "source": each.source,
                 "text": each.text,
                 "code": each.note.code,
-                "because": _said(out, each.note),
+                "because": _note_text(out, each.note),
             }
             for each in plan.unclear
         ],
         "notes": [{"source": source, "note": note} for source, note in _notes(out, incoming, plan)],
         "over": incoming.over,
         "groups": len(incoming.harvest.groups),
-        "runs": {"taken": taken.runs, "left": taken.left, "there": taken.there},
+        "runs": {"taken": result.runs, "left": result.left, "there": result.there},
     }

@@ -1,4 +1,4 @@
-"""`horae approve` and `horae agent`: a person looks at what an agent wants, lets it run as it is, or stops all of it."""
+"""`horae approve` and `horae agent`: approval of tasks that agents created, limits of agents, stop and restart."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ agent_commands: Final = CommandGroup("agent", help="Limit an agent, stop all tha
 @task_argument
 def approve(out: Printer, *, task: str) -> None:
     """Let a task run that an agent made and that waits for a person."""
-    found, digest = run_in_session(out, lambda app: _looked_at(app, task))
+    found, digest = run_in_session(out, lambda app: _load_with_digest(app, task))
     if dict(found.task.labels).get(APPROVED_LABEL) == digest and not awaits_approval(found):
-        _tell_approved(out, found, _APPROVED_BEFORE)
+        _show_approved(out, found, _APPROVED_BEFORE)
         return
     if not out.yes:
         _show(out, found)
     out.confirm(_APPROVE, name=found.task.name)
-    # Exactly what was shown: whatever was changed meanwhile has another digest, and is refused.
+    # The digest pins the definition that was shown: a task that changed meanwhile is refused.
     facts = run_in_session(out, lambda app: app.service.approvals.approve(app.principal, found.task.id, digest))
-    _tell_approved(out, facts, _APPROVED)
+    _show_approved(out, facts, _APPROVED)
 
 
 def awaits_approval(facts: Facts) -> bool:
@@ -63,16 +63,16 @@ def awaits_approval(facts: Facts) -> bool:
     return pause is not None and pause.cause is PauseCause.AWAITING_APPROVAL
 
 
-def _tell_approved(out: Printer, facts: Facts, said: Message) -> None:
+def _show_approved(out: Printer, facts: Facts, message: Message) -> None:
     if out.json:
         out.data(task_json(facts, out.language))
     elif out.quiet:
         out.ids([facts.task.id])
     else:
-        out.line(out.translate(said, name=facts.task.name))
+        out.line(out.translate(message, name=facts.task.name))
 
 
-async def _looked_at(app: CommandSession, name: str) -> tuple[Facts, str]:
+async def _load_with_digest(app: CommandSession, name: str) -> tuple[Facts, str]:
     facts = await app.service.tasks.find_by_name(app.principal, name)
     return facts, app.digest(facts.task)
 
@@ -129,7 +129,7 @@ def _show_limits(out: Printer, agent: Agent) -> None:
 @_owner_option
 def stop(out: Printer, *, agent: str, owner: str | None) -> None:
     """Pause all that an agent made; it makes and wakes nothing more."""
-    _tell(out, agent, _STOPPED, run_in_session(out, lambda app: _stop(app, agent, owner)))
+    _show_stopped(out, agent, _STOPPED, run_in_session(out, lambda app: _stop(app, agent, owner)))
 
 
 @agent_commands.command("restart")
@@ -137,7 +137,7 @@ def stop(out: Printer, *, agent: str, owner: str | None) -> None:
 @_owner_option
 def restart(out: Printer, *, agent: str, owner: str | None) -> None:
     """Let an agent go on, and what was paused with it."""
-    _tell(out, agent, _RESTARTED, run_in_session(out, lambda app: _restart(app, agent, owner)))
+    _show_stopped(out, agent, _RESTARTED, run_in_session(out, lambda app: _restart(app, agent, owner)))
 
 
 async def _stop(app: CommandSession, agent: str, owner: str | None) -> int:
@@ -148,8 +148,8 @@ async def _restart(app: CommandSession, agent: str, owner: str | None) -> int:
     return await app.service.approvals.restart_agent(app.principal, agent, owner)
 
 
-def _tell(out: Printer, agent: str, told: Message, tasks: int) -> None:
+def _show_stopped(out: Printer, agent: str, message: Message, tasks: int) -> None:
     if out.json:
-        out.data({"agent": agent, "tasks": tasks, "stopped": told is _STOPPED})
+        out.data({"agent": agent, "tasks": tasks, "stopped": message is _STOPPED})
     elif not out.quiet:
-        out.line(out.translate(told, agent=agent, tasks=tasks))
+        out.line(out.translate(message, agent=agent, tasks=tasks))

@@ -1,4 +1,4 @@
-"""`horae audit`: who did what, and whether anybody has touched the record of it."""
+"""`horae audit`: lists the audit trail and verifies its hash chain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ...output.table import Fit
 from ...parameters import after_option, limit_option, typed_limit
 from ...session.workplace import CommandSession, has_store, run_in_session
 
-_ID: Final = re.compile(r"[a-z]{3}_[0-9a-f]{20,}")
+_ID_PATTERN: Final = re.compile(r"[a-z]{3}_[0-9a-f]{20,}")
 _FITS: Final = (Fit(2), Fit(), Fit(), Fit(wrap=12), Fit(4), Fit(1, wrap=8), Fit(5), Fit(3))
 
 
@@ -59,14 +59,14 @@ def ls(out: Printer, *, limit: int, after: str | None) -> None:
 
 def _row(out: Printer, row: AuditRow, at: str) -> list[Cell]:
     by = row.by if row.agent is None else f"{row.by} ({row.agent})"
-    subject, actor = (_short(out, each) for each in (row.subject, row.actor))
+    subject, actor = (_shorten_id(out, each) for each in (row.subject, row.actor))
     return [str(row.number), at, row.action, subject, row.owner, by, actor, row.via]
 
 
-def _short(out: Printer, name: str) -> str:
-    """Subjects and actors are ids or names; an id has one underscore before its digits."""
+def _shorten_id(out: Printer, name: str) -> str:
+    """Shorten an id; subjects and actors that are names stay whole."""
     digits = SHORT_TASK_DIGITS if name.startswith("tsk_") else SHORT_DIGITS
-    return out.short_ids((name,), digits)[name] if _ID.fullmatch(name) else name
+    return out.short_ids((name,), digits)[name] if _ID_PATTERN.fullmatch(name) else name
 
 
 @audit_commands.command("verify")

@@ -1,4 +1,4 @@
-"""`horae login` and `horae context`: servers that commands go to, each under a name, with the token that opens it."""
+"""`horae login` and `horae context`: stored servers with their tokens, and the one that commands use."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def login(out: Printer, *, url: str, token_stdin: bool, name: str | None, plain_
     server = check_address(url)
     if not (plain_http or plain_http_allowed()):
         refuse_plain_http(server)
-    chosen = _checked_name(_usual_name(server) if name is None else name)
-    token, found, theirs = _authenticated(out, server, piped=token_stdin)
+    chosen = _check_name(_default_name(server) if name is None else name)
+    token, found, server_version = _authenticate(out, server, piped=token_stdin)
     server = token.url
     write_contexts(read_contexts().with_one(Context(chosen, server, token.text, found.owner, plain_http)))
     if out.json:
@@ -62,29 +62,29 @@ def login(out: Printer, *, url: str, token_stdin: bool, name: str | None, plain_
         out.note(words.TOKEN_FILE_WINS)
     if not is_encrypted(server) and not is_loopback(server):
         out.note(words.IN_CLEAR)
-    if theirs not in (None, __version__):
-        out.note(words.OTHER_VERSION, theirs=theirs, ours=__version__)
+    if server_version not in (None, __version__):
+        out.note(words.OTHER_VERSION, theirs=server_version, ours=__version__)
 
 
-def _authenticated(out: Printer, server: str, *, piped: bool) -> tuple[FoundToken, TokenIdentity, str | None]:
-    """The first token that the server accepts: from a pipe; else the kept one of a local server, or a typed one."""
+def _authenticate(out: Printer, server: str, *, piped: bool) -> tuple[FoundToken, TokenIdentity, str | None]:
+    """Return a token that the server accepts: from standard input, else the stored one of a local server, else typed."""
     kept = None if piped else kept_token_for(server)
     if kept is not None:
         try:
-            return kept, *asyncio.run(_asked(out, kept))
+            return kept, *asyncio.run(_identify(out, kept))
         except NotAuthenticated:
             if not out.asks:
                 raise
-    text = token_from_input() if piped else _typed(out, server)
+    text = token_from_input() if piped else _prompt_for_token(out, server)
     local = find_local(server)
     token = FoundToken(text, "given", server, store="" if local is None else local.store)
-    return token, *asyncio.run(_asked(out, token))
+    return token, *asyncio.run(_identify(out, token))
 
 
-async def _asked(out: Printer, token: FoundToken) -> tuple[TokenIdentity, str | None]:
-    """Who the server takes us for: a token that opens nothing is not kept."""
+async def _identify(out: Printer, token: FoundToken) -> tuple[TokenIdentity, str | None]:
+    """Return the identity and version that the server reports for this token; an invalid token is refused."""
     clock = SystemClock()
-    connection = Connection(token.url, token.text, clock, out.language, plain_http=True)  # it was looked at before
+    connection = Connection(token.url, token.text, clock, out.language, plain_http=True)  # checked before
     try:
         return await RemoteService(connection, clock, "UTC").whoami(), await connection.version()
     except NotAuthenticated:
@@ -93,21 +93,21 @@ async def _asked(out: Printer, token: FoundToken) -> tuple[TokenIdentity, str | 
         await connection.close()
 
 
-def _typed(out: Printer, server: str) -> str:
+def _prompt_for_token(out: Printer, server: str) -> str:
     if not out.asks:
         raise refuse("no_token_given")
-    from getpass import getpass  # noqa: PLC0415 - only where somebody types
+    from getpass import getpass  # noqa: PLC0415 - only for an interactive prompt
 
     return read_token(getpass(inert(out.translate(words.TOKEN_OF, server=server)), stream=sys.stderr))
 
 
-def _usual_name(server: str) -> str:
+def _default_name(server: str) -> str:
     parts = urlsplit(server)
     host = (parts.hostname or "").replace(":", "-").strip("-")
     return host if parts.port is None else f"{host}-{parts.port}"
 
 
-def _checked_name(name: str) -> str:
+def _check_name(name: str) -> str:
     if _NAME.fullmatch(name) is None or name == _NONE:
         raise refuse("bad_context_name", name=name)
     return name
@@ -153,18 +153,18 @@ def use(out: Printer, *, context: str) -> None:
     contexts = read_contexts()
     if context == _NONE:
         write_contexts(contexts.using(None))
-        _tell(out, None, out.translate(words.USING_NONE))
+        _show_current(out, None, out.translate(words.USING_NONE))
         return
-    found = _known(context)
+    found = _find_context(context)
     write_contexts(contexts.using(context))
-    _tell(out, found, out.translate(words.USING, server=found.server, name=context))
+    _show_current(out, found, out.translate(words.USING, server=found.server, name=context))
 
 
 @context_commands.command("rm")
 @click.argument("context", metavar="NAME")
 def remove(out: Printer, *, context: str) -> None:
     """Forget a server and the token for it."""
-    found = _known(context)
+    found = _find_context(context)
     write_contexts(read_contexts().without(context))
     if out.json:
         out.data({"removed": context})
@@ -173,15 +173,15 @@ def remove(out: Printer, *, context: str) -> None:
         out.note(words.TOKEN_STAYS)
 
 
-def _known(name: str) -> Context:
+def _find_context(name: str) -> Context:
     found = read_contexts().named(name)
     if found is None:
         raise refuse("no_such_context", name=name)
     return found
 
 
-def _tell(out: Printer, context: Context | None, said: str) -> None:
+def _show_current(out: Printer, context: Context | None, text: str) -> None:
     if out.json:
         out.data({"current": None if context is None else context.name})
     elif not out.quiet:
-        out.line(("✓ ", said))
+        out.line(("✓ ", text))

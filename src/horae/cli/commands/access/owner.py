@@ -1,4 +1,4 @@
-"""`horae owner`: who has tasks here, what they may, and who may no more."""
+"""`horae owner`: creates, changes, shows, revokes and restores owners, with their roles and quotas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ...output.table import Fit
 from ...parameters import after_option, limit_option, typed_limit
 from ...session.workplace import CommandSession, has_store, run_in_session
 
-_whose_argument: Final = click.argument("whose", metavar="NAME")
+_owner_argument: Final = click.argument("owner_name", metavar="NAME")
 _role_option: Final = click.option("--role", help="admin, member or viewer. Default for a new one: member.")
 _zone_option: Final = click.option("--zone", "--tz", help="Where its schedules name none; '' for none.")
 _quota_option: Final = click.option(
@@ -91,12 +91,12 @@ def _state(out: Printer, owner: Owner) -> StyledText:
 
 
 @owner_commands.command("show")
-@_whose_argument
-def show(out: Printer, *, whose: str) -> None:
+@_owner_argument
+def show(out: Printer, *, owner_name: str) -> None:
     """Show one owner, and what it may."""
 
     async def work(app: CommandSession) -> tuple[Owner, str]:
-        return await app.service.accounts.get(app.principal, whose), app.zone
+        return await app.service.accounts.get(app.principal, owner_name), app.zone
 
     owner, zone = run_in_session(out, work)
     if out.json:
@@ -104,24 +104,24 @@ def show(out: Printer, *, whose: str) -> None:
     elif out.quiet:
         out.ids([owner.name])
     else:
-        _tell(out, owner, zone)
+        _show(out, owner, zone)
 
 
-def _tell(out: Printer, owner: Owner, zone: str) -> None:
+def _show(out: Printer, owner: Owner, zone: str) -> None:
     out.line(StyledText(owner.name, "bold"))
     out.row(out.translate(words.ROLE), owner.role.value)
     out.row(out.translate(words.ZONE), owner.zone or NOTHING)
     show_quotas(out, owner.quotas, dict(owner.quota_overrides))
     out.row(out.translate(words.STATE), _state(out, owner))
-    for fix, does in _remedies(out, owner):
+    for fix, does in _fixes(out, owner):
         out.row(out.translate(FIX), (fix, "   ", StyledText(out.translate(does), "dim")))
     out.row(out.translate(words.MADE), full_time(owner.created, zone, out.language))
     if owner.note:
         out.row(out.translate(words.NOTE), owner.note)
 
 
-def _remedies(out: Printer, owner: Owner) -> list[tuple[str, Message]]:
-    """The commands with which an admin lets the tasks of the owner fire again."""
+def _fixes(out: Printer, owner: Owner) -> list[tuple[str, Message]]:
+    """Return the commands with which an admin lets the tasks of the owner run again."""
     found: list[tuple[str, Message]] = []
     if owner.revoked is not None:
         found.append((command_line(out, "owner", "restore", owner.name), words.RESTORE_FIX))
@@ -137,79 +137,83 @@ def _remedies(out: Printer, owner: Owner) -> list[tuple[str, Message]]:
 
 
 def show_quotas(out: Printer, quotas: Quotas, chosen: Mapping[str, Limit]) -> None:
-    """One row for each limit, with a mark on those that somebody chose."""
+    """Print one row per limit; a limit that was set explicitly is marked."""
     limits = [(name, limit) for name, limit in quotas._asdict().items() if limit is not None]
     for number, (name, limit) in enumerate(limits):
-        said = out.translate(words.QUOTA_NAMES[name], limit=_shown(limit))
+        texts = out.translate(words.QUOTA_NAMES[name], limit=_format_limit(limit))
         mark = StyledText(f"  ({out.translate(words.CHOSEN)})", "dim") if name in chosen else ""
-        out.row(out.translate(words.QUOTAS) if number == 0 else "", (said, mark))
+        out.row(out.translate(words.QUOTAS) if number == 0 else "", (texts, mark))
     if not limits:
         out.row(out.translate(words.QUOTAS), out.translate(words.NO_QUOTAS))
 
 
-def _shown(limit: Limit) -> int | str | Message:
+def _format_limit(limit: Limit) -> int | str | Message:
     return in_sentence(fine(limit)) if isinstance(limit, timedelta) else limit or 0
 
 
 @owner_commands.command("add")
-@_whose_argument
+@_owner_argument
 @_role_option
 @_zone_option
 @_quota_option
 @_note_option
 def add(
-    out: Printer, *, whose: str, role: str | None, zone: str | None, quota: tuple[str, ...], note: str | None
+    out: Printer, *, owner_name: str, role: str | None, zone: str | None, quota: tuple[str, ...], note: str | None
 ) -> None:
     """Make an owner."""
-    chosen, limits = _role(role), read_quotas(quota) or None
+    chosen, limits = _parse_role(role), read_quotas(quota) or None
 
     async def work(app: CommandSession) -> Owner:
-        if await _known(app, whose):
-            raise refuse("owner_exists", name=whose)
-        return await app.service.accounts.put(app.principal, whose, role=chosen, zone=zone, quotas=limits, note=note)
+        if await _owner_exists(app, owner_name):
+            raise refuse("owner_exists", name=owner_name)
+        return await app.service.accounts.put(
+            app.principal, owner_name, role=chosen, zone=zone, quotas=limits, note=note
+        )
 
-    _told(out, run_in_session(out, work, create=True), words.OWNER_ADDED)
+    _show_saved(out, run_in_session(out, work, create=True), words.OWNER_ADDED)
 
 
-async def _known(app: CommandSession, whose: str) -> bool:
+async def _owner_exists(app: CommandSession, owner_name: str) -> bool:
     try:
-        await app.service.accounts.get(app.principal, whose)
+        await app.service.accounts.get(app.principal, owner_name)
     except NotFound:
         return False
     return True
 
 
 @owner_commands.command("set")
-@_whose_argument
+@_owner_argument
 @_role_option
 @_zone_option
 @_quota_option
 @_note_option
 def set_owner(
-    out: Printer, *, whose: str, role: str | None, zone: str | None, quota: tuple[str, ...], note: str | None
+    out: Printer, *, owner_name: str, role: str | None, zone: str | None, quota: tuple[str, ...], note: str | None
 ) -> None:
     """Make an owner, or change what is said of it."""
     is_change = (role, zone, quota, note) != (None, None, (), None)
-    chosen, limits = _role(role), read_quotas(quota) or None
+    chosen, limits = _parse_role(role), read_quotas(quota) or None
 
     async def work(app: CommandSession) -> Owner:
-        if not is_change and await _known(app, whose):
-            raise refuse("nothing_set", name=whose)
-        return await app.service.accounts.put(app.principal, whose, role=chosen, zone=zone, quotas=limits, note=note)
+        if not is_change and await _owner_exists(app, owner_name):
+            raise refuse("nothing_set", name=owner_name)
+        return await app.service.accounts.put(
+            app.principal, owner_name, role=chosen, zone=zone, quotas=limits, note=note
+        )
 
-    _told(out, run_in_session(out, work, create=True), words.OWNER_SET)
-
-
-def _role(said: str | None) -> Role | None:
-    if said is not None and said not in set(Role):
-        raise refuse_task("bad_choice", name="--role", value=said, allowed=", ".join(Role))
-    return None if said is None else Role(said)
+    _show_saved(out, run_in_session(out, work, create=True), words.OWNER_SET)
 
 
-def read_quotas(said: Sequence[str]) -> dict[str, Any]:
-    """`never` or `none` is without a limit, `usual` is what the role has."""
+def _parse_role(texts: str | None) -> Role | None:
+    if texts is not None and texts not in set(Role):
+        raise refuse_task("bad_choice", name="--role", value=texts, allowed=", ".join(Role))
+    return None if texts is None else Role(texts)
+
+
+def read_quotas(texts: Sequence[str]) -> dict[str, Any]:
+    """Parse `NAME=VALUE` pairs: `never` or `none` removes the limit, `usual` restores the limit of the role."""
     found: dict[str, Any] = {}
-    for each in said:
+    for each in texts:
         name, equals, value = each.partition("=")
         if not equals or name not in Quotas._fields or not value:
             raise refuse("bad_quota", value=each, allowed=", ".join(Quotas._fields))
@@ -218,26 +222,32 @@ def read_quotas(said: Sequence[str]) -> dict[str, Any]:
 
 
 @owner_commands.command("revoke", asks=True)
-@_whose_argument
-def revoke(out: Printer, *, whose: str) -> None:
+@_owner_argument
+def revoke(out: Printer, *, owner_name: str) -> None:
     """Let nothing of an owner run, and its tokens open nothing."""
-    out.confirm(words.REVOKE_OWNER, name=whose)
-    _told(out, run_in_session(out, lambda app: app.service.accounts.revoke(app.principal, whose)), words.OWNER_REVOKED)
-
-
-@owner_commands.command("restore")
-@_whose_argument
-def restore(out: Printer, *, whose: str) -> None:
-    """Let an owner go on."""
-    _told(
-        out, run_in_session(out, lambda app: app.service.accounts.restore(app.principal, whose)), words.OWNER_RESTORED
+    out.confirm(words.REVOKE_OWNER, name=owner_name)
+    _show_saved(
+        out,
+        run_in_session(out, lambda app: app.service.accounts.revoke(app.principal, owner_name)),
+        words.OWNER_REVOKED,
     )
 
 
-def _told(out: Printer, owner: Owner, said: Message) -> None:
+@owner_commands.command("restore")
+@_owner_argument
+def restore(out: Printer, *, owner_name: str) -> None:
+    """Let an owner go on."""
+    _show_saved(
+        out,
+        run_in_session(out, lambda app: app.service.accounts.restore(app.principal, owner_name)),
+        words.OWNER_RESTORED,
+    )
+
+
+def _show_saved(out: Printer, owner: Owner, texts: Message) -> None:
     if out.json:
         out.data(owner_json(owner))
     elif out.quiet:
         out.ids([owner.name])
     else:
-        out.line(("✓ ", out.translate(said, name=owner.name, version=owner.version)))
+        out.line(("✓ ", out.translate(texts, name=owner.name, version=owner.version)))

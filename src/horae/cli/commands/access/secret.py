@@ -1,4 +1,4 @@
-"""`horae secret`: values that tasks name and never hold; they come in unseen, and nobody is shown one again."""
+"""`horae secret`: stores encrypted values that tasks refer to by name; values are never printed."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def set_secret(out: Printer, *, name: str, source: tuple[str, ...], from_file: P
 
     if source not in ((), ("-",)):
         raise refuse("secret_as_argument", name=name, owner_option=_typed_owner(owner))
-    value = _value(out, name, from_file, owner, piped=source == ("-",))
-    kept = run_in_session(out, lambda app: _set(app, name, value, owner), create=True)
+    value = _read_value(out, name, from_file, owner, piped=source == ("-",))
+    saved = run_in_session(out, lambda app: _set(app, name, value, owner), create=True)
     if out.json:
-        out.data(_shape(kept))
+        out.data(_shape(saved))
     else:
-        out.line(("✓ ", out.translate(words.SECRET_SET, name=kept.name)))
+        out.line(("✓ ", out.translate(words.SECRET_SET, name=saved.name)))
 
 
 @secret_commands.command("ls")
@@ -55,7 +55,7 @@ def list_secrets(out: Printer, *, owner: str | None) -> None:
     """List names, never values."""
     from ...session.workplace import has_store, run_in_session  # noqa: PLC0415
 
-    names = run_in_session(out, lambda app: _names(app, owner)) if has_store(out) else []
+    names = run_in_session(out, lambda app: _all_names(app, owner)) if has_store(out) else []
     if out.json:
         out.data([_shape(each) for each in names])
     elif out.quiet:
@@ -128,7 +128,7 @@ def rotate(out: Printer) -> None:
 
     refuse_server_for(out, "horae secret rotate")
     here = existing_place(out)
-    path = _key_of(out, here)
+    path = _key_path(out, here)
     number = look(out.store, lambda app: rotate_key(app.service.secrets, KeyFile(path)))
     if out.json:
         out.data({"resealed": number, "key_file": str(path)})
@@ -138,8 +138,8 @@ def rotate(out: Printer) -> None:
         out.note(words.SHARE_THE_KEY, path=path)
 
 
-def _key_of(out: Printer, here: Path | str) -> Path:
-    """Beside a file, unless it is named; for a store on a server it has to be."""
+def _key_path(out: Printer, here: Path | str) -> Path:
+    """Return the key file: next to a SQLite file unless configured; a store on a server requires the setting."""
     from ....encryption.key_location import configured_path, key_path  # noqa: PLC0415
     from ....encryption.refusals import refuse as refuse_key  # noqa: PLC0415
     from ...session.open_store import settings_of  # noqa: PLC0415
@@ -156,7 +156,7 @@ async def _set(app: CommandSession, name: str, value: str, owner: str | None) ->
     return await app.service.secrets.set(app.principal, name, value, owner)
 
 
-async def _names(app: CommandSession, owner: str | None) -> list[SecretName]:
+async def _all_names(app: CommandSession, owner: str | None) -> list[SecretName]:
     found: list[SecretName] = []
     after: str | None = None
     while True:
@@ -175,12 +175,12 @@ def _shape(secret: SecretName) -> dict[str, Any]:
 
 
 def _typed_owner(owner: str | None) -> str:
-    """The option as a hint repeats it: a command without it would be about another owner."""
+    """Return the typed `--owner` option for the commands of a hint."""
     return "" if owner is None else f" --owner {shlex.quote(owner)}"
 
 
-def _value(out: Printer, name: str, file: Path | None, owner: str | None, *, piped: bool) -> str:
-    """One newline at the end is the editor's or the pipe's, not the secret's."""
+def _read_value(out: Printer, name: str, file: Path | None, owner: str | None, *, piped: bool) -> str:
+    """Read the value from a file, standard input or a prompt; one newline at the end is removed."""
     if file is not None:
         try:
             return file.read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
@@ -190,7 +190,7 @@ def _value(out: Printer, name: str, file: Path | None, owner: str | None, *, pip
         return sys.stdin.read().removesuffix("\n").removesuffix("\r")
     if not out.asks:
         raise refuse("no_secret_value", name=name, owner_option=_typed_owner(owner))
-    from getpass import getpass  # noqa: PLC0415 - only where somebody types
+    from getpass import getpass  # noqa: PLC0415 - only for an interactive prompt
 
-    # It asks when nothing is echoed any more; whatever is typed before that is thrown away.
+    # getpass turns the echo off before it prompts, and discards earlier input.
     return getpass(inert(out.translate(words.VALUE_OF, name=name)), stream=sys.stderr)

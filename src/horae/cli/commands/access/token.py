@@ -1,4 +1,4 @@
-"""`horae token`: made and shown once, listed, revoked."""
+"""`horae token`: creates API tokens (shown once, or written to a file), lists and revokes them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def make(
     output: Path | None,
 ) -> None:
     """Make a token; it is shown this once."""
-    scopes = _scopes(scope)
+    scopes = _parse_scopes(scope)
 
     async def work(app: CommandSession) -> tuple[Token, str]:
         end = None if expires is None else parse_future_instant(expires, app.zone, app.clock.now())
@@ -75,7 +75,7 @@ def make(
         )
 
     if output is not None:
-        _tell_written(out, _written(output, lambda: run_in_session(out, work, create=True)), output)
+        _show_written(out, _write_to_file(output, lambda: run_in_session(out, work, create=True)), output)
         return
     token, text = run_in_session(out, work, create=True)
     if out.json:
@@ -85,8 +85,8 @@ def make(
     out.line(text)
 
 
-def _written(path: Path, make_token: Callable[[], tuple[Token, str]]) -> Token:
-    """The file is made first, for its owner alone: no token is made that cannot be kept."""
+def _write_to_file(path: Path, make_token: Callable[[], tuple[Token, str]]) -> Token:
+    """Create the file with mode 0600 first, then the token: no token exists that could not be written."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -103,7 +103,7 @@ def _written(path: Path, make_token: Callable[[], tuple[Token, str]]) -> Token:
     return token
 
 
-def _tell_written(out: Printer, token: Token, path: Path) -> None:
+def _show_written(out: Printer, token: Token, path: Path) -> None:
     if out.json:
         out.data({**token_json(token), "text": None, "file": str(path)})
     elif out.quiet:
@@ -112,12 +112,12 @@ def _tell_written(out: Printer, token: Token, path: Path) -> None:
         out.line(("✓ ", out.translate(words.TOKEN_WRITTEN, id=token.id, owner=token.owner, path=path)))
 
 
-def _scopes(said: Sequence[str]) -> list[Scope] | None:
-    wanted = [part.strip() for each in said for part in each.split(",") if part.strip()]
-    for each in wanted:
+def _parse_scopes(texts: Sequence[str]) -> list[Scope] | None:
+    names = [part.strip() for each in texts for part in each.split(",") if part.strip()]
+    for each in names:
         if each not in set(Scope):
             raise refuse_task("bad_choice", name="--scope", value=each, allowed=", ".join(Scope))
-    return [Scope(each) for each in wanted] or None
+    return [Scope(each) for each in names] or None
 
 
 @token_commands.command("ls")
@@ -130,35 +130,36 @@ def ls(out: Printer, *, owner: str | None, limit: int, after: str | None) -> Non
     async def work(app: CommandSession) -> TokenList:
         return TokenList(await app.service.tokens.page(app.principal, owner, after, limit), app.clock.now(), app.zone)
 
-    listed = run_in_session(out, work) if has_store(out) else None
-    tokens = () if listed is None else listed.page.items
+    token_list = run_in_session(out, work) if has_store(out) else None
+    tokens = () if token_list is None else token_list.page.items
     if out.json:
         out.data([token_json(each) for each in tokens])
     elif out.quiet:
         out.ids([each.id for each in tokens])
-    elif listed is not None and tokens:
-        out.table(out.translate(words.TOKEN_TITLES).split("|"), _table(out, listed), _FITS)
+    elif token_list is not None and tokens:
+        out.table(out.translate(words.TOKEN_TITLES).split("|"), _table(out, token_list), _FITS)
         if out.on_terminal:
-            out.note(TIMES_IN, zone=listed.zone)
+            out.note(TIMES_IN, zone=token_list.zone)
     if not tokens:
         out.note(words.NO_TOKENS)
-    if listed is not None and listed.page.after is not None:
-        offer_more(out, "token ls", {"--owner": owner, "--limit": typed_limit(limit)}, listed.page.after)
+    if token_list is not None and token_list.page.after is not None:
+        offer_more(out, "token ls", {"--owner": owner, "--limit": typed_limit(limit)}, token_list.page.after)
 
 
-def _table(out: Printer, listed: TokenList) -> list[list[Cell]]:
-    tokens = listed.page.items
+def _table(out: Printer, token_list: TokenList) -> list[list[Cell]]:
+    tokens = token_list.page.items
     names = out.short_ids(token.id for token in tokens)
-    made = time_cells(out, [token.created for token in tokens], listed.zone, listed.now)
-    ends = time_cells(out, [token.expires for token in tokens], listed.zone, listed.now)
+    made = time_cells(out, [token.created for token in tokens], token_list.zone, token_list.now)
+    ends = time_cells(out, [token.expires for token in tokens], token_list.zone, token_list.now)
     return [
-        _row(out, listed, token, (names[token.id], *times)) for token, *times in zip(tokens, made, ends, strict=True)
+        _row(out, token_list, token, (names[token.id], *times))
+        for token, *times in zip(tokens, made, ends, strict=True)
     ]
 
 
-def _row(out: Printer, listed: TokenList, token: Token, shown: tuple[str, ...]) -> list[Cell]:
+def _row(out: Printer, token_list: TokenList, token: Token, shown: tuple[str, ...]) -> list[Cell]:
     name, made, ends = shown
-    state = "revoked" if token.revoked is not None else "valid" if token.is_valid(listed.now) else "expired"
+    state = "revoked" if token.revoked is not None else "valid" if token.is_valid(token_list.now) else "expired"
     return [
         name,
         token.name,
@@ -175,20 +176,20 @@ def _row(out: Printer, listed: TokenList, token: Token, shown: tuple[str, ...]) 
 @click.argument("token", metavar="TOKEN", help="Its id; or its name, if only one has it.")
 def revoke(out: Printer, *, token: str) -> None:
     """Let a token open nothing any more."""
-    found = run_in_session(out, lambda app: _named(app, token))
+    found = run_in_session(out, lambda app: _find_token(app, token))
     out.confirm(words.REVOKE_TOKEN, name=found.name)
-    gone = run_in_session(out, lambda app: app.service.tokens.revoke(app.principal, found.id))
+    revoked = run_in_session(out, lambda app: app.service.tokens.revoke(app.principal, found.id))
     if out.json:
-        out.data(token_json(gone))
+        out.data(token_json(revoked))
     elif out.quiet:
-        out.ids([gone.id])
+        out.ids([revoked.id])
     else:
-        out.line(("✓ ", out.translate(words.TOKEN_REVOKED, name=gone.name, id=gone.id)))
-        _tell_of_agent(out, gone)
+        out.line(("✓ ", out.translate(words.TOKEN_REVOKED, name=revoked.name, id=revoked.id)))
+        _note_revoked_agent(out, revoked)
 
 
-def _tell_of_agent(out: Printer, token: Token) -> None:
-    """With its last token an agent's tasks stop."""
+def _note_revoked_agent(out: Printer, token: Token) -> None:
+    """Print a note where the agent has no valid token left: its tasks stop."""
     agent = token.agent
     if agent is None:
         return
@@ -197,8 +198,8 @@ def _tell_of_agent(out: Printer, token: Token) -> None:
         out.note(words.AGENT_REVOKED, agent=agent)
 
 
-async def _named(app: CommandSession, name: str) -> Token:
-    """By id, or by the name that only one valid token has."""
+async def _find_token(app: CommandSession, name: str) -> Token:
+    """Return the token with this id, or the only valid token with this name."""
     if name.startswith("tok_"):
         return await app.service.tokens.get(app.principal, name)
     found: list[Token] = []

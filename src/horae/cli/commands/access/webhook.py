@@ -1,4 +1,4 @@
-"""`horae webhook`: addresses that are told of what happens, and what came of it."""
+"""`horae webhook`: creates, lists, tests, rotates and removes webhooks, and lists their deliveries."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from ...session.workplace import CommandSession, has_store, run_in_session
 
 _webhook_argument: Final = click.argument("webhook", metavar="WEBHOOK", help="Its id: whk_….")
 _DISABLED = {DisabledCause.FAILING: "silent"}
-"""To go on failing, and to be disabled for it, are two things."""
+"""`failing` names a webhook that still delivers; one that was disabled for it has another name."""
 _FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=20), Fit(3, wrap=8), Fit(1, wrap=8), Fit(2, cut=10))
 _DELIVERY_FITS: Final = (Fit(), Fit(1, wrap=12), Fit(1), Fit(1), Fit(3), Fit(2, cut=12))
 _DELIVERY_DIGITS: Final = 14
-"""Microseconds of its creation."""
+"""Digits of an id that hold the microseconds of its creation."""
 
 
 webhook_commands: Final = CommandGroup("webhook", help="Tell other systems what happens.")
@@ -51,7 +51,7 @@ webhook_commands: Final = CommandGroup("webhook", help="Tell other systems what 
 @click.option("--owner", help="Whose events. Default: yours.")
 def add(out: Printer, *, url: str, kind: tuple[str, ...], note: str, owner: str | None) -> None:
     """Tell an address what happens; its secret is shown this once."""
-    types = [part.strip() for each in kind or () for part in each.split(",") if part.strip()]
+    types = [part.strip() for each in kind for part in each.split(",") if part.strip()]
 
     async def work(app: CommandSession) -> tuple[Webhook, str, tuple[Advisory, ...]]:
         try:
@@ -62,11 +62,11 @@ def add(out: Printer, *, url: str, kind: tuple[str, ...], note: str, owner: str 
 
     webhook, secret, warnings = run_in_session(out, work, create=True)
     _show_secret(out, webhook, secret, out.translate(words.WEBHOOK_MADE, id=webhook.id))
-    _warn_of_nodes(out, warnings)
+    _show_advisories(out, warnings)
 
 
 def with_key_hint(out: Printer, refusal: Refusal) -> Refusal:
-    """A store on a database server also needs a key file for webhooks: said with the first refusal, not after it."""
+    """Add to the first refusal that a store on a database server also needs a key file for webhooks."""
     if refusal.code != NOT_PUBLIC or server_of(out) is not None:
         return refusal
     settings = load_settings(os.environ)
@@ -83,7 +83,7 @@ def with_key_hint(out: Printer, refusal: Refusal) -> Refusal:
     return type(refusal)(refusal.code, sentences, facts=refusal.facts)
 
 
-def _warn_of_nodes(out: Printer, warnings: tuple[Advisory, ...]) -> None:
+def _show_advisories(out: Printer, warnings: tuple[Advisory, ...]) -> None:
     if not out.json:
         for warning in warnings:
             out.warn(warning.in_language(out.language))
@@ -143,7 +143,7 @@ def show(out: Printer, *, webhook: str) -> None:
 
 
 def _warn_blocked(out: Printer, webhook: Webhook, name: str = "") -> None:
-    """Say which setting of the node would let it deliver; what waits is then sent."""
+    """Warn of the node setting that blocks deliveries; pending ones are sent once it is changed."""
     refusal = blocked_refusal(webhook) if webhook.enabled else None
     if refusal is not None:
         message, hint = refusal.in_language(out.language)
@@ -191,7 +191,7 @@ def _show_secret(out: Printer, webhook: Webhook, secret: str, said: str) -> None
 
 @webhook_commands.command("test")
 @_webhook_argument
-def try_it(out: Printer, *, webhook: str) -> None:
+def send_test(out: Printer, *, webhook: str) -> None:
     """Send a message that says that it is a test, and say what came of it."""
 
     async def work(app: CommandSession) -> tuple[Delivery, tuple[Advisory, ...]]:
@@ -201,8 +201,8 @@ def try_it(out: Printer, *, webhook: str) -> None:
 
     delivery, warnings = run_in_session(out, work)
     # This process sent the test; events are sent by a node.
-    _warn_of_nodes(out, warnings)
-    _tell_attempt(out, delivery)
+    _show_advisories(out, warnings)
+    _show_attempt(out, delivery)
 
 
 @webhook_commands.command("deliveries")
@@ -251,13 +251,13 @@ def _row(out: Printer, delivery: Delivery, name: str, at: str) -> list[Cell]:
 @click.argument("delivery", metavar="DELIVERY", help="Its id: dlv_….")
 def redeliver(out: Printer, *, webhook: str, delivery: str) -> None:
     """Send something once more, now."""
-    _tell_attempt(
+    _show_attempt(
         out, run_in_session(out, lambda app: app.service.webhooks.redeliver(app.principal, webhook, delivery))
     )
 
 
-def _tell_attempt(out: Printer, delivery: Delivery) -> None:
-    """Exit code 1 when it was not taken."""
+def _show_attempt(out: Printer, delivery: Delivery) -> None:
+    """Print the last attempt; exit code 1 where it failed."""
     last = delivery.attempts[-1]
     if out.json:
         out.data(delivery_json(delivery))
@@ -267,8 +267,8 @@ def _tell_attempt(out: Printer, delivery: Delivery) -> None:
         out.line((StyledText("✓ ", "good"), out.translate(words.ANSWERED, id=delivery.id, status=last.status)))
     else:
         said = words.NOT_ANSWERED if last.status is None else words.ANSWERED
-        told = out.translate(said, id=delivery.id, status=last.status, answer=first_line(last.answer))
-        out.line((StyledText("✕ ", "bad"), told))
+        text = out.translate(said, id=delivery.id, status=last.status, answer=first_line(last.answer))
+        out.line((StyledText("✕ ", "bad"), text))
     if not last.ok:
         raise click.exceptions.Exit(1)
 

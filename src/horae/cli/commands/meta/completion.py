@@ -1,4 +1,4 @@
-"""`horae completion`: a script for a shell, and the answers that it asks for: commands, options, names that are there."""
+"""`horae completion`: prints shell completion scripts, and completes commands, options and stored names for them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ...output.styled_text import inert
 if TYPE_CHECKING:
     from ...session.workplace import CommandSession
 
-_Answers: TypeAlias = Callable[[str, Printer], Iterator[tuple[str, str]]]
-"""(what was begun, which store or server) to values with a word on each."""
-_MOST: Final = 200
-_ANSWER: Final = "answer"
+_Completer: TypeAlias = Callable[[str, Printer], Iterator[tuple[str, str]]]
+"""Maps (prefix, printer with store or server) to values with a description."""
+_MAX_VALUES: Final = 200
+_COMPLETE: Final = "answer"
 
 
 @click.command("completion", cls=Command, takes_program=True)
@@ -30,10 +30,10 @@ def completion(out: Printer, *, program: tuple[str, ...], shell: str) -> None:
     """Print a completion script: source <(horae completion bash)."""
     import sys  # noqa: PLC0415 - only to print
 
-    if shell == _ANSWER:
-        from ...main import app  # noqa: PLC0415 - it loads us
+    if shell == _COMPLETE:
+        from ...main import app  # noqa: PLC0415 - main imports this module
 
-        for value, note in answers(app, list(program) or [""], out):
+        for value, note in complete_words(app, list(program) or [""], out):
             write(sys.stdout, f"{inert(value)}\t{inert(note)}".rstrip("\t"))
         return
     if shell not in SCRIPTS:
@@ -46,160 +46,162 @@ def completion(out: Printer, *, program: tuple[str, ...], shell: str) -> None:
         write(sys.stdout, SCRIPTS[shell], end="")
 
 
-def answers(root: Any, words: list[str], out: Printer) -> Iterator[tuple[str, str]]:
-    """What could stand in the place of the last word, with a word on each."""
-    *before, begun = words
-    place = replace(out, store=_said(words, "--store") or out.store, server=_said(words, "--server") or out.server)
-    here, rest = _command_at(root, before)
-    wanted = _awaited(here, rest)
-    if wanted is not None:
-        found = _values(here, wanted, begun, place)
-    elif begun.startswith("-"):
-        found = _options(here)
-    elif hasattr(here, "list_commands"):
-        found = _commands(root, here)
+def complete_words(root: Any, words: list[str], out: Printer) -> Iterator[tuple[str, str]]:
+    """Yield completions of the last word, each with a description."""
+    *before, prefix = words
+    target = replace(
+        out, store=_typed_value(words, "--store") or out.store, server=_typed_value(words, "--server") or out.server
+    )
+    command, own_words = _find_command(root, before)
+    option = _option_before(command, own_words)
+    if option is not None:
+        found = _values(command, option, prefix, target)
+    elif prefix.startswith("-"):
+        found = _options(command)
+    elif hasattr(command, "list_commands"):
+        found = _commands(root, command)
     else:
-        found = _values(here, _next_argument(here, rest), begun, place)
-    return (each for each in found if each[0].startswith(begun))
+        found = _values(command, _next_argument(command, own_words), prefix, target)
+    return (each for each in found if each[0].startswith(prefix))
 
 
-def _command_at(root: Any, words: list[str]) -> tuple[Any, list[str]]:
-    """The command that was typed so far, and the words that are its own."""
-    here, rest, words = root, [], list(words)
+def _find_command(root: Any, words: list[str]) -> tuple[Any, list[str]]:
+    """Return the typed command and the words after its name."""
+    command, own_words, words = root, [], list(words)
     while words:
         word = words.pop(0)
-        if not hasattr(here, "list_commands"):
-            rest.append(word)
+        if not hasattr(command, "list_commands"):
+            own_words.append(word)
         elif word.startswith("-"):
-            option = _option(here, word)
-            rest = [word]
+            option = _find_option(command, word)
+            own_words = [word]
             if option is not None and not option.is_flag and words:
                 words.pop(0)
-                rest = []
+                own_words = []
         else:
-            inner = here.get_command(None, word)
+            inner = command.get_command(None, word)
             if inner is None:
-                return here, [word]
-            here, rest = inner, []
-    return here, rest
+                return command, [word]
+            command, own_words = inner, []
+    return command, own_words
 
 
-def _option(here: Any, word: str) -> Any:
-    return next((each for each in here.params if word in (*each.opts, *each.secondary_opts)), None)
+def _find_option(command: Any, word: str) -> Any:
+    return next((each for each in command.params if word in (*each.opts, *each.secondary_opts)), None)
 
 
-def _awaited(here: Any, rest: list[str]) -> Any:
-    """The option before this word, when it wants a value."""
-    option = _option(here, rest[-1]) if rest and rest[-1].startswith("-") else None
+def _option_before(command: Any, own_words: list[str]) -> Any:
+    """Return the option before the last word where it takes a value."""
+    option = _find_option(command, own_words[-1]) if own_words and own_words[-1].startswith("-") else None
     return None if option is None or option.is_flag else option
 
 
-def _next_argument(here: Any, rest: list[str]) -> Any:
-    taken, words = 0, list(rest)
+def _next_argument(command: Any, own_words: list[str]) -> Any:
+    taken, words = 0, list(own_words)
     while words:
         word = words.pop(0)
-        option = _option(here, word) if word.startswith("-") else None
+        option = _find_option(command, word) if word.startswith("-") else None
         if option is not None and not option.is_flag and words:
             words.pop(0)
         elif not word.startswith("-"):
             taken += 1
-    arguments = [each for each in here.params if each.param_type_name == "argument"]
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
     return arguments[min(taken, len(arguments) - 1)] if arguments else None
 
 
-def _said(words: list[str], option: str) -> str | None:
-    """What an option was given on this very line."""
+def _typed_value(words: list[str], option: str) -> str | None:
+    """Return the value of an option on the typed line."""
     return next((value for name, value in pairwise(words) if name == option and value), None)
 
 
-def _options(here: Any) -> Iterator[tuple[str, str]]:
-    for each in here.params:
+def _options(command: Any) -> Iterator[tuple[str, str]]:
+    for each in command.params:
         if each.param_type_name == "option" and not getattr(each, "hidden", False):
             yield from ((name, each.help or "") for name in (*each.opts, *each.secondary_opts) if name.startswith("--"))
     yield "--help", ""
 
 
-def _commands(root: Any, here: Any) -> Iterator[tuple[str, str]]:
-    if here is root:
+def _commands(root: Any, command: Any) -> Iterator[tuple[str, str]]:
+    if command is root:
         from ...command_table import COMMANDS  # noqa: PLC0415
 
         yield from ((name, each.does.en) for name, each in COMMANDS.items())
         return
-    for name in here.list_commands(None):
-        yield name, here.get_command(None, name).get_short_help_str()
+    for name in command.list_commands(None):
+        yield name, command.get_command(None, name).get_short_help_str()
 
 
 # --- values --------------------------------------------------------------------------------------------------------
 
 
-def _values(here: Any, parameter: Any, begun: str, out: Printer) -> Iterator[tuple[str, str]]:
-    """Known by its own name, or with that of its command where others have one like it."""
+def _values(command: Any, parameter: Any, prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
+    """Yield values by the name of the parameter, or by command and parameter where the name is ambiguous."""
     if parameter is None:
         return
     if parameter.param_type_name == "argument":
-        names = [f"{here.name} {parameter.name}", parameter.name]
+        names = [f"{command.name} {parameter.name}", parameter.name]
     else:
         plain = [name.removeprefix("--") for name in parameter.opts]
-        names = [*(f"{here.name} {name}" for name in plain), *plain]
-    known = next((_KNOWN[name] for name in names if name in _KNOWN), None)
-    if known is not None:
-        yield from known(begun, out)
+        names = [*(f"{command.name} {name}" for name in plain), *plain]
+    completer = next((_COMPLETERS[name] for name in names if name in _COMPLETERS), None)
+    if completer is not None:
+        yield from completer(prefix, out)
 
 
-def _zones(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
+def _zones(_prefix: str, _out: Printer) -> Iterator[tuple[str, str]]:
     from importlib.resources import files  # noqa: PLC0415
 
     names = files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
     yield from ((name, "") for name in sorted(names))
 
 
-def _states(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
+def _states(_prefix: str, _out: Printer) -> Iterator[tuple[str, str]]:
     from ....model.task import TaskState  # noqa: PLC0415
 
     yield from ((name, "") for name in TaskState)
 
 
-def _run_states(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
+def _run_states(_prefix: str, _out: Printer) -> Iterator[tuple[str, str]]:
     from ....model.run import RunState  # noqa: PLC0415
 
     yield from ((name, "") for name in RunState)
 
 
-def _tasks(begun: str, out: Printer) -> Iterator[tuple[str, str]]:
+def _tasks(prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
     from ....ports.store import TaskFilter  # noqa: PLC0415
 
     async def read(app: CommandSession) -> list[tuple[str, str]]:
-        page = await app.service.tasks.page(app.principal, TaskFilter(text=begun or None), None, _MOST)
+        page = await app.service.tasks.page(app.principal, TaskFilter(text=prefix or None), None, _MAX_VALUES)
         return [(each.task.name, each.task.id) for each in page.items]
 
-    yield from _looked_up(out, read)
+    yield from _read_or_empty(out, read)
 
 
-def _owners(_begun: str, out: Printer) -> Iterator[tuple[str, str]]:
+def _owners(_prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
     async def read(app: CommandSession) -> list[tuple[str, str]]:
-        page = await app.service.accounts.page(app.principal, None, _MOST)
+        page = await app.service.accounts.page(app.principal, None, _MAX_VALUES)
         return [(each.name, each.role.value) for each in page.items]
 
-    yield from _looked_up(out, read)
+    yield from _read_or_empty(out, read)
 
 
-def _tokens(_begun: str, out: Printer) -> Iterator[tuple[str, str]]:
+def _tokens(_prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
     async def read(app: CommandSession) -> list[tuple[str, str]]:
-        page = await app.service.tokens.page(app.principal, None, None, _MOST)
+        page = await app.service.tokens.page(app.principal, None, None, _MAX_VALUES)
         return [(each.id, each.name) for each in page.items if each.revoked is None]
 
-    yield from _looked_up(out, read)
+    yield from _read_or_empty(out, read)
 
 
-def _webhooks(_begun: str, out: Printer) -> Iterator[tuple[str, str]]:
+def _webhooks(_prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
     async def read(app: CommandSession) -> list[tuple[str, str]]:
-        page = await app.service.webhooks.page(app.principal, None, _MOST)
+        page = await app.service.webhooks.page(app.principal, None, _MAX_VALUES)
         return [(each.id, each.url) for each in page.items]
 
-    yield from _looked_up(out, read)
+    yield from _read_or_empty(out, read)
 
 
-def _contexts(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
+def _contexts(_prefix: str, _out: Printer) -> Iterator[tuple[str, str]]:
     from ...session.contexts import read_contexts  # noqa: PLC0415
 
     try:
@@ -208,21 +210,21 @@ def _contexts(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
         return
 
 
-def _scopes(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
+def _scopes(_prefix: str, _out: Printer) -> Iterator[tuple[str, str]]:
     from ....model.accounts.principal import Scope  # noqa: PLC0415
 
     yield from ((scope.value, "") for scope in Scope)
 
 
-def _lanes(_begun: str, out: Printer) -> Iterator[tuple[str, str]]:
+def _lanes(_prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
     async def read(app: CommandSession) -> list[tuple[str, str]]:
         return [(lane.name, f"{lane.used}/{lane.limit}") for lane in await app.service.lanes.all(app.principal)]
 
-    yield from _looked_up(out, read)
+    yield from _read_or_empty(out, read)
 
 
-def _looked_up(out: Printer, read: Callable[[CommandSession], Any]) -> list[tuple[str, str]]:
-    """Whatever is wrong with the store, a key that completes is not the place to say so."""
+def _read_or_empty(out: Printer, read: Callable[[CommandSession], Any]) -> list[tuple[str, str]]:
+    """Read from the store or server; errors give no completions."""
     from ...session.workplace import run_in_session  # noqa: PLC0415
 
     try:
@@ -232,20 +234,20 @@ def _looked_up(out: Printer, read: Callable[[CommandSession], Any]) -> list[tupl
     return found
 
 
-def _one_of(*names: str) -> _Answers:
-    def answer(_begun: str, _out: Printer) -> Iterator[tuple[str, str]]:
+def _one_of(*names: str) -> _Completer:
+    def answer(_prefix: str, _out: Printer) -> Iterator[tuple[str, str]]:
         yield from ((name, "") for name in names)
 
     return answer
 
 
-_KNOWN: Final[dict[str, _Answers]] = {
+_COMPLETERS: Final[dict[str, _Completer]] = {
     "task": _tasks,
     "run": _tasks,
     "lane": _lanes,
     "lane name": _lanes,
     "owner": _owners,
-    "whose": _owners,
+    "owner_name": _owners,
     "token": _tokens,
     "webhook": _webhooks,
     "context": _contexts,

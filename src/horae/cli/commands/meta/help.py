@@ -1,4 +1,4 @@
-"""`horae help`: a topic on one screen, or what a command says of itself."""
+"""`horae help` and `horae version`: help topics, the help of a command, and the version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ....version import __version__
 from ...command import Command
 from ...output.printer import Printer, write
 
-_LABELLED: Final = re.compile(r"\S+(?: \S+)* {2,}")
+_LABEL: Final = re.compile(r"\S+(?: \S+)* {2,}")
 _SENTENCE_ENDS: Final = frozenset(".:;。：；)）")
 
 
@@ -21,7 +21,7 @@ _SENTENCE_ENDS: Final = frozenset(".:;。：；)）")
 def explain_topic(out: Printer, *, topic: str | None) -> None:
     """Explain a topic: schedules, zones, queries, json, exit-codes; or a command."""
     import sys  # noqa: PLC0415 - only to print
-    from difflib import get_close_matches  # noqa: PLC0415 - only for what was mistyped
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistyped topic
 
     from ....model.refusals import refuse  # noqa: PLC0415
     from ...command_table import ALIASES, COMMANDS  # noqa: PLC0415
@@ -33,7 +33,7 @@ def explain_topic(out: Printer, *, topic: str | None) -> None:
     elif topic in TOPICS:
         text = TOPICS[topic].in_language(out.language)
     elif ALIASES.get(topic, topic) in COMMANDS:
-        text = _of_command(ALIASES.get(topic, topic))
+        text = _command_help(ALIASES.get(topic, topic))
     else:
         known = [*TOPICS, *COMMANDS]
         near = get_close_matches(topic, known, 1)
@@ -42,38 +42,38 @@ def explain_topic(out: Printer, *, topic: str | None) -> None:
     if out.json:
         out.data({"topic": topic, "text": text})
     else:
-        lines = _laid_out(text) if out.on_terminal and topic in TOPICS else text.splitlines()
+        lines = _wrap_topic(text) if out.on_terminal and topic in TOPICS else text.splitlines()
         for line in lines:
             write(sys.stdout, line)
 
 
-def _laid_out(text: str) -> Iterator[str]:
-    """A topic as wide as the terminal: columns stay columns, commands stay whole, sentences are broken anew."""
+def _wrap_topic(text: str) -> Iterator[str]:
+    """Wrap a topic to the terminal width; columns stay aligned and commands stay whole."""
     from ...output.line_breaks import broken  # noqa: PLC0415 - few commands need it
     from ...output.styled_text import plain  # noqa: PLC0415
     from ...output.width import columns, terminal_width  # noqa: PLC0415
 
-    for line in _paragraphs(text.splitlines()):
-        label = _LABELLED.match(line)
+    for line in _join_sentences(text.splitlines()):
+        label = _LABEL.match(line)
         hang = columns(label.group()) if label is not None else 2 if line.startswith("horae ") else 0
         yield from (plain(part) for part in broken(line, terminal_width(), hang))
 
 
-def _paragraphs(lines: list[str]) -> list[str]:
-    """Lines of one sentence joined again."""
+def _join_sentences(lines: list[str]) -> list[str]:
+    """Join the lines of one sentence."""
     found: list[str] = []
     for line in lines:
         before = found[-1] if found else ""
-        goes_on = before and line and before[-1] not in _SENTENCE_ENDS and not _LABELLED.match(before)
-        if goes_on and not _LABELLED.match(line) and not before.startswith("horae "):
+        continues = before and line and before[-1] not in _SENTENCE_ENDS and not _LABEL.match(before)
+        if continues and not _LABEL.match(line) and not before.startswith("horae "):
             found[-1] = before + line if before[-1] > "\u2e80" else f"{before} {line}"
         else:
             found.append(line)
     return found
 
 
-def _of_command(name: str) -> str:
-    from ...main import app  # noqa: PLC0415 - it loads us
+def _command_help(name: str) -> str:
+    from ...main import app  # noqa: PLC0415 - main imports this module
 
     found = app.get_command(click.Context(app), name)
     assert found is not None  # noqa: S101 - the name is in the table of commands

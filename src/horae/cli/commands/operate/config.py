@@ -1,4 +1,4 @@
-"""`horae config`: every setting, what it is here, and who said so; what is secret is masked."""
+"""`horae config`: table of all settings with value and origin; secrets are masked."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ....settings import Settings
 
 MASK: Final = "********"
-_TELLING: Final = re.compile(r"secret|token|password|passwd|credential|api_?key|private_?key|key$", re.IGNORECASE)
-"""A `key_file` only says where the key is."""
-_ADDRESSES: Final = ("webhook", "redis")
-"""Whose paths say more than where."""
+_SECRET_NAMES: Final = re.compile(r"secret|token|password|passwd|credential|api_?key|private_?key|key$", re.IGNORECASE)
+"""Names of settings whose values are masked; `key_file` holds a path and is shown."""
+_SECRET_PATHS: Final = ("webhook", "redis")
+"""Endings of setting names whose URL path is a secret."""
 
 
 @click.command("config", cls=Command)
@@ -34,27 +34,28 @@ def config(out: Printer, *, show: str | None, origin: bool) -> None:
 
     if show not in (None, "show"):
         raise click.BadParameter(f"'{show}' is no part of config; there is only 'show'.")
-    rows = [*shown_server(out), *shown_settings(out, settings_of(out.store))]
+    rows = [*server_rows(out), *setting_rows(out, settings_of(out.store))]
     if out.json:
         out.data([row if origin else {name: row[name] for name in row if name != "origin"} for row in rows])
         return
     columns = ["setting", "value", *(["origin"] if origin else []), "meaning"]
     titles = dict(zip(("setting", "value", "origin", "meaning"), words.CONFIG_TITLES, strict=True))
     out.table(
-        [out.translate(titles[name]) for name in columns], [[_text(row[name]) for name in columns] for row in rows]
+        [out.translate(titles[name]) for name in columns],
+        [[_format_value(row[name]) for name in columns] for row in rows],
     )
 
 
-def shown_server(out: Printer) -> list[dict[str, Any]]:
-    """Where commands go, and that there is a token for it; the token itself is nobody's to see."""
+def server_rows(out: Printer) -> list[dict[str, Any]]:
+    """Return the rows for the current server and its token, which is masked."""
     from ...session.servers import SERVER_VARIABLE, TOKEN_VARIABLE, has_token, server_of, token_origin  # noqa: PLC0415
 
     server = server_of(out)
     meanings = (out.translate(words.SERVER_MEANING), out.translate(words.TOKEN_MEANING))
     if server is None:
-        nobody = out.translate(words.FROM_DEFAULT)
+        default = out.translate(words.FROM_DEFAULT)
         return [
-            {"setting": name, "value": None, "origin": nobody, "meaning": meaning}
+            {"setting": name, "value": None, "origin": default, "meaning": meaning}
             for name, meaning in zip((SERVER_VARIABLE, TOKEN_VARIABLE), meanings, strict=True)
         ]
     shown = MASK if has_token(server) else None
@@ -64,7 +65,7 @@ def shown_server(out: Printer) -> list[dict[str, Any]]:
     ]
 
 
-def shown_settings(out: Printer, settings: Settings) -> list[dict[str, Any]]:
+def setting_rows(out: Printer, settings: Settings) -> list[dict[str, Any]]:
     from ....settings import SETTINGS  # noqa: PLC0415
 
     known = {setting.path: setting for setting in SETTINGS}
@@ -73,42 +74,42 @@ def shown_settings(out: Printer, settings: Settings) -> list[dict[str, Any]]:
         setting, chosen = known.get(path), settings.overrides.get(path)
         value = chosen.value if chosen is not None else setting.default if setting is not None else None
         meaning = "" if setting is None else setting.meaning if out.language == "en" else full_width(setting.meaning_zh)
-        said_by = out.translate(words.FROM_DEFAULT) if chosen is None else chosen.origin
-        rows.append({"setting": path, "value": masked(path, value), "origin": said_by, "meaning": meaning})
+        origin = out.translate(words.FROM_DEFAULT) if chosen is None else chosen.origin
+        rows.append({"setting": path, "value": mask_value(path, value), "origin": origin, "meaning": meaning})
     return rows
 
 
-def masked(path: str, value: Any) -> Any:
-    """What would open a door is not shown: values of telling names, and what addresses say beside their host."""
+def mask_value(path: str, value: Any) -> Any:
+    """Return the value with secrets masked: values of secret names, and credentials, query and path of addresses."""
     if value is None:
         return None
     name = path.rpartition(".")[2]
-    if _TELLING.search(name):
+    if _SECRET_NAMES.search(name):
         return MASK
     if path == "store" and isinstance(value, str):
         return shown_url(value)
     if isinstance(value, str):
-        return _plain_address(value, hides_path=name.lower().endswith(_ADDRESSES))
+        return _mask_address(value, hides_path=name.lower().endswith(_SECRET_PATHS))
     if isinstance(value, Mapping):
-        return {key: masked(f"{path}.{key}", each) for key, each in value.items()}
-    return [masked(path, each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: mask_value(f"{path}.{key}", each) for key, each in value.items()}
+    return [mask_value(path, each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _plain_address(value: str, *, hides_path: bool) -> str:
-    """Users, passwords and queries open doors; of a webhook even the path does."""
+def _mask_address(value: str, *, hides_path: bool) -> str:
+    """Return only scheme and host of an address with credentials or a query; for webhooks also hide the path."""
     if "://" not in value:
         return value
     try:
         parts = urlsplit(value)
     except ValueError:
         return MASK
-    beside = "@" in parts.netloc or parts.query or parts.fragment
-    if not beside and not (hides_path and parts.path.strip("/")):
+    has_secrets = "@" in parts.netloc or parts.query or parts.fragment
+    if not has_secrets and not (hides_path and parts.path.strip("/")):
         return value
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/…"
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return "-"
     return ", ".join(map(str, value)) or "-" if isinstance(value, list | tuple) else str(value)

@@ -1,7 +1,4 @@
-"""`horae db`: back the store up, bring a backup back, look for damage, bring it up to date.
-
-A store on a server is looked at and brought up to date alike; its backups are the server's business.
-"""
+"""`horae db`: backup, restore, integrity check and schema upgrade of the store; a database server makes its own backups."""
 
 from __future__ import annotations
 
@@ -62,7 +59,7 @@ def backup(out: Printer, *, path: Path) -> None:
         return sum((await app.service.overview.now(app.who)).tasks.values())
 
     tasks, size = look(out.store, copy), there.stat().st_size
-    _tell(out, words.BACKED_UP, path=there, bytes=size, size=in_bytes(size), tasks=tasks)
+    _show(out, words.BACKED_UP, path=there, bytes=size, size=in_bytes(size), tasks=tasks)
 
 
 @db_commands.command("restore", asks=True)
@@ -74,7 +71,7 @@ def restore(out: Printer, *, path: Path) -> None:
     address = server_address(out)
     if address is not None:
         raise refuse("restore_on_server", place=address)
-    # Where the store is a link, the file that it leads to is what is replaced and kept.
+    # Where the store is a symbolic link, its target is replaced and kept.
     here, there = real_path(store_file(out)), path.expanduser().absolute()
     if not there.is_file():
         raise refuse("no_such_file", path=there)
@@ -85,13 +82,13 @@ def restore(out: Printer, *, path: Path) -> None:
         if here.exists():
             check_no_live_node(here)
             out.confirm(words.RESTORE_OVER, backup=there, path=here, kept=kept_name(here))
-            # A yes may take its time, and somebody may have come meanwhile.
+            # A node may have started while the command waited for the confirmation.
             check_no_live_node(here)
         before = put_in_place(draft, here)
     finally:
         draft.unlink(missing_ok=True)
-    said = words.RESTORED_NEW if before is None else words.RESTORED
-    _tell(out, said, path=here, backup=there, kept=None if before is None else before)
+    message = words.RESTORED_NEW if before is None else words.RESTORED
+    _show(out, message, path=here, backup=there, kept=None if before is None else before)
 
 
 @db_commands.command("check")
@@ -119,13 +116,13 @@ def upgrade(out: Printer) -> None:
 
     here = existing_place(out)
     before = schema_of(out, here)
-    look(out.store, _nothing)
+    look(out.store, _open_only)
     after = schema_of(out, here)
     if out.json:
         out.data({**place_json(here), "before": before, "after": after})
     else:
-        said = words.UP_TO_DATE if before == after else words.UPGRADED
-        out.line(("✓ ", out.translate(said, path=here, before=before, after=after)))
+        message = words.UP_TO_DATE if before == after else words.UPGRADED
+        out.line(("✓ ", out.translate(message, path=here, before=before, after=after)))
 
 
 @db_commands.command("path")
@@ -133,25 +130,25 @@ def path(out: Printer) -> None:
     """Say where the store is."""
     here = place(out)
     if out.json:
-        # Whether anything is on a server is known only to the server.
+        # The existence of a store on a server is not checked here.
         out.data({**place_json(here), "exists": here.exists() if isinstance(here, Path) else None})
     else:
         out.line(str(here))
 
 
-async def _nothing(_app: Horae) -> None:
-    """To open it was all."""
+async def _open_only(_app: Horae) -> None:
+    """Do nothing: opening the store runs the migrations."""
 
 
-def _tell(out: Printer, said: Message, **facts: object) -> None:
+def _show(out: Printer, message: Message, **facts: object) -> None:
     if out.json:
         out.data({name: value if isinstance(value, int | None) else str(value) for name, value in facts.items()})
     else:
-        out.line(("✓ ", out.translate(said, **facts)))
+        out.line(("✓ ", out.translate(message, **facts)))
 
 
 def confirm_replacing(out: Printer, path: Path) -> None:
-    """A file that is there goes only with a yes."""
+    """Ask before an existing file is replaced; refuse where the command cannot ask."""
     if not out.yes and not out.asks:
         raise refuse("file_exists", path=path)
     out.confirm(words.REPLACE_FILE, path=path)

@@ -1,4 +1,4 @@
-"""A handful of tasks to look at: the first fires within seconds, one fails and is tried again."""
+"""Demo tasks of `horae up --demo`: the first fires within seconds, one fails and is retried."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ _KEY: Final = "demo:"
 
 
 def flaky(ctx: Context) -> str:
-    """Fails at first, as things do, and succeeds when it is tried again."""
+    """Fail at the first attempt and succeed at the next."""
     if ctx.attempt == 1:
         raise ConnectionError("the demo fails on purpose at its first attempt")
     return f"it worked at attempt {ctx.attempt}"
 
 
-def know_demo(app: Horae) -> None:
-    """Also without `--demo`: the tasks may be there from an earlier time."""
+def register_demo_function(app: Horae) -> None:
+    """Register the function of the flaky demo task; also without `--demo`, as the task may exist from an earlier start."""
     app.task(name=FLAKY)(flaky)
 
 
-async def put_demo(app: Horae) -> int:
-    """Made or edited, by key; how many there are. What this deployment does not allow is left out."""
-    put = 0
-    for wish in _wishes():
+async def create_demo_tasks(app: Horae) -> int:
+    """Declare the demo tasks by key and return their number; tasks that this deployment refuses are left out."""
+    created = 0
+    for request in _demo_requests():
         try:
-            await app.service.tasks.declare(app.who, wish._replace(labels=dict([LABEL]), key=_KEY + wish.name))
+            await app.service.tasks.declare(app.who, request._replace(labels=dict([LABEL]), key=_KEY + request.name))
         except Refusal:
             continue
-        put += 1
-    return put
+        created += 1
+    return created
 
 
-def _wishes() -> Iterator[TaskRequest]:
+def _demo_requests() -> Iterator[TaskRequest]:
     yield TaskRequest("demo-tick", "every 5s", _event("tick"))
     yield TaskRequest("demo-weekday", "every weekday at 9am", _event("good morning"))
     yield TaskRequest("demo-演示", "每周一早上9点 北京时间", _event("新的一周"))
-    again = Options(retry=Retry(backoff=timedelta(seconds=2)))
-    yield TaskRequest("demo-flaky", "every 20s", Target("function", function_spec(FLAKY)), options=again)
+    retry_options = Options(retry=Retry(backoff=timedelta(seconds=2)))
+    yield TaskRequest("demo-flaky", "every 20s", Target("function", function_spec(FLAKY)), options=retry_options)
     yield TaskRequest("demo-date", "every 1m", Target("command", json.dumps({"argv": ["date"]})))
 
 

@@ -1,4 +1,4 @@
-"""`horae mcp`: the tools for an assistant that starts us and talks over our input and output."""
+"""`horae mcp`: MCP server over standard input and output, for an assistant that starts this process."""
 
 from __future__ import annotations
 
@@ -31,22 +31,26 @@ def mcp(out: Printer, *, agent: str, trusted: bool) -> None:
         from ...schedule_question import zone_of_process  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise refuse("missing_part", library=error.name or "mcp", extra="mcp") from None
-    # At a server its own door is the right one: what an agent may do there, the server says by its token.
+    # A server has its own MCP endpoint, where the token decides what an agent may do.
     refuse_server_for(out, "horae mcp")
     refuse_memory(out.store)
 
-    async def work(desk: LocalSession) -> None:
-        owned = await owner_zone(desk)
-        here = zone_of_process(desk.default_zone)
-        zone = (owned or here).name
-        who = local.local_owner(zone) if trusted else local.local_agent(agent, zone)
+    async def work(session: LocalSession) -> None:
+        zone_of_owner = await owner_zone(session)
+        zone_of_machine = zone_of_process(session.default_zone)
+        zone = (zone_of_owner or zone_of_machine).name
+        principal = local.local_owner(zone) if trusted else local.local_agent(agent, zone)
         complete = partial(complete_commands, out)
-        house = ToolContext(desk.service, desk.clock, desk.has_live_node, None if owned else here, complete)
-        await local.serve(house, who, out.language, states_language=typed_option(sys.argv, "--lang") is not None)
+        context = ToolContext(
+            session.service, session.clock, session.has_live_node, None if zone_of_owner else zone_of_machine, complete
+        )
+        await local.serve(
+            context, principal, out.language, states_language=typed_option(sys.argv, "--lang") is not None
+        )
 
     if sys.stdin.isatty():
         out.aside(out.translate(words.WAITS_FOR_ASSISTANT))
         out.aside(out.translate(words.CONFIGURE_ASSISTANT))
-    # A read of our input cannot be called off: Ctrl-C ends us at once, and the store minds no ending.
+    # A blocking read of standard input cannot be cancelled, so Ctrl-C ends the process; the store survives that.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     run_locally(out.store, work, create=True)

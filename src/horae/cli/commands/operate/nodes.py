@@ -1,4 +1,4 @@
-"""`horae nodes`: which processes run tasks and how they do; `horae nodes drain` lets one go without losing anything."""
+"""`horae nodes`: lists the nodes with state and load; `drain` stops claims so that a node can end without losing runs."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from ...output.width import columns
 from ...session.workplace import CommandSession, has_store, run_in_session
 
 _DRAIN: Final = "drain"
-_BETWEEN_LOOKS: Final = 0.2
+_POLL_SECONDS: Final = 0.2
 _SHOW: Final = "show"
-_FEW: Final = 3
+_MAX_NAMES: Final = 3
 _FITS: Final = (Fit(), Fit(wrap=8), Fit(5), Fit(3), Fit(2), Fit(), Fit(4), Fit(), Fit(6))
 _STYLES: Final[dict[NodeState, Style]] = {NodeState.LIVE: "good", NodeState.DRAINING: "odd", NodeState.SILENT: "bad"}
 
 
-_DEED_HELP: Final = "show: one node with its functions. drain: claim nothing more, end, and go."
+_ACTION_HELP: Final = "show: one node with its functions. drain: claim nothing more, end, and go."
 
 
 class NodesRequest(NamedTuple):
-    """Which nodes are to go, or to stay after all."""
+    """Nodes to drain, by id or host; `undo` ends the drain."""
 
     node: str | None
     host: str | None
@@ -44,30 +44,30 @@ class NodesRequest(NamedTuple):
 
 
 @click.command("nodes", cls=Command)
-@click.argument("deed", required=False, metavar="[show|drain]", help=_DEED_HELP)
+@click.argument("action", required=False, metavar="[show|drain]", help=_ACTION_HELP)
 @click.argument("node", required=False, metavar="[NODE]", help="Its id, or how that begins.")
 @click.option("--host", metavar="NAME", help="All nodes of this machine.")
 @click.option("--undo", is_flag=True, help="Let it claim again, if it has not gone yet.")
 @click.option("--wait", "-w", is_flag=True, help="Until it is gone.")
 @click.option("--timeout", metavar="5m", help="Wait no longer than this.")
 def nodes(
-    out: Printer, *, deed: str | None, node: str | None, host: str | None, undo: bool, wait: bool, timeout: str | None
+    out: Printer, *, action: str | None, node: str | None, host: str | None, undo: bool, wait: bool, timeout: str | None
 ) -> None:
     """List the processes that run tasks, show one, or let one go."""
-    wish = NodesRequest(node, host, undo)
-    if deed is None and wish == NodesRequest(None, None, undo=False) and not wait:
+    request = NodesRequest(node, host, undo)
+    if action is None and request == NodesRequest(None, None, undo=False) and not wait:
         _list(out)
         return
-    if deed == _SHOW and node is not None and wish == NodesRequest(node, None, undo=False) and not wait:
+    if action == _SHOW and node is not None and request == NodesRequest(node, None, undo=False) and not wait:
         _show(out, node)
         return
-    if deed != _DRAIN or (node is None) is (host is None) or (undo and wait):
-        raise refuse("nodes_usage", said=" ".join(["nodes", *(each for each in (deed, node, host) if each)]))
-    _drain(out, wish, None if timeout is None else read_duration("timeout", timeout).total_seconds(), wait=wait)
+    if action != _DRAIN or (node is None) is (host is None) or (undo and wait):
+        raise refuse("nodes_usage", said=" ".join(["nodes", *(each for each in (action, node, host) if each)]))
+    _drain(out, request, None if timeout is None else read_duration("timeout", timeout).total_seconds(), wait=wait)
 
 
 def _list(out: Printer) -> None:
-    found, now, zone = run_in_session(out, _seen) if has_store(out) else ((), None, "UTC")
+    found, now, zone = run_in_session(out, _load) if has_store(out) else ((), None, "UTC")
     if out.json:
         out.data([node_seen_json(each) for each in found])
     elif out.quiet:
@@ -83,7 +83,7 @@ def _list(out: Printer) -> None:
 
 
 def _show(out: Printer, name: str) -> None:
-    found, now, zone = run_in_session(out, _seen) if has_store(out) else ((), None, "UTC")
+    found, now, zone = run_in_session(out, _load) if has_store(out) else ((), None, "UTC")
     by_id = {each.node.id: each for each in found}
     seen = by_id[find_node(by_id, name)]
     if out.json:
@@ -102,7 +102,7 @@ def _show(out: Printer, name: str) -> None:
             out.aside(StyledText(out.translate(messages.TIMES_IN, zone=zone), "dim"))
 
 
-async def _seen(app: CommandSession) -> tuple[tuple[NodeStatus, ...], datetime | None, str]:
+async def _load(app: CommandSession) -> tuple[tuple[NodeStatus, ...], datetime | None, str]:
     from ....engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
 
     return await app.service.nodes.all(app.principal, is_gone), app.clock.now(), app.zone
@@ -128,49 +128,49 @@ def _row(out: Printer, seen: NodeStatus, name: str, since: str, renewed: str) ->
         f"{node.load}/{node.capacity}" if node.capacity else str(node.load),
         f"{node.offset.total_seconds():+.3f} s" if node.offset else "0",
         StyledText(out.translate(messages.NODE_STATES[seen.state]), _STYLES[seen.state]),
-        _few(seen.functions),
+        _first_names(seen.functions),
     ]
 
 
-def _few(names: Sequence[str]) -> str:
-    more = f" +{len(names) - _FEW}" if len(names) > _FEW else ""
-    return ", ".join(names[:_FEW]) + more if names else "–"
+def _first_names(names: Sequence[str]) -> str:
+    more = f" +{len(names) - _MAX_NAMES}" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more if names else "–"
 
 
-def _drain(out: Printer, wish: NodesRequest, seconds: float | None, *, wait: bool) -> None:
-    told = run_in_session(out, lambda app: _told(app, wish))
+def _drain(out: Printer, request: NodesRequest, seconds: float | None, *, wait: bool) -> None:
+    drained = run_in_session(out, lambda app: _set_draining(app, request))
     if not wait:
-        _tell(out, told, messages.CLAIMS_AGAIN if wish.undo else messages.DRAINING)
+        _show_nodes(out, drained, messages.CLAIMS_AGAIN if request.undo else messages.DRAINING)
         return
     if not (out.json or out.quiet):
-        _tell(out, told, messages.DRAINING)
-    run_in_session(out, lambda app: _until_gone(app, told, seconds))
-    _tell(out, told, messages.NODE_GONE)
+        _show_nodes(out, drained, messages.DRAINING)
+    run_in_session(out, lambda app: _wait_until_gone(app, drained, seconds))
+    _show_nodes(out, drained, messages.NODE_GONE)
 
 
-async def _told(app: CommandSession, wish: NodesRequest) -> tuple[Node, ...]:
-    if wish.host is not None:
-        return await app.service.nodes.drain_host(app.principal, wish.host, draining=not wish.undo)
-    return (await app.service.nodes.drain(app.principal, wish.node or "", draining=not wish.undo),)
+async def _set_draining(app: CommandSession, request: NodesRequest) -> tuple[Node, ...]:
+    if request.host is not None:
+        return await app.service.nodes.drain_host(app.principal, request.host, draining=not request.undo)
+    return (await app.service.nodes.drain(app.principal, request.node or "", draining=not request.undo),)
 
 
-async def _until_gone(app: CommandSession, told: Sequence[Node], seconds: float | None) -> None:
-    left = [node.id for node in told]
+async def _wait_until_gone(app: CommandSession, drained: Sequence[Node], seconds: float | None) -> None:
+    left = [node.id for node in drained]
     try:
         async with asyncio.timeout(seconds):
             while left:
                 there = {seen.node.id for seen in await app.service.nodes.all(app.principal)}
                 left = [each for each in left if each in there]
-                await app.clock.pause(_BETWEEN_LOOKS if left else 0)
+                await app.clock.pause(_POLL_SECONDS if left else 0)
     except TimeoutError:
         raise refuse("drain_timed_out", seconds=f"{seconds:g}", nodes=", ".join(left)) from None
 
 
-def _tell(out: Printer, told: Sequence[Node], said: messages.Message) -> None:
+def _show_nodes(out: Printer, drained: Sequence[Node], message: messages.Message) -> None:
     if out.json:
-        out.data([{"id": node.id, "host": node.host, "draining": node.draining} for node in told])
+        out.data([{"id": node.id, "host": node.host, "draining": node.draining} for node in drained])
     elif out.quiet:
-        out.ids([node.id for node in told])
+        out.ids([node.id for node in drained])
     else:
-        for node in told:
-            out.line(out.translate(said, id=node.id, host=node.host or "?"), flush=True)
+        for node in drained:
+            out.line(out.translate(message, id=node.id, host=node.host or "?"), flush=True)

@@ -1,4 +1,4 @@
-"""`horae overview`, `lanes`, `lane`: how the whole deployment stands."""
+"""`horae overview`, `lanes`, `lane`: state of the deployment, and the concurrency limits of lanes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ...output.styled_text import Cell, StyledText
 from ...parameters import INTEGER
 from ...session.workplace import CommandSession, has_store, place_of, run_in_memory, run_in_session
 
-_FEW = 5
+_MAX_UPCOMING = 5
 
 
 @click.command("overview", cls=Command)
 def overview(out: Printer) -> None:
     """Show how it stands, at a glance."""
     there = has_store(out)
-    found, names, zone = run_in_session(out, _seen) if there else run_in_memory(_seen)
+    found, names, zone = run_in_session(out, _load) if there else run_in_memory(_load)
     if not there:
         out.note(messages.NO_TASKS_YET, path=place_of(out))
     if out.json:
@@ -41,13 +41,13 @@ def overview(out: Printer) -> None:
             out.row(label, cell)
 
 
-async def _seen(app: CommandSession) -> tuple[Overview, dict[str, str], str]:
+async def _load(app: CommandSession) -> tuple[Overview, dict[str, str], str]:
     found = await app.service.overview.now(app.principal)
     return found, {each: task.name for each, task in (await app.tasks_of(found.running)).items()}, app.zone
 
 
 def overview_rows(out: Printer, found: Overview, zone: str, names: Mapping[str, str]) -> list[tuple[str, Cell]]:
-    """The numbers of Now, each with a short word before it; `names` of the tasks that run, by id."""
+    """Return the overview as labelled rows; `names`: names of the running tasks by id."""
     counts = " · ".join(outcome_count(out, state.value, number) for state, number in found.tasks.items() if number)
     outcomes = " · ".join(outcome_count(out, name, number) for name, number in found.outcomes.items())
     none = out.translate(messages.NOTHING)
@@ -59,20 +59,20 @@ def overview_rows(out: Printer, found: Overview, zone: str, names: Mapping[str, 
         (out.translate(messages.DUE), out.translate(messages.WAITING_LINE, **found.waiting._asdict())),
         (out.translate(messages.NODES), _nodes(out, found)),
     ]
-    rows += _labelled(out.translate(messages.RUNS), [_running_line(out, found, run, names) for run in found.running])
-    rows += _labelled(out.translate(messages.UPCOMING), upcoming_lines(out, found, zone))
-    rows += _labelled(out.translate(messages.NEEDS_LABEL), need_lines(out, found))
+    rows += _label_first(out.translate(messages.RUNS), [_running_line(out, found, run, names) for run in found.running])
+    rows += _label_first(out.translate(messages.UPCOMING), upcoming_lines(out, found, zone))
+    rows += _label_first(out.translate(messages.NEEDS_LABEL), need_lines(out, found))
     return rows
 
 
 def outcome_count(out: Printer, name: str, number: int) -> str:
-    """`3 failed`; of what was skipped, also why."""
+    """`3 failed`; for skipped runs with the reason."""
     state, _, reason = name.partition(":")
-    told = f"{number} {state}" if out.language == "en" else f"{number} 个{out.translate(messages.STATES[state])}"
-    return f"{told}{bracketed(reason_phrase(Reason(reason), out.language), out.language)}" if reason else told
+    text = f"{number} {state}" if out.language == "en" else f"{number} 个{out.translate(messages.STATES[state])}"
+    return f"{text}{bracketed(reason_phrase(Reason(reason), out.language), out.language)}" if reason else text
 
 
-def _labelled(label: str, cells: list[Cell]) -> list[tuple[str, Cell]]:
+def _label_first(label: str, cells: list[Cell]) -> list[tuple[str, Cell]]:
     return [(label if number == 0 else "", cell) for number, cell in enumerate(cells)]
 
 
@@ -81,9 +81,9 @@ def _lateness(out: Printer, found: Overview) -> Cell:
     if found.on_time is None or late.p50 is None or late.p99 is None:
         return out.translate(messages.NOTHING)
     share = f"{100 * found.on_time:.2f} %"
-    said = out.translate(messages.ON_TIME_LINE, share=share, number=late.total)
+    text = out.translate(messages.ON_TIME_LINE, share=share, number=late.total)
     figures = in_sentence(f"p50 {fine(late.p50)} · p99 {fine(late.p99)}")
-    return f"{said} · {figures.in_language(out.language)}"
+    return f"{text} · {figures.in_language(out.language)}"
 
 
 def _settlement_delay(out: Printer, found: Overview) -> Cell:
@@ -96,7 +96,7 @@ def _settlement_delay(out: Printer, found: Overview) -> Cell:
 
 
 def _nodes(out: Printer, found: Overview) -> Cell:
-    """Which nodes there are is the operator's business; whether there is one is everybody's."""
+    """Return the number of nodes, which only admins may read; other principals see whether there is one."""
     if found.nodes:
         draining = sum(1 for node in found.nodes if node.draining)
         return f"{len(found.nodes)}{out.translate(messages.OF_THEM_DRAINING, number=draining) if draining else ''}"
@@ -110,7 +110,9 @@ def _running_line(out: Printer, found: Overview, run: Run, names: Mapping[str, s
 
 
 def upcoming_lines(out: Printer, found: Overview, zone: str) -> list[Cell]:
-    coming = [(due, facts.task.name) for facts in found.upcoming if (due := next_due(facts)) is not None][:_FEW]
+    coming = [(due, facts.task.name) for facts in found.upcoming if (due := next_due(facts)) is not None][
+        :_MAX_UPCOMING
+    ]
     times = next_times([due for due, _ in coming], zone, found.at, out.language)
     return [
         [f"{relative}  ", StyledText(f"{when}  ", "dim"), name]
@@ -139,10 +141,10 @@ def _command_for(out: Printer, need: Need, name: str) -> StyledText:
 def lanes(out: Printer) -> None:
     """List lanes and who is in them."""
     found = run_in_session(out, lambda app: app.service.lanes.all(app.principal)) if has_store(out) else ()
-    _tell_lanes(out, found)
+    _show_lanes(out, found)
 
 
-def _tell_lanes(out: Printer, found: tuple[LaneUse, ...]) -> None:
+def _show_lanes(out: Printer, found: tuple[LaneUse, ...]) -> None:
     if out.json:
         out.data([lane_json(each) for each in found])
     elif out.quiet:

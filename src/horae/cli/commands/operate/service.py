@@ -1,4 +1,4 @@
-"""`horae service`: the unit that lets systemd run Horae, with the right paths, and no password where others could read it."""
+"""`horae service`: installs, removes and shows the systemd unit of Horae; store URLs with passwords go to a 0600 file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...node.unit_text import MARK, Chosen, unit_text, variable_line
 from ...output.printer import Printer
 from ...parameters import FILE
 
-_HOMES: Final = ("/home", "/root", "/run/user")
+_HOME_FOLDERS: Final = ("/home", "/root", "/run/user")
 _user_option: Final = click.option("--user", is_flag=True, help="A service of yours, not of the whole machine.")
 _worker_option: Final = click.option(
     "--worker", is_flag=True, help="horae-worker@.service: engines alone, as many as you like."
@@ -28,12 +28,12 @@ _root_option: Final = click.option(
 
 
 class Places(NamedTuple):
-    """Where the files go, and how they are called by the system that is to have them."""
+    """Paths of the unit and of its environment file."""
 
     unit: Path
     variables: Path
     named: str
-    """The file of variables as the unit names it: without the folder of an image."""
+    """The environment file as the unit names it: without the root folder of an image."""
 
 
 service_commands: Final = CommandGroup("service", help="Let systemd run Horae on this machine.")
@@ -50,8 +50,8 @@ def install(out: Printer, *, place: str | None, user: bool, worker: bool, root: 
     store = _store(out, user=user, root=root)
     places = _places(user=user, worker=worker, root=root)
     program = _program(user=user)
-    chosen = Chosen(program, user, worker, _place(place), places.named)
-    _check_ours(places.unit)
+    chosen = Chosen(program, user, worker, _absolute_app(place), places.named)
+    _check_unit(places.unit)
     if store is not None and not places.variables.exists():
         _write(places.variables, variable_line("HORAE_STORE", store), 0o600)
         out.note(words.WROTE, path=places.variables)
@@ -61,7 +61,7 @@ def install(out: Printer, *, place: str | None, user: bool, worker: bool, root: 
     same = places.unit.exists() and places.unit.read_text(encoding="utf-8") == text
     if not same:
         _write(places.unit, text, 0o644)
-    _tell(out, chosen, places, same=same)
+    _show_installed(out, chosen, places, same=same)
 
 
 @service_commands.command("uninstall", local_only=True)
@@ -72,7 +72,7 @@ def uninstall(out: Printer, *, user: bool, worker: bool, root: Path | None) -> N
     """Remove the unit; tasks and settings stay."""
     _check_manager(root)
     places = _places(user=user, worker=worker, root=root)
-    _check_ours(places.unit, must_exist=True)
+    _check_unit(places.unit, must_exist=True)
     if root is None:
         ended(places.unit.name, user=user)
     try:
@@ -92,18 +92,20 @@ def uninstall(out: Printer, *, user: bool, worker: bool, root: Path | None) -> N
 def status(out: Printer, *, user: bool, root: Path | None) -> None:
     """Say whether the unit is there, and how it stands."""
     places = _places(user=user, worker=False, root=root)
-    _check_ours(places.unit, must_exist=True)
-    known = known_of(places.unit.name, user=user) if root is None else {}
+    _check_unit(places.unit, must_exist=True)
+    properties = known_of(places.unit.name, user=user) if root is None else {}
     if out.json:
-        out.data({"unit": str(places.unit), "active": known.get("ActiveState"), "status": known.get("StatusText")})
+        out.data(
+            {"unit": str(places.unit), "active": properties.get("ActiveState"), "status": properties.get("StatusText")}
+        )
     else:
         out.line(out.translate(words.INSTALLED, path=places.unit))
-        _show(out, known)
-    if known and known.get("ActiveState") != "active":
+        _show_state(out, properties)
+    if properties and properties.get("ActiveState") != "active":
         raise click.exceptions.Exit(1)
 
 
-# --- what is decided ---------------------------------------------------------------------------------------------------
+# --- paths and checks --------------------------------------------------------------------------------------------------
 
 
 def _check_manager(root: Path | None) -> None:
@@ -120,12 +122,12 @@ def _places(*, user: bool, worker: bool, root: Path | None) -> Places:
         units, variables = Path("/etc/systemd/system"), Path("/etc/horae/horae.env")
     if root is None:
         return Places(units / name, variables, str(variables))
-    beneath = root.absolute()
-    return Places(beneath / (units / name).relative_to("/"), beneath / variables.relative_to("/"), str(variables))
+    image = root.absolute()
+    return Places(image / (units / name).relative_to("/"), image / variables.relative_to("/"), str(variables))
 
 
 def _store(out: Printer, *, user: bool, root: Path | None) -> str | None:
-    """The address that the service is to use; None: the one that it has anyway."""
+    """Return the store URL for the service; None: its default."""
     from ....runtime.stores import has_secret  # noqa: PLC0415 - `--help` does without
 
     variables = _places(user=user, worker=False, root=root).named
@@ -139,17 +141,17 @@ def _store(out: Printer, *, user: bool, root: Path | None) -> str | None:
 
 
 def _program(*, user: bool) -> tuple[str, ...]:
-    """This very Horae, by its whole path."""
+    """Return the command that starts this installation of Horae, by absolute path."""
     python = Path(sys.executable)
-    beside = python.parent / "horae"
-    seen = {str(python.parent.resolve()), str(python.resolve())}
-    inside = sorted(each for each in seen if each.startswith(tuple(f"{home}/" for home in _HOMES)))
+    script = python.parent / "horae"
+    paths = {str(python.parent.resolve()), str(python.resolve())}
+    inside = sorted(each for each in paths if each.startswith(tuple(f"{home}/" for home in _HOME_FOLDERS)))
     if inside and not user:
         raise refuse("program_in_home", path=inside[0])
-    return (str(beside),) if beside.exists() else (str(python), "-P", "-m", "horae")
+    return (str(script),) if script.exists() else (str(python), "-P", "-m", "horae")
 
 
-def _place(place: str | None) -> str | None:
+def _absolute_app(place: str | None) -> str | None:
     if place is None or not place.partition(":")[0].endswith(".py"):
         return place
     file, mark, name = place.partition(":")
@@ -159,7 +161,7 @@ def _place(place: str | None) -> str | None:
     return f"{path}{mark}{name}"
 
 
-def _check_ours(unit: Path, *, must_exist: bool = False) -> None:
+def _check_unit(unit: Path, *, must_exist: bool = False) -> None:
     if not unit.exists():
         if must_exist:
             raise refuse("not_installed", path=unit)
@@ -168,35 +170,35 @@ def _check_ours(unit: Path, *, must_exist: bool = False) -> None:
         raise refuse("unit_not_ours", path=unit)
 
 
-# --- what is done ------------------------------------------------------------------------------------------------------
+# --- writing and output ------------------------------------------------------------------------------------------------
 
 
 def _write(path: Path, text: str, mode: int) -> None:
-    """Complete or not there, and at no moment readable by more people than it should be."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write the file atomically; its mode is set before the content is written."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        line = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(line, "w", encoding="utf-8") as file:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
-        fresh.chmod(mode)
-        fresh.replace(path)
+        draft.chmod(mode)
+        draft.replace(path)
     except OSError as error:
         raise refuse("needs_root", path=path, problem=error.strerror) from None
 
 
-def _instance(unit: str) -> str:
+def _instance_name(unit: str) -> str:
     return unit.replace("@.service", "@1") if "@" in unit else unit.removesuffix(".service")
 
 
 def _steps(chosen: Chosen) -> list[str]:
-    systemctl, name = manager(user=chosen.user), _instance(chosen.name)
+    systemctl, name = manager(user=chosen.user), _instance_name(chosen.name)
     log = f"journalctl {'--user ' if chosen.user else ''}-u {name} -f"
     steps = [f"{systemctl} daemon-reload", f"{systemctl} enable --now {name}", log]
     return [*steps, "loginctl enable-linger"] if chosen.user else steps
 
 
-def _tell(out: Printer, chosen: Chosen, places: Places, *, same: bool) -> None:
+def _show_installed(out: Printer, chosen: Chosen, places: Places, *, same: bool) -> None:
     steps = _steps(chosen)
     if out.json:
         out.data({"unit": str(places.unit), "variables": str(places.variables), "changed": not same, "next": steps})
@@ -209,11 +211,13 @@ def _tell(out: Printer, chosen: Chosen, places: Places, *, same: bool) -> None:
         out.note(words.THEN_WORKER)
 
 
-def _show(out: Printer, known: dict[str, str]) -> None:
-    if not known:
+def _show_state(out: Printer, properties: dict[str, str]) -> None:
+    if not properties:
         out.line(out.translate(words.NO_MANAGER))
         return
-    since = known.get("StateChangeTimestamp") or "-"
-    out.line(out.translate(words.STANDS, active=known.get("ActiveState"), sub=known.get("SubState"), since=since))
-    if known.get("StatusText"):
-        out.line(out.translate(words.SAYS, text=known["StatusText"]))
+    since = properties.get("StateChangeTimestamp") or "-"
+    out.line(
+        out.translate(words.STANDS, active=properties.get("ActiveState"), sub=properties.get("SubState"), since=since)
+    )
+    if properties.get("StatusText"):
+        out.line(out.translate(words.SAYS, text=properties["StatusText"]))

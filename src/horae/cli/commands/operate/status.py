@@ -1,4 +1,4 @@
-"""`horae status`: is a node up, on which store, is it on time, what is due next, what needs attention."""
+"""`horae status`: health check with exit code: a live node, its store, lateness, next runs, tasks that need attention."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ...session.workplace import (
 )
 from .overview import overview_rows
 
-_UP: Final = Message("✓ a node is up", "✓ 节点正在运行")
-_PLACE: Final = Message("Store", "存储")
+_NODE_UP: Final = Message("✓ a node is up", "✓ 节点正在运行")
+_STORE_LABEL: Final = Message("Store", "存储")
 _NO_NODE: Final = "no_node"
 _NOTHING_STARTS: Final = Message(
     "no node is running, so nothing starts: horae up", "没有节点在运行,任务不会启动:horae up"
@@ -41,7 +41,7 @@ _DRAINED: Final = Message(
 _NEEDS: Final = Message("tasks that need attention: {number} ({what})", "需要处理的任务:{number} 个({what})")
 
 
-class _Seen(NamedTuple):
+class _Status(NamedTuple):
     found: Overview
     names: dict[str, str]
     zone: str
@@ -54,69 +54,70 @@ class _Seen(NamedTuple):
 def status(out: Printer) -> None:
     """Say whether a node is up, and what needs attention."""
     refuse_memory(out)
-    kept = has_durable_store(out)
-    seen = run_in_session(out, _look) if kept else run_in_memory(_look)
-    problems = _problems(seen)
+    durable = has_durable_store(out)
+    report = run_in_session(out, _load) if durable else run_in_memory(_load)
+    problems = _problems(report)
     if out.json:
-        out.data(_shape(out, seen, problems))
+        out.data(_shape(out, report, problems))
     elif out.quiet:
         out.ids([code for code, _ in problems])
     else:
-        _show(out, seen, problems)
-        if not kept:
+        _show(out, report, problems)
+        if not durable:
             out.note(messages.NO_TASKS_YET, path=place_of(out))
     if problems:
         raise click.exceptions.Exit(ExitCode.FAILED)
 
 
-async def _look(app: CommandSession) -> _Seen:
+async def _load(app: CommandSession) -> _Status:
     found = await app.service.overview.now(app.principal)
     names = {each: task.name for each, task in (await app.tasks_of(found.running)).items()}
-    # A process of this machine that was killed holds its lease for a while: whether it lives is looked at, too.
+    # A killed process of this machine holds its lease until it expires, so the process itself is checked too.
     is_up = found.alive and await app.has_live_node()
     draining = [node.id for node in found.nodes if node.draining]
     idle = bool(draining) and len(draining) == len(found.nodes)
-    return _Seen(found, names, app.zone, is_up, draining[0] if idle else None)
+    return _Status(found, names, app.zone, is_up, draining[0] if idle else None)
 
 
-def _problems(seen: _Seen) -> list[tuple[str, int]]:
-    """Each with how many there are. What came due a moment ago is no problem: `needs` leaves it half a minute."""
-    # An admin who takes rights away does so on purpose: it is shown, and is no failure of the deployment.
-    kinds = Counter(need.kind.value for need in seen.found.needs if need.kind is not NeedKind.OWNER_REVOKED)
-    node = [(_NO_NODE, 1)] if not seen.is_up else [(_DRAINING, 1)] if seen.draining else []
+def _problems(report: _Status) -> list[tuple[str, int]]:
+    """Return problem codes with their number; `needs` ignores what came due less than half a minute ago."""
+    # Revoking an owner is a decision of an admin: shown, but no failure of the deployment.
+    kinds = Counter(need.kind.value for need in report.found.needs if need.kind is not NeedKind.OWNER_REVOKED)
+    node = [(_NO_NODE, 1)] if not report.is_up else [(_DRAINING, 1)] if report.draining else []
     return [*node, *sorted(kinds.items())]
 
 
-def _show(out: Printer, seen: _Seen, problems: list[tuple[str, int]]) -> None:
-    if seen.is_up and not seen.draining:
-        out.line(StyledText(out.translate(_UP), "good"))
+def _show(out: Printer, report: _Status, problems: list[tuple[str, int]]) -> None:
+    if report.is_up and not report.draining:
+        out.line(StyledText(out.translate(_NODE_UP), "good"))
     for code, number in problems:
-        out.line(("! ", StyledText(_told(out, seen, code, number), "odd")))
-    show_steps(out, seen.found.clock_steps)
-    out.row(out.translate(_PLACE), place_of(out))
+        out.line(("! ", StyledText(_problem_text(out, report, code, number), "odd")))
+    show_steps(out, report.found.clock_steps)
+    out.row(out.translate(_STORE_LABEL), place_of(out))
     nodes = out.translate(messages.NODES)
-    rows: list[tuple[str, Cell]] = overview_rows(out, seen.found, seen.zone, seen.names)
+    rows: list[tuple[str, Cell]] = overview_rows(out, report.found, report.zone, report.names)
     for label, cell in rows:
-        if label != nodes or seen.is_up:
+        if label != nodes or report.is_up:
             out.row(label, cell)
 
 
-def _told(out: Printer, seen: _Seen, code: str, number: int) -> str:
+def _problem_text(out: Printer, report: _Status, code: str, number: int) -> str:
     if code == _NO_NODE:
         return out.translate(_NOTHING_STARTS)
     if code == _DRAINING:
-        return out.translate(_DRAINED, node=seen.draining)
+        return out.translate(_DRAINED, node=report.draining)
     return out.translate(_NEEDS, number=number, what=out.translate(messages.NEEDS[code]))
 
 
-def _shape(out: Printer, seen: _Seen, problems: list[tuple[str, int]]) -> dict[str, Any]:
+def _shape(out: Printer, report: _Status, problems: list[tuple[str, int]]) -> dict[str, Any]:
     return {
         "ok": not problems,
-        "node_up": seen.is_up,
+        "node_up": report.is_up,
         "store": place_of(out),
         "version": __version__,
         "problems": [
-            {"code": code, "number": number, "detail": _told(out, seen, code, number)} for code, number in problems
+            {"code": code, "number": number, "detail": _problem_text(out, report, code, number)}
+            for code, number in problems
         ],
-        "overview": overview_json(seen.found, out.language),
+        "overview": overview_json(report.found, out.language),
     }

@@ -1,4 +1,4 @@
-"""`horae up`: the engine in the foreground, with a supervisor that outlives whatever its tasks do to their process."""
+"""`horae up` and `horae worker`: node in the foreground; a supervisor process restarts the engine and the API server."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ if TYPE_CHECKING:
     from ...node.supervisor import Death
     from ...node.work_order import WorkOrder
 
-place_argument: Final = click.argument(
+_place_argument: Final = click.argument(
     "place",
     required=False,
     metavar="[FILE.py | MODULE[:APP]]",
     help="Where the app with your functions is; without: no functions.",
 )
-seconds_option: Final = click.option("--seconds", type=NumberRange(0.1), help="End after so many seconds.")
-verbose_option: Final = click.option(
+_seconds_option: Final = click.option("--seconds", type=NumberRange(0.1), help="End after so many seconds.")
+_verbose_option: Final = click.option(
     "--verbose", "-v", is_flag=True, help="Tell of runs that succeed or are skipped too."
 )
-lease_option: Final = click.option(
+_lease_option: Final = click.option(
     "--lease",
     type=NumberRange(1, 3600),
     metavar="SECONDS",
     help="The lease that all nodes on this store share. Default: 15.",
 )
-port_option: Final = click.option(
+_port_option: Final = click.option(
     "--port",
     type=IntegerRange(0, 65535),
     metavar="PORT",
     help="Serve the HTTP API here; 0 finds one. Default: 4672.",
 )
-metrics_port_option: Final = click.option(
+_metrics_port_option: Final = click.option(
     "--metrics-port",
     type=IntegerRange(0, 65535),
     metavar="PORT",
     help="Show this node's own metrics here; 0 finds a port. Default: nowhere.",
 )
-host_option: Final = click.option(
+_host_option: Final = click.option(
     "--host", metavar="ADDRESS", help="Let the HTTP API listen beyond this machine. Default: 127.0.0.1."
 )
 MEMORY: Final = "memory://"
@@ -61,14 +61,14 @@ _API: Final = "API"
 
 
 @click.command("up", cls=Command, local_only=True)
-@place_argument
+@_place_argument
 @click.option("--demo", is_flag=True, help="Put a few demo tasks there; the first fires within 5 seconds.")
-@seconds_option
-@verbose_option
-@lease_option
-@port_option
-@host_option
-@metrics_port_option
+@_seconds_option
+@_verbose_option
+@_lease_option
+@_port_option
+@_host_option
+@_metrics_port_option
 @click.option("--no-api", is_flag=True, help="The engine alone, without the HTTP API.")
 @click.option("--no-engine", is_flag=True, help="The HTTP API alone; `horae worker` runs the rest.")
 def up(
@@ -86,59 +86,61 @@ def up(
     no_engine: bool,
 ) -> None:
     """Run the engine and the HTTP API here, until Ctrl-C."""
-    order = prepared(out, place, demo=demo, verbose=verbose, seconds=seconds, lease=lease, engine=not no_engine)
-    door = _door(out, order, host, port, no_api=no_api)
-    if door is None:
+    order = make_work_order(out, place, demo=demo, verbose=verbose, seconds=seconds, lease=lease, engine=not no_engine)
+    address = _listen_address(out, order, host, port, no_api=no_api)
+    if address is None:
         run_node(out, order, metrics_port)
         return
     from ...node.api_server import opened_door  # noqa: PLC0415 - `--help` does without
 
-    with opened_door(out, door) as line:
+    with opened_door(out, address) as line:
         run_node(out, order if line is None else replace(order, door=line.fileno()), metrics_port)
 
 
-def _door(out: Printer, order: WorkOrder, host: str | None, port: int | None, *, no_api: bool) -> ListenAddress | None:
-    """Where the API is to listen; None: it is not wanted."""
+def _listen_address(
+    out: Printer, order: WorkOrder, host: str | None, port: int | None, *, no_api: bool
+) -> ListenAddress | None:
+    """Return the address for the HTTP API; None where it is off."""
     from ...messages.operating_refusals import refuse  # noqa: PLC0415 - `--help` does without
     from ...node.api_server import listen_address  # noqa: PLC0415
     from ...session.open_store import settings_of  # noqa: PLC0415
 
     settings = settings_of(out.store)
-    said = host is not None or port is not None
-    off = no_api or (str(settings.value("api")).strip().lower() == "off" and not said and order.engine)
+    cause = host is not None or port is not None
+    off = no_api or (str(settings.value("api")).strip().lower() == "off" and not cause and order.engine)
     if off and not order.engine:
         raise refuse("nothing_to_run")
     if not order.engine and order.store in (None, MEMORY):
         raise refuse("no_engine_in_memory")
     if off:
         return None
-    door = listen_address(settings, host, port)
-    return door if order.engine else door._replace(chosen=True)
+    address = listen_address(settings, host, port)
+    return address if order.engine else address._replace(chosen=True)
 
 
-def prepared(out: Printer, place: str | None, **chosen: Any) -> WorkOrder:
-    """What a worker is to be told; `chosen` are fields of it."""
+def make_work_order(out: Printer, place: str | None, **chosen: Any) -> WorkOrder:
+    """Return the work order of the child processes; `chosen`: its fields."""
     from ...session.open_store import home_zone, opened_url, settings_of  # noqa: PLC0415 - `--help` does without
     from ...session.servers import note_unused_server  # noqa: PLC0415
 
     note_unused_server(out)
     zone = home_zone(None, settings_of(out.store))
-    # Without an app of its own, the store is chosen here; an app has one, unless another is asked for.
+    # An app brings its own store unless --store is given; without an app the store is chosen here.
     store = out.store if place is not None else opened_url(out.store, create=True)
-    return replace(_order(out, place, SystemClock().steady()), store=store, zone=zone.name, **chosen)
+    return replace(_base_order(out, place, SystemClock().steady()), store=store, zone=zone.name, **chosen)
 
 
 def run_node(out: Printer, order: WorkOrder, metrics_port: int | None = None) -> None:
-    """A supervisor and its children, in the foreground."""
+    """Run the supervisor and its child processes in the foreground until they end."""
     from ...node.metrics_endpoint import looked_at  # noqa: PLC0415 - `--help` does without
 
-    with looked_at(out, order, metrics_port) as whole:
-        code = _supervised(whole, out, SystemClock()) if os.name == "posix" else _alone(whole)
+    with looked_at(out, order, metrics_port) as complete_order:
+        code = _run_supervised(complete_order, out, SystemClock()) if os.name == "posix" else _run_alone(complete_order)
     if code:
         raise click.exceptions.Exit(code)
 
 
-def _order(out: Printer, place: str | None, began: float) -> WorkOrder:
+def _base_order(out: Printer, place: str | None, began: float) -> WorkOrder:
     from ...node.work_order import WorkOrder  # noqa: PLC0415
 
     return WorkOrder(
@@ -153,50 +155,52 @@ def _order(out: Printer, place: str | None, began: float) -> WorkOrder:
     )
 
 
-def _supervised(order: WorkOrder, out: Printer, clock: SystemClock) -> int:
+def _run_supervised(order: WorkOrder, out: Printer, clock: SystemClock) -> int:
     from ...node.sd_notify import ServiceLine, ServiceNotifier  # noqa: PLC0415
     from ...node.supervisor import Supervisor, run_both  # noqa: PLC0415
     from ...output.streams import prepare_streams  # noqa: PLC0415
 
     prepare_streams()
     line = ServiceLine.taken(os.environ)
-    # What is in memory is in one process, and which store an app has is known only there: the API is served there, too.
-    within = order.door is None or order.store in (None, MEMORY)
-    voice = ServiceNotifier(line, _children(order, within=within))
+    # A memory store, or the store of an app, exists only in the engine process, so that process serves the API too.
+    in_one_process = order.door is None or order.store in (None, MEMORY)
+    notifier = ServiceNotifier(line, _child_names(order, in_one_process=in_one_process))
 
-    def made(module: str, part: WorkOrder, died: Message, kind: str) -> Supervisor:
+    def make_supervisor(module: str, part: WorkOrder, died: Message, kind: str) -> Supervisor:
         def start(line: int, _number: int) -> list[str]:
-            # Nothing in the folder that we happen to be in may take the place of a module that the worker needs.
+            # -P: modules of the current folder must not shadow modules of the worker.
             return [sys.executable, "-P", "-m", f"horae.cli.node.{module}", str(line)]
 
-        def ordered(number: int) -> bytes:
+        def encode_order(number: int) -> bytes:
             began = order.began if number == 0 else clock.steady()
             return replace(part, supervised=True, number=number, began=began, beat=line.beat).sent()
 
         passed = tuple(each for each in (part.door, part.look) if each is not None)
-        signs = partial(voice.heard, _ENGINE if kind == "worker.died" else _API)
-        return Supervisor(start, lambda death: _tell(out, death, died, kind), clock, ordered, passed, signs)
+        on_signal = partial(notifier.heard, _ENGINE if kind == "worker.died" else _API)
+        return Supervisor(
+            start, lambda death: _show_death(out, death, died, kind), clock, encode_order, passed, on_signal
+        )
 
     async def run() -> int:
-        server = made("api_process", replace(order, look=None), words.SERVER_DIED, "api.died")
+        server = make_supervisor("api_process", replace(order, look=None), words.SERVER_DIED, "api.died")
         if not order.engine:
             return await server.run(order.seconds)
-        worker = made(
-            "worker_process", order if within else replace(order, door=None), words.WORKER_DIED, "worker.died"
+        worker = make_supervisor(
+            "worker_process", order if in_one_process else replace(order, door=None), words.WORKER_DIED, "worker.died"
         )
-        return await (worker.run(order.seconds) if within else run_both(worker, server, order.seconds))
+        return await (worker.run(order.seconds) if in_one_process else run_both(worker, server, order.seconds))
 
     return asyncio.run(run())
 
 
-def _children(order: WorkOrder, *, within: bool) -> tuple[str, ...]:
-    """Which processes there will be; a service manager hears of us when each of them is ready."""
+def _child_names(order: WorkOrder, *, in_one_process: bool) -> tuple[str, ...]:
+    """Return the names of the child processes; the service manager is notified once all are ready."""
     if not order.engine:
         return (_API,)
-    return (_ENGINE,) if within else (_ENGINE, _API)
+    return (_ENGINE,) if in_one_process else (_ENGINE, _API)
 
 
-def _alone(order: WorkOrder) -> int:
+def _run_alone(order: WorkOrder) -> int:
     from ...node.supervisor import DRAINED  # noqa: PLC0415
     from ...node.worker_process import run  # noqa: PLC0415
 
@@ -204,21 +208,21 @@ def _alone(order: WorkOrder) -> int:
     return 0 if code == DRAINED else code
 
 
-def _tell(out: Printer, death: Death, died: Message, kind: str) -> None:
+def _show_death(out: Printer, death: Death, died: Message, kind: str) -> None:
     if out.json:
         out.each({"type": kind, **death._asdict()})
         return
     how = words.BY_SIGNAL if death.code < 0 else words.BY_EXIT
-    said = out.translate(how, number=abs(death.code))
-    out.line(("! ", out.translate(died, pid=death.pid, how=said, pause=death.pause)), flush=True)
+    cause = out.translate(how, number=abs(death.code))
+    out.line(("! ", out.translate(died, pid=death.pid, how=cause, pause=death.pause)), flush=True)
 
 
 _LONGEST_POLL = 10.0
-"""The ceiling that all nodes share: what is due for longer than that counts as missed."""
+"""Upper bound for all nodes: an entry that is due for longer counts as missed."""
 
 
 @click.command("worker", cls=Command, local_only=True)
-@place_argument
+@_place_argument
 @click.option(
     "--poll",
     type=NumberRange(0.1, _LONGEST_POLL),
@@ -237,10 +241,10 @@ _LONGEST_POLL = 10.0
     metavar="N",
     help="Carry at most so many runs at once. Default: 1024.",
 )
-@lease_option
-@seconds_option
-@verbose_option
-@metrics_port_option
+@_lease_option
+@_seconds_option
+@_verbose_option
+@_metrics_port_option
 def worker(
     out: Printer,
     *,
@@ -255,5 +259,5 @@ def worker(
 ) -> None:
     """Run the engine as one of many nodes, until SIGTERM."""
     chosen = {"poll": poll, "batch": batch, "concurrency": concurrency, "lease": lease}
-    order = prepared(out, place, **chosen, seconds=seconds, verbose=verbose)
+    order = make_work_order(out, place, **chosen, seconds=seconds, verbose=verbose)
     run_node(out, order, metrics_port)

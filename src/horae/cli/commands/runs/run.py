@@ -1,4 +1,4 @@
-"""`horae run`, `retry`, `stop`, `backfill`: runs that somebody asks for, or wants to end."""
+"""`horae run`, `retry`, `stop`, `backfill`: request runs outside of the schedule, wait for them, or end them."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ from ...output.printer import Printer
 from ...output.run_tail import RunTail, said_by, started
 from ...output.styled_text import StyledText
 from ...parameters import Values
-from ...run_lookup import failed_run_of, is_run, run_of
+from ...run_lookup import find_failed_run, find_run, is_run
 from ...session.workplace import CommandSession, run_in_session
 from ...task_filter import (
-    MOST_UNASKED,
+    CONFIRM_ABOVE,
     BulkAction,
+    act_on_many,
     bulk_options,
-    do_to_many,
     is_filter,
     optional_task_argument,
     task_argument,
 )
-from .show_run import show_whole
+from .show_run import show_lines
 
 _run_argument: Final = click.argument("run", metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
 
 
 class QueuedRun(NamedTuple):
-    """A run that was asked for; before its claim it has no row. `readiness`: the nodes that could claim it."""
+    """A requested run; it has no row before its claim. `readiness`: the nodes that could claim it."""
 
     id: str
     task: Task
@@ -67,13 +67,13 @@ class QueuedRun(NamedTuple):
 @click.option("--as-of", metavar="INSTANT", help="As if due then: one occurrence made up for.")
 @bulk_options
 def run(
-    out: Printer, *, task: str | None, wait: bool, follow: bool, timeout: str | None, as_of: str | None, wanted: Values
+    out: Printer, *, task: str | None, wait: bool, follow: bool, timeout: str | None, as_of: str | None, filters: Values
 ) -> None:
     """Run a task now, once more."""
-    if is_filter(task, wanted):
-        do_to_many(
+    if is_filter(task, filters):
+        act_on_many(
             out,
-            wanted,
+            filters,
             messages.RUN,
             BulkAction(lambda app, each: app.service.tasks.run_now(app.principal, each.id), "run"),
         )
@@ -82,15 +82,15 @@ def run(
     queued = run_in_session(out, lambda app: _queue(app, task or "", as_of))
     show_readiness(out, queued.readiness)
     if not (wait or follow):
-        _tell_queued(out, queued)
+        _show_queued(out, queued)
         return
     if not out.json:
         out.note(messages.WAITS_TO_START, name=queued.task.name, id=queued.id)
     try:
-        ended = run_in_session(out, lambda app: _until_over(app, out, queued, seconds, follow=follow))
+        ended = run_in_session(out, lambda app: _follow_to_end(app, out, queued, seconds, follow=follow))
     except TimeoutError:
         raise refuse("wait_timed_out", seconds=f"{seconds:g}", task=queued.task.name) from None
-    _tell_ended(out, queued, ended, follow=follow)
+    _show_ended(out, queued, ended, follow=follow)
 
 
 async def _queue(app: CommandSession, name: str, as_of: str | None) -> QueuedRun:
@@ -100,21 +100,21 @@ async def _queue(app: CommandSession, name: str, as_of: str | None) -> QueuedRun
         return QueuedRun(name, facts.task, app.zone, await app.readiness(facts.task.target))
     at = find_occurrence(facts, as_of, app.zone, app.clock.now())
     after = await app.service.tasks.backfill(app.principal, facts.task.id, at, at, again=True)
-    name = _backfilled(after, at, at)
+    name = _backfill_run_id(after, at, at)
     return QueuedRun(name, facts.task, app.zone, await app.readiness(facts.task.target))
 
 
-def _backfilled(facts: Facts, first: datetime, last: datetime) -> str:
-    """The id of the first run of what was just put on the agenda."""
-    entry = next(each for each in facts.entries if _is_of(each, first, last))
+def _backfill_run_id(facts: Facts, first: datetime, last: datetime) -> str:
+    """Return the id of the first run of the entries that the backfill put on the agenda."""
+    entry = next(each for each in facts.entries if _is_backfill_entry(each, first, last))
     return run_id(facts.task.id, entry.origin, entry.planned, entry.attempt)
 
 
-def _is_of(entry: Entry, first: datetime, last: datetime) -> bool:
+def _is_backfill_entry(entry: Entry, first: datetime, last: datetime) -> bool:
     return entry.kind is EntryKind.WAITING and entry.origin is Origin.BACKFILL and first <= entry.planned <= last
 
 
-async def _until_over(
+async def _follow_to_end(
     app: CommandSession, out: Printer, queued: QueuedRun, seconds: float | None, *, follow: bool
 ) -> Run:
     async with asyncio.timeout(seconds):
@@ -122,20 +122,20 @@ async def _until_over(
         with out.progress(messages.PROGRESS, 1) as bar:
             tail = RunTail(out, queued.zone, bar)
             if follow:
-                _tell_started(out, first)
+                _show_started(out, first)
                 async for line in said_by(app, queued.id, follow=True):
                     tail.show(line)
-            return await _ended(app, queued.task.id, (first.origin, first.planned))
+            return await _wait_for_end(app, queued.task.id, (first.origin, first.planned))
 
 
-async def _ended(app: CommandSession, task_id: str, occurrence: tuple[Origin, datetime]) -> Run:
-    from ....app.wait import RunWaiters  # noqa: PLC0415 - the library knows how to wait; most commands do not
+async def _wait_for_end(app: CommandSession, task_id: str, occurrence: tuple[Origin, datetime]) -> Run:
+    from ....app.wait import RunWaiters  # noqa: PLC0415 - most commands do not wait
 
-    return await RunWaiters().wait_for_end(lambda: _Rows(app), task_id, app.principal.owner_filter, occurrence)
+    return await RunWaiters().wait_for_end(lambda: _WaitReads(app), task_id, app.principal.owner_filter, occurrence)
 
 
-class _Rows:
-    """What somebody who waits looks at."""
+class _WaitReads:
+    """Reads for `RunWaiters`, through the session of the command."""
 
     def __init__(self, app: CommandSession) -> None:
         self._app = app
@@ -144,22 +144,22 @@ class _Rows:
         del owner
         return await self._app.facts(task_id)
 
-    async def runs(self, wanted: RunFilter, *, limit: int) -> Page[Run]:
-        return await self._app.service.runs.page(self._app.principal, wanted, None, limit)
+    async def runs(self, filters: RunFilter, *, limit: int) -> Page[Run]:
+        return await self._app.service.runs.page(self._app.principal, filters, None, limit)
 
 
-def _tell_queued(out: Printer, queued: QueuedRun) -> None:
+def _show_queued(out: Printer, queued: QueuedRun) -> None:
     if out.json:
         out.data({"run_id": queued.id, "task_id": queued.task.id, "task": queued.task.name})
     elif out.quiet:
         out.ids([queued.id])
     else:
         starts = bool(queued.readiness.nodes.live) and queued.readiness.missing is None
-        said = messages.QUEUED if starts else messages.QUEUED_LATER
-        out.line(out.translate(said, name=queued.task.name, id=queued.id))
+        message = messages.QUEUED if starts else messages.QUEUED_LATER
+        out.line(out.translate(message, name=queued.task.name, id=queued.id))
 
 
-def _tell_started(out: Printer, run: Run) -> None:
+def _show_started(out: Printer, run: Run) -> None:
     if out.json or out.quiet or run.lateness is None:
         return
     node = "" if run.node is None else f" · {run.node}"
@@ -169,7 +169,7 @@ def _tell_started(out: Printer, run: Run) -> None:
     )
 
 
-def _tell_ended(out: Printer, queued: QueuedRun, ended: Run, *, follow: bool) -> None:
+def _show_ended(out: Printer, queued: QueuedRun, ended: Run, *, follow: bool) -> None:
     shape = run_json(ended, queued.task.name, queued.task.schedule.zone, out.language)
     if out.json:
         out.each(shape) if follow else out.data(shape)
@@ -183,7 +183,7 @@ def _tell_ended(out: Printer, queued: QueuedRun, ended: Run, *, follow: bool) ->
                 f" {out.translate(messages.ENDED, state=state_name(ended.state, out.language), took=took)}",
             )
         )
-        show_whole(out, "", error_text(ended, out.language), "bad")
+        show_lines(out, "", error_text(ended, out.language), "bad")
     if ended.state is RunState.SKIPPED:
         because, because_zh = (
             ("", "") if ended.reason is None else (describe_reason(ended.reason), describe_reason(ended.reason, "zh"))
@@ -200,7 +200,7 @@ def retry(out: Printer, *, run: str) -> None:
     """Try a failed run again."""
 
     async def work(app: CommandSession) -> tuple[str, Facts]:
-        found = await failed_run_of(app, run)
+        found = await find_failed_run(app, run)
         return found.run.id, await app.service.runs.retry(app.principal, found.run.id)
 
     name, facts = run_in_session(out, work)
@@ -218,7 +218,7 @@ def stop(out: Printer, *, run: str) -> None:
     """Ask a run to end."""
 
     async def work(app: CommandSession) -> tuple[Run, Facts]:
-        ended = await app.service.runs.cancel(app.principal, await _stoppable(app, run))
+        ended = await app.service.runs.cancel(app.principal, await _find_run_to_stop(app, run))
         return ended, await app.service.tasks.get(app.principal, ended.task_id)
 
     ended, facts = run_in_session(out, work)
@@ -227,14 +227,14 @@ def stop(out: Printer, *, run: str) -> None:
     elif out.quiet:
         out.ids([ended.id])
     else:
-        said = messages.STOPPING if ended.live else messages.STOPPED
+        message = messages.STOPPING if ended.live else messages.STOPPED
         if ended.state is RunState.SKIPPED:
-            said = messages.STOPPED_BEFORE_START
-        out.line(out.translate(said, id=ended.id, state=state_name(ended.state, out.language)))
+            message = messages.STOPPED_BEFORE_START
+        out.line(out.translate(message, id=ended.id, state=state_name(ended.state, out.language)))
 
 
-async def _stoppable(app: CommandSession, name: str) -> str:
-    """The id of the run that is meant: of a task, its newest, or the one that was asked for and has not started."""
+async def _find_run_to_stop(app: CommandSession, name: str) -> str:
+    """Return the run id; for a task, its newest run, or its requested run that has not started."""
     if is_run(name):
         return name
     facts = await app.service.tasks.find_by_name(app.principal, name)
@@ -242,7 +242,7 @@ async def _stoppable(app: CommandSession, name: str) -> str:
     waiting = [entry for entry in facts.entries if entry.kind is EntryKind.MANUAL]
     if waiting and not (page.items and page.items[0].live):
         return run_id(facts.task.id, waiting[-1].origin, waiting[-1].planned, waiting[-1].attempt)
-    return (await run_of(app, name)).run.id
+    return (await find_run(app, name)).run.id
 
 
 @click.command("backfill", cls=Command, asks=True)
@@ -254,16 +254,16 @@ async def _stoppable(app: CommandSession, name: str) -> str:
 def backfill(out: Printer, *, task: str, first: str, last: str, again: bool, dry_run: bool) -> None:
     """Run the occurrences of a past range."""
 
-    async def ranged(app: CommandSession) -> tuple[Facts, datetime, datetime, int]:
+    async def load_range(app: CommandSession) -> tuple[Facts, datetime, datetime, int]:
         facts = await app.service.tasks.find_by_name(app.principal, task)
         now, zone = app.clock.now(), facts.task.schedule.zone or app.zone
         begin, end = parse_span(first, zone, now).first, min(parse_span(last, zone, now).last, now)
-        plan_backfill(facts, begin, end, now)  # refuses what could not be done
-        return facts, begin, end, _counted(facts, begin, end)
+        plan_backfill(facts, begin, end, now)  # refuses an impossible range
+        return facts, begin, end, _count_occurrences(facts, begin, end)
 
-    facts, begin, end, number = run_in_session(out, ranged)
+    facts, begin, end, number = run_in_session(out, load_range)
     if not dry_run:
-        if number > MOST_UNASKED:
+        if number > CONFIRM_ABOVE:
             out.confirm(messages.BACKFILL, name=facts.task.name, number=number)
         facts = run_in_session(
             out, lambda app: app.service.tasks.backfill(app.principal, facts.task.id, begin, end, again=again)
@@ -273,9 +273,9 @@ def backfill(out: Printer, *, task: str, first: str, last: str, again: bool, dry
     elif out.quiet:
         out.ids([facts.task.id])
     else:
-        said = messages.WOULD_BACKFILL if dry_run else messages.BACKFILLED
-        out.line(out.translate(said, name=facts.task.name, number=number))
+        message = messages.WOULD_BACKFILL if dry_run else messages.BACKFILLED
+        out.line(out.translate(message, name=facts.task.name, number=number))
 
 
-def _counted(facts: Facts, first: datetime, last: datetime) -> int:
+def _count_occurrences(facts: Facts, first: datetime, last: datetime) -> int:
     return count(without_repeat(facts.task.schedule), first - MICROSECOND, last, past_of(facts.task, facts.status))

@@ -1,4 +1,4 @@
-"""`horae runs`, `logs`, `events`: what happened, read back from the ledger, the journal and the event log."""
+"""`horae runs`, `logs`, `events`: history from the ledger, the journal and the event log."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ from ...output.run_tail import RunTail, said_by
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit
 from ...parameters import IntegerRange, after_option, limit_option, typed_limit
-from ...run_lookup import FAILURES, run_of
+from ...run_lookup import FAILURES, find_run
 from ...session.workplace import CommandSession, has_store, run_in_session
 from ...task_filter import optional_task_argument
 
-_TRY, _ERROR = 5, 7
+_ATTEMPT_COLUMN, _ERROR_COLUMN = 5, 7
 _FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=12), Fit(wrap=14), Fit(2), Fit(4), Fit(5), Fit(), Fit(3, cut=20))
 _EVENT_FITS: Final = (Fit(), Fit(), Fit(), Fit(), Fit(2, cut=12))
 
 
 class Rows(NamedTuple):
-    """Runs with the tasks that they are of, as far as those are still there."""
+    """One page of runs with their tasks; a removed task is missing."""
 
     page: Page[Run]
     tasks: dict[str, Task]
@@ -59,8 +59,8 @@ class Rows(NamedTuple):
     now: datetime = EPOCH
 
 
-class _Asking(NamedTuple):
-    """Which runs are meant, as it was said."""
+class _RunsRequest(NamedTuple):
+    """Filter options as typed."""
 
     task: str | None
     states: frozenset[RunState] | None
@@ -95,8 +95,8 @@ def runs(
     if not has_store(out) and task is None:
         rows = Rows(Page(()), {}, "UTC")
     else:
-        asking = _Asking(task, states, since, until, query)
-        rows = run_in_session(out, lambda app: _rows(app, asking, limit, after))
+        request = _RunsRequest(task, states, since, until, query)
+        rows = run_in_session(out, lambda app: _rows(app, request, limit, after))
     if out.json:
         out.data([_run_json(out, rows, run) for run in rows.page.items])
     elif out.quiet:
@@ -106,7 +106,7 @@ def runs(
     if not rows.page.items:
         out.note(messages.NO_RUNS)
     if rows.page.after is not None:
-        asked = {
+        options = {
             "task": task,
             "--state": state,
             "--failed": failed,
@@ -114,35 +114,33 @@ def runs(
             "--until": until,
             "--query": query,
         }
-        offer_more(out, "runs", {**asked, "--limit": typed_limit(limit)}, rows.page.after)
+        offer_more(out, "runs", {**options, "--limit": typed_limit(limit)}, rows.page.after)
 
 
 def _states(names: Sequence[str], *, failed: bool) -> frozenset[RunState] | None:
-    wanted = [part.strip() for name in names for part in name.split(",") if part.strip()]
-    for name in wanted:
+    states = [part.strip() for name in names for part in name.split(",") if part.strip()]
+    for name in states:
         if name not in set(RunState):
             raise refuse_task("bad_choice", name="state", value=name, allowed=", ".join(RunState))
-    chosen = frozenset(map(RunState, wanted))
+    chosen = frozenset(map(RunState, states))
     return (chosen | FAILURES if failed else chosen) or None
 
 
-async def _rows(app: CommandSession, asking: _Asking, limit: int, after: str | None) -> Rows:
-    facts = None if asking.task is None else await app.service.tasks.find_by_name(app.principal, asking.task)
+async def _rows(app: CommandSession, request: _RunsRequest, limit: int, after: str | None) -> Rows:
+    facts = None if request.task is None else await app.service.tasks.find_by_name(app.principal, request.task)
     zone = (facts and facts.task.schedule.zone) or app.zone
     now = app.clock.now()
-    wanted = RunFilter(
+    query = RunFilter(
         task_id=None if facts is None else facts.task.id,
-        states=asking.states,
-        since=None if asking.since is None else parse_span(asking.since, zone, now).first,
-        until=None if asking.until is None else parse_span(asking.until, zone, now).last,
+        states=request.states,
+        since=None if request.since is None else parse_span(request.since, zone, now).first,
+        until=None if request.until is None else parse_span(request.until, zone, now).last,
     )
-    if asking.query is not None:
-        wanted = narrow_run_filter(wanted, asking.query, zone, now)
-        if facts is None and wanted.task_id is not None:
-            wanted = wanted._replace(
-                task_id=(await app.service.tasks.find_by_name(app.principal, wanted.task_id)).task.id
-            )
-    page = await app.service.runs.page(app.principal, wanted, after, limit)
+    if request.query is not None:
+        query = narrow_run_filter(query, request.query, zone, now)
+        if facts is None and query.task_id is not None:
+            query = query._replace(task_id=(await app.service.tasks.find_by_name(app.principal, query.task_id)).task.id)
+    page = await app.service.runs.page(app.principal, query, after, limit)
     return Rows(page, await app.tasks_of(page.items), app.zone, now)
 
 
@@ -156,11 +154,13 @@ def _run_json(out: Printer, rows: Rows, run: Run) -> dict[str, object]:
 def _show_table(out: Printer, rows: Rows) -> None:
     runs = rows.page.items
     names = out.short_ids((run.id for run in runs), SHORT_DIGITS)
-    cells = [_row(out, rows, run, names[run.id], when) for run, when in zip(runs, _planned(out, rows), strict=True)]
+    cells = [
+        _row(out, rows, run, names[run.id], when) for run, when in zip(runs, _planned_cells(out, rows), strict=True)
+    ]
     titles, fits = out.translate(messages.RUN_TITLES).split("|"), _FITS
     if out.on_terminal:
-        # What says the same in every row says nothing.
-        shown = [number for number in range(len(titles)) if number not in _left_out(runs)]
+        # A column with the same value in every row is left out.
+        shown = [number for number in range(len(titles)) if number not in _constant_columns(runs)]
         titles, cells = [titles[each] for each in shown], [[row[each] for each in shown] for row in cells]
         fits = tuple(_FITS[each] for each in shown)
     if not out.plain and len({run.owner for run in runs}) > 1:
@@ -172,8 +172,8 @@ def _show_table(out: Printer, rows: Rows) -> None:
         out.aside(StyledText(out.translate(messages.TIMES_IN, zone=rows.zone), "dim"))
 
 
-def _planned(out: Printer, rows: Rows) -> list[str]:
-    """When each was planned; of a stretch, from when to when."""
+def _planned_cells(out: Printer, rows: Rows) -> list[str]:
+    """Return the planned time of each run; for a run that covers a span, its first and last time."""
     if not out.on_terminal:
         return [planned_text(run, rows.zone, out.language) for run in rows.page.items]
     first = time_column(
@@ -187,9 +187,9 @@ def _planned(out: Printer, rows: Rows) -> list[str]:
     ]
 
 
-def _left_out(runs: Sequence[Run]) -> set[int]:
-    first_tries = {_TRY} if all(run.attempt == 1 for run in runs) else set()
-    return first_tries if any(run.error for run in runs) else first_tries | {_ERROR}
+def _constant_columns(runs: Sequence[Run]) -> set[int]:
+    first_tries = {_ATTEMPT_COLUMN} if all(run.attempt == 1 for run in runs) else set()
+    return first_tries if any(run.error for run in runs) else first_tries | {_ERROR_COLUMN}
 
 
 def _row(out: Printer, rows: Rows, run: Run, name: str, planned: str) -> list[Cell]:
@@ -212,15 +212,17 @@ def _row(out: Printer, rows: Rows, run: Run, name: str, planned: str) -> list[Ce
 @click.option("--follow", "-f", is_flag=True, help="Go on until it has ended.")
 def logs(out: Printer, *, run: str, follow: bool) -> None:
     """Show what a run said."""
-    number, is_function = run_in_session(out, lambda app: _show_lines(app, out, run, follow=follow))
+    number, is_function = run_in_session(out, lambda app: _print_log(app, out, run, follow=follow))
     if not number:
         out.note(messages.NO_LINES_OF_FUNCTION if is_function else messages.NO_LINES)
 
 
-async def _show_lines(app: CommandSession, out: Printer, name: str, *, follow: bool) -> tuple[int, bool]:
-    """As JSON: one list of what there is, or, while it goes on, a line for each. Their number, and whether the task calls
-    a function."""
-    found = await run_of(app, name)
+async def _print_log(app: CommandSession, out: Printer, name: str, *, follow: bool) -> tuple[int, bool]:
+    """Print the log lines of a run: as JSON one list, or one document per line with `follow`.
+
+    Returns the number of lines, and whether the target of the task is a function.
+    """
+    found = await find_run(app, name)
     is_function = found.facts.task.target.kind == "function"
     number = 0
     if out.json and not follow:
@@ -242,11 +244,11 @@ async def _show_lines(app: CommandSession, out: Printer, name: str, *, follow: b
 def events(out: Printer, *, after: int | None, follow: bool, limit: int) -> None:
     """Read the event log."""
     if follow:
-        with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+        with suppress(KeyboardInterrupt):  # Ctrl-C ends it
             run_in_session(out, lambda app: follow_events(app, out, after, None))
         return
     found, zone, now = (
-        run_in_session(out, lambda app: _events(app, after, limit)) if has_store(out) else ((), "UTC", EPOCH)
+        run_in_session(out, lambda app: _load_events(app, after, limit)) if has_store(out) else ((), "UTC", EPOCH)
     )
     if out.json:
         out.data([event_json(NumberedEvent(each.cursor, each.event)) for each in found])
@@ -261,16 +263,16 @@ def events(out: Printer, *, after: int | None, follow: bool, limit: int) -> None
         offer_more(out, "events", {"--limit": typed_limit(limit)}, found[-1].cursor)
 
 
-async def _events(
+async def _load_events(
     app: CommandSession, after: int | None, limit: int
 ) -> tuple[tuple[SequencedEvent, ...], str, datetime]:
-    """Without a number, the last ones."""
+    """Load events after the cursor; without one, the newest `limit` events."""
     number = max(0, await app.service.events.last(app.principal) - limit) if after is None else after
     return await app.service.events.after(app.principal, number, limit), app.zone, app.clock.now()
 
 
 def _show_events(out: Printer, found: Sequence[SequencedEvent], zone: str, now: datetime) -> None:
-    """On a terminal: the run, or else the task, by a short id."""
+    """Print a table with the short id of the run, or of the task where there is no run."""
     names = _short_names(out, found)
     times = time_cells(out, [each.event.at for each in found], zone, now)
     rows: list[list[Cell]] = [
@@ -293,7 +295,7 @@ def _short_names(out: Printer, found: Sequence[SequencedEvent]) -> dict[str, str
 
 
 async def follow_events(app: CommandSession, out: Printer, after: int | None, task_id: str | None) -> None:
-    """Whatever happens from here on, or from a number on; for ever."""
+    """Print events from now on, or after a cursor; does not return."""
     number = await app.service.events.last(app.principal) if after is None else after
     out.note(messages.WATCHING_FROM, number=number)
     async for each in app.follow_events(number):

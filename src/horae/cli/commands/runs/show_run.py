@@ -1,4 +1,4 @@
-"""`horae show RUN`: one run in full, with the whole of its error, its result, and the last that it said."""
+"""`horae show RUN`: all fields of one run, with its error, its result and its last log lines."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from ...output.formatting import error_text, fine, full_time, planned_text, sign
 from ...output.printer import Printer, json_text
 from ...output.run_tail import RunTail, said_by
 from ...output.styled_text import Style, StyledText
-from ...run_lookup import FoundRun, run_of
+from ...run_lookup import FoundRun, find_run
 from ...session.workplace import CommandSession, run_in_session
 
-_LINES: Final = 20
+_MAX_LINES: Final = 20
 
 
 class RunDetails(NamedTuple):
-    """`said` are the last lines of the run, of `lines` in all."""
+    """A run with its last log lines `said`; `lines` is the number of all lines."""
 
     found: FoundRun
     said: tuple[NumberedLine, ...]
     lines: int
     zone: str
     requested: bool = False
-    """A person asked for this further attempt."""
+    """The attempt was requested by `horae retry`."""
 
 
 def show_run(out: Printer, name: str) -> None:
-    shown = run_in_session(out, lambda app: _find(app, name))
+    shown = run_in_session(out, lambda app: _load(app, name))
     run, task = shown.found.run, shown.found.facts.task
     if out.json:
         out.data(run_json(run, task.name, task.schedule.zone, out.language))
     elif out.quiet:
         out.ids([run.id])
     else:
-        _tell(out, shown)
+        _show(out, shown)
 
 
-async def _find(app: CommandSession, name: str) -> RunDetails:
-    found = await run_of(app, name)
-    last: deque[NumberedLine] = deque(maxlen=_LINES)
+async def _load(app: CommandSession, name: str) -> RunDetails:
+    found = await find_run(app, name)
+    last: deque[NumberedLine] = deque(maxlen=_MAX_LINES)
     number = 0
     async for line in said_by(app, found.run.id, follow=False):
         last.append(line)
@@ -65,7 +65,7 @@ async def _is_requested(app: CommandSession, found: FoundRun) -> bool:
     return any(is_requested(found.facts.task, run, each) for each in before)
 
 
-def _tell(out: Printer, shown: RunDetails) -> None:
+def _show(out: Printer, shown: RunDetails) -> None:
     run, task = shown.found.run, shown.found.facts.task
     out.line((sign_of(run), " ", StyledText(task.name, "bold"), "  ", StyledText(run.id, "dim")))
     state = out.translate(
@@ -78,11 +78,11 @@ def _tell(out: Printer, shown: RunDetails) -> None:
     if run.reason is not None:
         out.row("", describe_reason(run.reason, out.language))
     out.row(out.translate(messages.PLANNED), planned_text(run, shown.zone, out.language))
-    _tell_times(out, run, shown.zone)
-    show_whole(out, out.translate(messages.ERROR), error_text(run, out.language), "bad")
+    _show_times(out, run, shown.zone)
+    show_lines(out, out.translate(messages.ERROR), error_text(run, out.language), "bad")
     if run.result_json is not None:
         result = result_of(run)
-        show_whole(
+        show_lines(
             out, out.translate(messages.RESULT), result if isinstance(result, str) else json_text(result, indent=2)
         )
     if shown.said:
@@ -92,7 +92,7 @@ def _tell(out: Printer, shown: RunDetails) -> None:
             tail.show(line)
 
 
-def _tell_times(out: Printer, run: Run, zone: str) -> None:
+def _show_times(out: Printer, run: Run, zone: str) -> None:
     if run.started is None:
         return
     late = "" if run.lateness is None else f"  +{fine(run.lateness)}"
@@ -109,7 +109,7 @@ def _count_line(out: Printer, shown: RunDetails) -> str:
     return out.translate(messages.LAST_LINES, shown=len(shown.said), number=shown.lines, id=shown.found.run.id)
 
 
-def show_whole(out: Printer, label: str, text: str, style: Style = "") -> None:
-    """Every line of a text, one below the other; a label stands before the first."""
+def show_lines(out: Printer, label: str, text: str, style: Style = "") -> None:
+    """Print every line of the text as a row; the first row has the label."""
     for number, line in enumerate(text.strip("\n").splitlines()):
         out.row(label if number == 0 else "", StyledText(line, style))

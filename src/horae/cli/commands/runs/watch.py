@@ -1,4 +1,4 @@
-"""`horae watch`: what happens, as it happens; a page on a terminal, a line for each event elsewhere."""
+"""`horae watch`: live dashboard on a terminal (rich), or a line for each event elsewhere."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from .runs import follow_events
 if TYPE_CHECKING:
     from rich.text import Text
 
-_REFRESH: Final = 0.5
-_NEXT: Final = 20
-_FEWEST_NEXT: Final = 3
-_FAILED: Final = 5
-_NUMBERS: Final = 6
-"""Rows of the overview before the tasks themselves."""
-_LABEL: Final = 8
+_REFRESH_SECONDS: Final = 0.5
+_MAX_UPCOMING: Final = 20
+_MIN_UPCOMING: Final = 3
+_MAX_FAILURES: Final = 5
+_OVERVIEW_ROWS: Final = 6
+"""Rows of the overview that the dashboard shows: the counts, without tasks."""
+_LABEL_WIDTH: Final = 8
 _INDENT: Final = 2
 
 
@@ -59,30 +59,30 @@ async def _watch(app: CommandSession, out: Printer, task: str | None, seconds: f
     task_id = None if task is None else (await app.service.tasks.find_by_name(app.principal, task)).task.id
     async with asyncio.timeout(seconds):
         if live:
-            await _page(app, out)
+            await _run_dashboard(app, out)
         else:
             await follow_events(app, out, None, task_id)
 
 
-async def _page(app: CommandSession, out: Printer) -> None:
-    """Redrawn twice a second until somebody presses q."""
+async def _run_dashboard(app: CommandSession, out: Printer) -> None:
+    """Redraw the dashboard twice a second until the key q is pressed."""
     from rich.live import Live  # noqa: PLC0415 - only a terminal needs it
 
-    over = asyncio.Event()
-    with _keys(over), Live(auto_refresh=False, screen=True) as screen:
-        while not over.is_set():
+    quit_event = asyncio.Event()
+    with _quit_on_key(quit_event), Live(auto_refresh=False, screen=True) as screen:
+        while not quit_event.is_set():
             found = await app.service.overview.now(app.principal)
-            failed = await app.service.runs.page(app.principal, RunFilter(states=FAILURES), limit=_FAILED)
+            failed = await app.service.runs.page(app.principal, RunFilter(states=FAILURES), limit=_MAX_FAILURES)
             names = {each: task.name for each, task in (await app.tasks_of((*found.running, *failed.items))).items()}
-            screen.update(_drawn(page_of(out, found, failed.items, names, app.zone)), refresh=True)
+            screen.update(_as_rich_text(dashboard_lines(out, found, failed.items, names, app.zone)), refresh=True)
             with suppress(TimeoutError):
-                async with asyncio.timeout(_REFRESH):
-                    await over.wait()
+                async with asyncio.timeout(_REFRESH_SECONDS):
+                    await quit_event.wait()
 
 
 @contextmanager
-def _keys(over: asyncio.Event) -> Iterator[None]:
-    """Single keys without Enter, where the system can do that; `q` ends it."""
+def _quit_on_key(quit_event: asyncio.Event) -> Iterator[None]:
+    """Context manager: read single keys without Enter (termios); `q` sets the event."""
     try:
         import termios  # noqa: PLC0415 - not on every system
         import tty  # noqa: PLC0415
@@ -96,7 +96,7 @@ def _keys(over: asyncio.Event) -> Iterator[None]:
     before = termios.tcgetattr(number)
     loop = asyncio.get_running_loop()
     tty.setcbreak(number)
-    loop.add_reader(number, lambda: over.set() if sys.stdin.read(1) in ("q", "Q", "") else None)
+    loop.add_reader(number, lambda: quit_event.set() if sys.stdin.read(1) in ("q", "Q", "") else None)
     try:
         yield
     finally:
@@ -104,24 +104,26 @@ def _keys(over: asyncio.Event) -> Iterator[None]:
         termios.tcsetattr(number, termios.TCSADRAIN, before)
 
 
-def page_of(out: Printer, found: Overview, failed: tuple[Run, ...], names: dict[str, str], zone: str) -> list[str]:
-    """Everything worth a look, in lines that fit the terminal. Where it is low, fewer of the next tasks are shown."""
+def dashboard_lines(
+    out: Printer, found: Overview, failed: tuple[Run, ...], names: dict[str, str], zone: str
+) -> list[str]:
+    """Return the dashboard as lines that fit the terminal; a low terminal shows fewer upcoming tasks."""
     head: Cell = [
         StyledText("horae", "bold"),
         f"  {found.at:%Y-%m-%d %H:%M:%S}Z  ",
         StyledText(out.translate(messages.WATCHING), "dim"),
     ]
-    above = _fitting(head, 2)
-    for label, cell in overview_rows(out, found, zone, names)[:_NUMBERS]:
+    above = _wrap(head, 2)
+    for label, cell in overview_rows(out, found, zone, names)[:_OVERVIEW_ROWS]:
         rest = (cell,) if isinstance(cell, str | StyledText) else tuple(cell)
-        above += _fitting(["  ", StyledText(padded(label, _LABEL), "dim"), " ", *rest], _LABEL + 3)
+        above += _wrap(["  ", StyledText(padded(label, _LABEL_WIDTH), "dim"), " ", *rest], _LABEL_WIDTH + 3)
     above += _section(out.translate(messages.RUNNING), _running(out, found, names))
-    needs = [line for cell in need_lines(out, found) for line in _fitting(cell, 2)]
+    needs = [line for cell in need_lines(out, found) for line in _wrap(cell, 2)]
     above += _section(out.translate(messages.NEEDS_YOU), needs)
     below = _section(out.translate(messages.FAILURES), _failures(out, failed, names, zone, found.at))
     upcoming = _upcoming(out, found, zone)
     left = get_terminal_size().lines - len(above) - len(below) - 2
-    return [*above, *_section(out.translate(messages.UPCOMING), upcoming[: max(_FEWEST_NEXT, left)]), *below]
+    return [*above, *_section(out.translate(messages.UPCOMING), upcoming[: max(_MIN_UPCOMING, left)]), *below]
 
 
 def _running(out: Printer, found: Overview, names: dict[str, str]) -> list[str]:
@@ -138,7 +140,7 @@ def _running(out: Printer, found: Overview, names: dict[str, str]) -> list[str]:
 
 
 def _upcoming(out: Printer, found: Overview, zone: str) -> list[str]:
-    coming = [(at, facts.task.name) for facts in found.upcoming if (at := next_due(facts)) is not None][:_NEXT]
+    coming = [(at, facts.task.name) for facts in found.upcoming if (at := next_due(facts)) is not None][:_MAX_UPCOMING]
     times = next_times([at for at, _ in coming], zone, found.at, out.language)
     rows: list[list[Cell]] = [
         [relative, StyledText(when, "dim"), name] for (relative, when), (_, name) in zip(times, coming, strict=True)
@@ -147,7 +149,7 @@ def _upcoming(out: Printer, found: Overview, zone: str) -> list[str]:
 
 
 def _failures(out: Printer, failed: tuple[Run, ...], names: dict[str, str], zone: str, now: datetime) -> list[str]:
-    """Each with a short id, for `horae why ID`."""
+    """Rows with a short id, for `horae why ID`."""
     short_ids = out.short_ids((run.id for run in failed), SHORT_DIGITS)
     times = time_cells(out, [run.planned for run in failed], zone, now)
     rows: list[list[Cell]] = [
@@ -174,11 +176,11 @@ def _section(title: str, lines: list[str]) -> list[str]:
     return ["", painted(StyledText(title, "bold"), colour=True), *(f"{' ' * _INDENT}{line}" for line in lines)]
 
 
-def _fitting(cell: Cell, hang: int) -> list[str]:
+def _wrap(cell: Cell, hang: int) -> list[str]:
     return [painted(line, colour=True) for line in broken(cell, terminal_width() - _INDENT, hang)]
 
 
-def _drawn(lines: list[str]) -> Text:
+def _as_rich_text(lines: list[str]) -> Text:
     from rich.text import Text  # noqa: PLC0415 - only a terminal needs it
 
     return Text.from_ansi("\n".join(lines), overflow="fold")

@@ -1,4 +1,4 @@
-"""`horae why`: one sentence, the fact that it rests on, and what would help."""
+"""`horae why`: explains why an occurrence ran or did not run, with its runs and the commands that fix the cause."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from ...session.workplace import CommandSession, run_in_session
 from ...task_filter import task_argument
 from ...task_reference import task_reference
 from ..tasks.show import run_line
-from .show_run import show_whole
+from .show_run import show_lines
 
-_WAITS = StyledText("◐", "odd")
-_TO_COME = StyledText("○", "dim")
-_NOT_RUN = StyledText("⊘", "odd")
+_WAITING_SIGN = StyledText("◐", "odd")
+_PENDING_SIGN = StyledText("○", "dim")
+_NOT_RUN_SIGN = StyledText("⊘", "odd")
 
 
 @click.command("why", cls=Command)
@@ -49,7 +49,7 @@ _NOT_RUN = StyledText("⊘", "odd")
 )
 def why(out: Printer, *, task: str, at: str | None) -> None:
     """Say why a task did, or did not, run."""
-    found, zone, reference, has_lines = run_in_session(out, lambda app: _explained(out, app, task, at))
+    found, zone, reference, has_lines = run_in_session(out, lambda app: _load(out, app, task, at))
     fixes = tuple(
         fix._replace(command=complete_command(out, fix.command))
         for fix in fixes_for(found, shlex.quote(reference), partial(start_here, out), has_lines=has_lines)
@@ -59,14 +59,14 @@ def why(out: Printer, *, task: str, at: str | None) -> None:
     elif out.quiet:
         out.ids([found.explanation.verdict.value])
     else:
-        _tell(out, found, fixes, zone)
+        _show(out, found, fixes, zone)
 
 
-async def _explained(
+async def _load(
     out: Printer, app: CommandSession, name: str, at: str | None
 ) -> tuple[OccurrenceExplanation, str, str, bool]:
     if is_run(name):
-        task_id, planned = await _occurrence(app, name)
+        task_id, planned = await _occurrence_of_run(app, name)
         found = await app.service.ledger.explain(app.principal, task_id, planned, app.zone)
     else:
         facts = await app.service.tasks.find_by_name(app.principal, name)
@@ -75,8 +75,8 @@ async def _explained(
     return found, task.schedule.zone or app.zone, await task_reference(app, task, out), await _has_lines(app, found)
 
 
-async def _occurrence(app: CommandSession, name: str) -> tuple[str, datetime]:
-    """The task and the planned instant of a run; also of one that was asked for and has not started."""
+async def _occurrence_of_run(app: CommandSession, name: str) -> tuple[str, datetime]:
+    """Return task id and planned instant of a run, also of a requested run that has not started."""
     try:
         run = await app.service.runs.get(app.principal, name)
     except NotFound as refusal:
@@ -88,7 +88,7 @@ async def _occurrence(app: CommandSession, name: str) -> tuple[str, datetime]:
 
 
 async def _has_lines(app: CommandSession, found: OccurrenceExplanation) -> bool:
-    """Whether the newest run of the answer has log lines; a live one may write some."""
+    """Return whether the newest run has log lines; True for a live run, which may still write some."""
     run = found.explanation.run
     if run is None or run.live or run.started is None:
         return True
@@ -102,17 +102,20 @@ def _json(out: Printer, found: OccurrenceExplanation, fixes: tuple[Fix, ...]) ->
     return shape | {"fixes": [{"command": fix.command, "does": fix.does.in_language(out.language)} for fix in fixes]}
 
 
-def _tell(out: Printer, found: OccurrenceExplanation, fixes: tuple[Fix, ...], zone: str) -> None:
-    task, told = found.facts.task, found.explanation
+def _show(out: Printer, found: OccurrenceExplanation, fixes: tuple[Fix, ...], zone: str) -> None:
+    task, explanation = found.facts.task, found.explanation
     at = full_time(found.at, zone, out.language)
-    out.line((_sign(found), " ", StyledText(out.translate(messages.AT, name=task.name, at=at), "bold")))
+    out.line((_verdict_sign(found), " ", StyledText(out.translate(messages.AT, name=task.name, at=at), "bold")))
     out.line(f"  {_without_commands(_sentence(out, found), fixes)}")
     if found.outage is not None:
         out.line(f"  {outage_line(out, found.outage)}")
-    for run in told.runs:
-        out.line(("  ", *run_line(run, zone, out, told.lateness_of(run))))
-        show_whole(out, "", "\n".join((run.error or "").strip().splitlines()[1:]), "bad")
-    _show_fixes(out, [(_shortened(out, fix.command, told.runs), fix.does.in_language(out.language)) for fix in fixes])
+    for run in explanation.runs:
+        out.line(("  ", *run_line(run, zone, out, explanation.lateness_of(run))))
+        show_lines(out, "", "\n".join((run.error or "").strip().splitlines()[1:]), "bad")
+    _show_fixes(
+        out,
+        [(_shorten_run_ids(out, fix.command, explanation.runs), fix.does.in_language(out.language)) for fix in fixes],
+    )
 
 
 def _sentence(out: Printer, found: OccurrenceExplanation) -> str:
@@ -124,20 +127,20 @@ def _sentence(out: Printer, found: OccurrenceExplanation) -> str:
 
 
 def _without_commands(sentence: str, fixes: Sequence[Fix]) -> str:
-    """A command that a fix shows is not repeated in the sentence."""
+    """Remove the commands from the sentence that are listed as fixes."""
     for fix in fixes:
         sentence = sentence.replace(f": {fix.command}", ".").replace(f"：{fix.command}", "。")
     return sentence
 
 
-def _shortened(out: Printer, text: str, runs: Sequence[Run]) -> str:
+def _shorten_run_ids(out: Printer, text: str, runs: Sequence[Run]) -> str:
     for whole, short in out.short_ids((run.id for run in runs), SHORT_DIGITS).items():
         text = text.replace(whole, short)
     return text
 
 
 def _show_fixes(out: Printer, fixes: Sequence[tuple[str, str]]) -> None:
-    """Commands with what they do, side by side; or each below its command, where a terminal is too narrow for both."""
+    """Print commands and their effect side by side, or below each other on a narrow terminal."""
     widest = max((columns(typed) for typed, _ in fixes), default=0)
     room = out.row_room - widest - 3
     below = out.on_terminal and any(columns(does) > room for _, does in fixes)
@@ -150,13 +153,13 @@ def _show_fixes(out: Printer, fixes: Sequence[tuple[str, str]]) -> None:
             out.row(label, (padded(typed, widest), "   ", StyledText(does, "dim")))
 
 
-def _sign(found: OccurrenceExplanation) -> StyledText:
-    told = found.explanation
-    if told.run is not None:
-        return sign_of(told.run)
-    if told.verdict is Verdict.PENDING:
-        return _TO_COME
-    return _WAITS if told.verdict is Verdict.WAITING else _NOT_RUN
+def _verdict_sign(found: OccurrenceExplanation) -> StyledText:
+    explanation = found.explanation
+    if explanation.run is not None:
+        return sign_of(explanation.run)
+    if explanation.verdict is Verdict.PENDING:
+        return _PENDING_SIGN
+    return _WAITING_SIGN if explanation.verdict is Verdict.WAITING else _NOT_RUN_SIGN
 
 
 def outage_line(out: Printer, outage: Outage) -> str:

@@ -1,4 +1,4 @@
-"""`horae add`: a task in one line, and a receipt that leaves nothing to wonder about."""
+"""`horae add`: creates a task, or edits the one with the same key, and prints a receipt with the next fires."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ from ...output.receipt import (
 from ...output.shown_store import command_line
 from ...output.styled_text import Cell, StyledText
 from ...parameters import Values
-from ...schedule_question import Question, ask, explaining
+from ...schedule_question import Question, answer_question, hint_explain_command
 from ...session.owner_zone import owner_zone
 from ...session.workplace import CommandSession, has_durable_store, refuse_memory, run_in_memory, run_in_session
-from ...task_options import definition_options, task_shape, usual_name
+from ...task_options import default_name, definition_options, task_shape
 from ...task_reference import short_task_id, task_reference
 from .edit import changed_fields, fires_changed_json, show_changes
 
-_NOT_SAID: tuple[str, ...] = ("anchored",)  # true of every interval: `explain` says it
+_OMITTED_WARNINGS: tuple[str, ...] = ("anchored",)  # true of every interval; `explain` shows it
 
 
 class CreatedTask(NamedTuple):
-    """What came of it. `now` is the moment that the receipt counts from; `readiness`: the nodes that could run it, None for
-    a dry run.
+    """Result of `horae add`. `now`: the instant that the receipt counts from. `readiness`: the nodes that could run the
+    task; None for a dry run.
 
-    `edited`: the key was taken, so it is about the task that has it. `reference`: how the next command names the task.
+    `edited`: the change of the task that already has the key. `reference`: the task as the next command names it.
     """
 
     facts: Facts
@@ -65,7 +65,7 @@ class CreatedTask(NamedTuple):
 
     @property
     def declared(self) -> list[str]:
-        """Fields that came from the declaration of its function."""
+        """Fields taken from the declaration of the function."""
         return [] if self.resolved is None else self.resolved.declared_in(self.facts.task.schedule)
 
     @property
@@ -88,7 +88,7 @@ def add(
     *,
     when: tuple[str, ...],
     name: str | None,
-    said: Values,
+    definition: Values,
     program: tuple[str, ...],
     key: str | None,
     owner: str | None,
@@ -96,139 +96,138 @@ def add(
     dry_run: bool,
 ) -> None:
     """Make a task."""
-    text, stray = _split(when, said)
-    shape = task_shape(said, stray, program)
+    text, extra_words = _split_url(when, definition)
+    shape = task_shape(definition, extra_words, program)
     if not any(each in shape for each in ("say", "http", "command", "function", "event", "target")):
         raise refuse("no_work")
-    kept = has_durable_store(out)
-    if said["zone"] is not None or not kept:
-        # Refused before a store is opened or made. Elsewhere the owner may have a zone.
-        _read(text, said["zone"], out)
-    named = {"name": usual_name(shape) if name is None else name, "when": text, "key": key, "owner": owner}
-    wish = read_task(named | shape)
+    durable = has_durable_store(out)
+    if definition["zone"] is not None or not durable:
+        # Refuse before a store is opened or created. Without --zone, the owner may have a zone in the store.
+        _parse_schedule(text, definition["zone"], out)
+    fields = {"name": default_name(shape) if name is None else name, "when": text, "key": key, "owner": owner}
+    request = read_task(fields | shape)
 
     async def work(app: CommandSession) -> CreatedTask:
-        resolved = await app.resolve(wish)
-        assumed = await owner_zone(app, wish.owner) if resolved.request.zone is None else None
-        schedule, surprises = _read(text, resolved.request.zone, out, assumed)
+        resolved = await app.resolve(request)
+        assumed = await owner_zone(app, request.owner) if resolved.request.zone is None else None
+        schedule, schedule_warnings = _parse_schedule(text, resolved.request.zone, out, assumed)
         resolved = resolved._replace(request=resolved.request._replace(when=schedule))
-        made = await (_rehearsed(app, resolved.request) if dry_run else _make(app, resolved.request, paused=pause))
+        created = await (_preview(app, resolved.request) if dry_run else _create(app, resolved.request, paused=pause))
         resolved = app.with_advisories(resolved)
         shown = not (dry_run or out.json or out.quiet)
-        reference = await task_reference(app, made.facts.task, out) if shown else ""
-        warnings = _distinct((*used_up_advisories(made.facts), *resolved.warnings, *surprises))
-        return made._replace(resolved=resolved, warnings=warnings, reference=reference)
+        reference = await task_reference(app, created.facts.task, out) if shown else ""
+        warnings = _distinct((*used_up_advisories(created.facts), *resolved.warnings, *schedule_warnings))
+        return created._replace(resolved=resolved, warnings=warnings, reference=reference)
 
     if not dry_run:
         refuse_memory(out)
-    with explaining(text):
-        made = run_in_memory(work) if dry_run and not kept else run_in_session(out, work, create=not dry_run)
-    _show(out, made)
+    with hint_explain_command(text):
+        created = run_in_memory(work) if dry_run and not durable else run_in_session(out, work, create=not dry_run)
+    _show(out, created)
 
 
 def _distinct(warnings: tuple[ScheduleWarning | Advisory, ...]) -> tuple[ScheduleWarning | Advisory, ...]:
-    """Each code once: a server warns of what is known here too."""
+    """Each code once: a server sends warnings that are also computed here."""
     return tuple({each.code: each for each in reversed(warnings)}.values())[::-1]
 
 
-def _split(when: tuple[str, ...], said: Values) -> tuple[str, list[str]]:
-    """The words of the schedule; with `--http METHOD`, an address may stand behind them."""
-    if said["http"] is not None and len(when) > 1 and when[-1].lower().startswith(("http://", "https://")):
+def _split_url(when: tuple[str, ...], definition: Values) -> tuple[str, list[str]]:
+    """Split the schedule from the address that follows it with `--http METHOD`."""
+    if definition["http"] is not None and len(when) > 1 and when[-1].lower().startswith(("http://", "https://")):
         return " ".join(when[:-1]), [when[-1]]
     return " ".join(when), []
 
 
-def _read(
+def _parse_schedule(
     text: str, zone: str | None, out: Printer, assumed: AssumedZone | None = None
 ) -> tuple[Schedule, list[ScheduleWarning]]:
-    from ....clock import SystemClock  # noqa: PLC0415 - the app has a clock of its own
+    from ....clock import SystemClock  # noqa: PLC0415 - a session has its own clock
 
-    answer = ask(Question(text, zone, out.language, number=1, assumed=assumed), SystemClock().now())
-    return answer.schedule, [each for each in answer.warnings if each.code not in _NOT_SAID]
+    answer = answer_question(Question(text, zone, out.language, number=1, assumed=assumed), SystemClock().now())
+    return answer.schedule, [each for each in answer.warnings if each.code not in _OMITTED_WARNINGS]
 
 
-async def _make(app: CommandSession, wish: TaskRequest, *, paused: bool) -> CreatedTask:
-    before = None if wish.key is None else (await app.service.tasks.preview_declaration(app.principal, wish))[0]
-    task = await app.service.tasks.create(app.principal, wish, paused="" if paused else None)
+async def _create(app: CommandSession, request: TaskRequest, *, paused: bool) -> CreatedTask:
+    before = None if request.key is None else (await app.service.tasks.preview_declaration(app.principal, request))[0]
+    task = await app.service.tasks.create(app.principal, request, paused="" if paused else None)
     facts, now = await app.service.tasks.get(app.principal, task.id), app.clock.now()
     readiness = await app.readiness(facts.task.target)
-    return CreatedTask(facts, now, dry_run=False, readiness=readiness, edited=_edited(before, facts.task, now))
+    return CreatedTask(facts, now, dry_run=False, readiness=readiness, edited=_edit_result(before, facts.task, now))
 
 
-def _edited(before: Facts | None, after: Task, now: datetime) -> EditResult | None:
+def _edit_result(before: Facts | None, after: Task, now: datetime) -> EditResult | None:
     if before is None:
         return None
     return EditResult(before.task, after, fire_changes(before.task, after, before.status, now))
 
 
-async def _rehearsed(app: CommandSession, wish: TaskRequest) -> CreatedTask:
-    """What would become of the task that has the key already, or of a new one: every check is the real one, and
-    nothing is written."""
+async def _preview(app: CommandSession, request: TaskRequest) -> CreatedTask:
+    """Return the task as it would be created, or edited where the key exists; all checks run and nothing is written."""
     before, after = (
-        (None, None) if wish.key is None else await app.service.tasks.preview_declaration(app.principal, wish)
+        (None, None) if request.key is None else await app.service.tasks.preview_declaration(app.principal, request)
     )
     now = app.clock.now()
     if before is None or after is None:
-        return CreatedTask(await app.preview(wish), now, dry_run=True)
-    return CreatedTask(before._replace(task=after), now, dry_run=True, edited=_edited(before, after, now))
+        return CreatedTask(await app.preview(request), now, dry_run=True)
+    return CreatedTask(before._replace(task=after), now, dry_run=True, edited=_edit_result(before, after, now))
 
 
-def _show(out: Printer, made: CreatedTask) -> None:
-    facts, task = made.facts, made.facts.task
+def _show(out: Printer, created: CreatedTask) -> None:
+    facts, task = created.facts, created.facts.task
     if out.json:
-        out.data(_receipt_json(out, made))
+        out.data(_receipt_json(out, created))
         return
     if out.quiet:
-        out.ids([] if made.dry_run else [task.id])
+        out.ids([] if created.dry_run else [task.id])
         return
-    out.line(_headline(out, made))
-    if made.edited is not None:
-        show_changes(out, made.edited, made.now)
-    show_schedule(out, facts, made.now, made=True)
+    out.line(_headline(out, created))
+    if created.edited is not None:
+        show_changes(out, created.edited, created.now)
+    show_schedule(out, facts, created.now, made=True)
     out.row(out.translate(messages.DOES), target_line(task.target))
     out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
-    show_declared(out, task, made.declared)
-    if not made.dry_run:
+    show_declared(out, task, created.declared)
+    if not created.dry_run:
         if facts.status.pause is not None:
             out.row(out.translate(messages.STATE), out.translate(messages.PAUSED_AT_BIRTH, name=task.id))
-        if made.edited is None:
-            # Of a task that was there before, removing it would take more away than was just put there.
+        if created.edited is None:
+            # No undo for an edit: `rm` would remove the task that existed before.
             out.row(out.translate(messages.UNDO), command_line(out, "rm", short_task_id(out, task), "--yes"))
-        out.row(out.translate(messages.SEE), command_line(out, "show", made.reference))
-    show_warnings(out, made.warnings)
-    if made.readiness is not None:
-        show_readiness(out, made.readiness, made.warnings)
+        out.row(out.translate(messages.SEE), command_line(out, "show", created.reference))
+    show_warnings(out, created.warnings)
+    if created.readiness is not None:
+        show_readiness(out, created.readiness, created.warnings)
 
 
-def _headline(out: Printer, made: CreatedTask) -> Cell:
-    task, change = made.facts.task, made.change
-    said = {
-        "new": messages.NOT_MADE if made.dry_run else None,
+def _headline(out: Printer, created: CreatedTask) -> Cell:
+    task, change = created.facts.task, created.change
+    message = {
+        "new": messages.NOT_MADE if created.dry_run else None,
         "changed": messages.WAS_EDITED,
         "same": messages.AS_IT_IS,
     }[change]
-    if made.dry_run and change == "changed":
-        said = messages.NOT_EDITED
+    if created.dry_run and change == "changed":
+        message = messages.NOT_EDITED
     sign = (
         StyledText("○ ", "dim")
-        if made.dry_run
+        if created.dry_run
         else StyledText("= ", "dim")
         if change == "same"
         else StyledText("✓ ", "good")
     )
-    told = "" if said is None else out.translate(said, version=task.version)
-    name = "" if made.dry_run and change == "new" else f"{task.id}  "
-    return (sign, StyledText(task.name, "bold"), "  ", StyledText(f"{name}{told}".rstrip(), "dim"))
+    note = "" if message is None else out.translate(message, version=task.version)
+    name = "" if created.dry_run and change == "new" else f"{task.id}  "
+    return (sign, StyledText(task.name, "bold"), "  ", StyledText(f"{name}{note}".rstrip(), "dim"))
 
 
-def _receipt_json(out: Printer, made: CreatedTask) -> dict[str, Any]:
-    facts = made.facts
+def _receipt_json(out: Printer, created: CreatedTask) -> dict[str, Any]:
+    facts = created.facts
     return {
         "task": task_json(facts, out.language),
-        "fires": fires_json(fires_of(facts.task, facts.status, made.now, FIRES)),
-        "warnings": warnings_json(made.warnings, out.language),
-        "declared": made.declared,
-        "dry_run": made.dry_run,
-        "change": made.change,
-        **({"removed": [], "added": []} if made.edited is None else fires_changed_json(made.edited)),
+        "fires": fires_json(fires_of(facts.task, facts.status, created.now, FIRES)),
+        "warnings": warnings_json(created.warnings, out.language),
+        "declared": created.declared,
+        "dry_run": created.dry_run,
+        "change": created.change,
+        **({"removed": [], "added": []} if created.edited is None else fires_changed_json(created.edited)),
     }

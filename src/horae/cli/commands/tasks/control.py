@@ -1,4 +1,4 @@
-"""`horae pause`, `resume`, `skip`, `cancel`, `rm`: what a person may do to a task, or to all that fit a filter."""
+"""`horae pause`, `resume`, `skip`, `cancel`, `rm`: actions on one task, or on all tasks that match a filter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...output.formatting import full_time, in_sentence, short
 from ...output.printer import Printer
 from ...parameters import INTEGER, Values, one_of
 from ...session.workplace import CommandSession, run_in_session
-from ...task_filter import BulkAction, bulk_options, do_to_many, is_filter, optional_task_argument, task_argument
+from ...task_filter import BulkAction, act_on_many, bulk_options, is_filter, optional_task_argument, task_argument
 
 
 @click.command("pause", cls=Command, asks=True)
@@ -29,23 +29,23 @@ from ...task_filter import BulkAction, bulk_options, do_to_many, is_filter, opti
 @click.option("--reason", default="", help="Why: shown wherever the task is.")
 @click.option("--until", help="When it goes on by itself: 2026-12-01 09:00.")
 @bulk_options
-def pause(out: Printer, *, task: str | None, reason: str, until: str | None, wanted: Values) -> None:
+def pause(out: Printer, *, task: str | None, reason: str, until: str | None, filters: Values) -> None:
     """Let nothing of a task start any more."""
 
-    async def deed(app: CommandSession, each: Task) -> Facts:
-        end = None if until is None else _moment(app, each, until)
+    async def action(app: CommandSession, each: Task) -> Facts:
+        end = None if until is None else _parse_until(app, each, until)
         return await app.service.tasks.pause(app.principal, each.id, note=reason, until=end)
 
-    if is_filter(task, wanted):
+    if is_filter(task, filters):
         arguments = {"note": reason, **({} if until is None else {"until": until})}
-        do_to_many(out, wanted, messages.PAUSE, BulkAction(deed, "pause", arguments))
+        act_on_many(out, filters, messages.PAUSE, BulkAction(action, "pause", arguments))
         return
-    facts, zone = run_in_session(out, lambda app: _on_one(app, task or "", deed))
-    pausing = facts.status.pause
-    said = ""
-    if pausing is not None and pausing.until is not None:
-        said = out.translate(messages.PAUSED_UNTIL, until=full_time(pausing.until, zone, out.language))
-    _tell(out, facts, out.translate(messages.PAUSED, name=facts.task.name, until=said))
+    facts, zone = run_in_session(out, lambda app: _act_on_one(app, task or "", action))
+    pause_state = facts.status.pause
+    message = ""
+    if pause_state is not None and pause_state.until is not None:
+        message = out.translate(messages.PAUSED_UNTIL, until=full_time(pause_state.until, zone, out.language))
+    _show(out, facts, out.translate(messages.PAUSED, name=facts.task.name, until=message))
 
 
 @click.command("resume", cls=Command, asks=True)
@@ -56,26 +56,26 @@ def pause(out: Printer, *, task: str | None, reason: str, until: str | None, wan
     help="What was missed meanwhile: skip it (default), run the latest, all, or one for all.",
 )
 @bulk_options
-def resume(out: Printer, *, task: str | None, missed: MissedMode | None, wanted: Values) -> None:
+def resume(out: Printer, *, task: str | None, missed: MissedMode | None, filters: Values) -> None:
     """Let a task go on."""
-    if is_filter(task, wanted):
+    if is_filter(task, filters):
 
-        async def deed(app: CommandSession, each: Task) -> Facts:
+        async def action(app: CommandSession, each: Task) -> Facts:
             return await app.service.tasks.resume(app.principal, each.id, missed or "skip")
 
-        do_to_many(out, wanted, messages.RESUME, BulkAction(deed, "resume", {"missed": missed or "skip"}))
+        act_on_many(out, filters, messages.RESUME, BulkAction(action, "resume", {"missed": missed or "skip"}))
         return
-    before, now = run_in_session(out, lambda app: _looked_at(app, task or ""))
-    number = missed_while_away(before, now)
+    before, now = run_in_session(out, lambda app: _find_task(app, task or ""))
+    number = missed_while_paused(before, now)
     mode = missed or _ask_about_missed(out, before, number, now)
     facts = run_in_session(out, lambda app: app.service.tasks.resume(app.principal, before.task.id, mode))
-    told = messages.RESUMED_MISSED.in_language(out.language, number=number, mode=messages.MISSED_MODES[mode])
+    missed_text = messages.RESUMED_MISSED.in_language(out.language, number=number, mode=messages.MISSED_MODES[mode])
     if not number:
-        told = out.translate(messages.RESUMED_NOTHING)
-    said = out.translate(messages.RESUMED, name=facts.task.name, missed=told)
+        missed_text = out.translate(messages.RESUMED_NOTHING)
+    message = out.translate(messages.RESUMED, name=facts.task.name, missed=missed_text)
     if before.status.state is TaskState.ACTIVE:
-        said = out.translate(messages.NOT_PAUSED, name=facts.task.name)
-    _tell(out, facts, said)
+        message = out.translate(messages.NOT_PAUSED, name=facts.task.name)
+    _show(out, facts, message)
 
 
 @click.command("skip", cls=Command)
@@ -84,91 +84,91 @@ def resume(out: Printer, *, task: str | None, missed: MissedMode | None, wanted:
 def skip(out: Printer, *, task: str, number: int) -> None:
     """Skip the next occurrences of a task."""
 
-    async def deed(app: CommandSession, each: Task) -> Facts:
+    async def action(app: CommandSession, each: Task) -> Facts:
         return await app.service.tasks.skip_next(app.principal, each.id, number)
 
-    facts, _ = run_in_session(out, lambda app: _on_one(app, task, deed))
-    said = {0: messages.SKIPPING_NONE, 1: messages.SKIPPING_ONE}.get(number, messages.SKIPPING)
-    _tell(out, facts, out.translate(said, name=facts.task.name, number=number))
+    facts, _ = run_in_session(out, lambda app: _act_on_one(app, task, action))
+    message = {0: messages.SKIPPING_NONE, 1: messages.SKIPPING_ONE}.get(number, messages.SKIPPING)
+    _show(out, facts, out.translate(message, name=facts.task.name, number=number))
 
 
 @click.command("cancel", cls=Command, asks=True)
 @optional_task_argument
 @bulk_options
-def cancel(out: Printer, *, task: str | None, wanted: Values) -> None:
+def cancel(out: Printer, *, task: str | None, filters: Values) -> None:
     """End a task for good; its history stays."""
 
-    async def deed(app: CommandSession, each: Task) -> Facts:
+    async def action(app: CommandSession, each: Task) -> Facts:
         return await app.service.tasks.cancel(app.principal, each.id)
 
-    if is_filter(task, wanted):
-        do_to_many(out, wanted, messages.CANCEL, BulkAction(deed, "cancel"))
+    if is_filter(task, filters):
+        act_on_many(out, filters, messages.CANCEL, BulkAction(action, "cancel"))
         return
-    facts, _ = run_in_session(out, lambda app: _on_one(app, task or "", deed))
-    _tell(out, facts, out.translate(messages.CANCELLED, name=facts.task.name))
+    facts, _ = run_in_session(out, lambda app: _act_on_one(app, task or "", action))
+    _show(out, facts, out.translate(messages.CANCELLED, name=facts.task.name))
 
 
 @click.command("rm", cls=Command, asks=True)
 @optional_task_argument
 @bulk_options
-def remove(out: Printer, *, task: str | None, wanted: Values) -> None:
+def remove(out: Printer, *, task: str | None, filters: Values) -> None:
     """Remove a task and its history."""
 
-    async def deed(app: CommandSession, each: Task) -> None:
+    async def action(app: CommandSession, each: Task) -> None:
         await app.service.tasks.delete(app.principal, each.id)
 
-    if is_filter(task, wanted):
-        do_to_many(out, wanted, messages.REMOVE, BulkAction(deed, "delete"), always_asks=True)
+    if is_filter(task, filters):
+        act_on_many(out, filters, messages.REMOVE, BulkAction(action, "delete"), always_asks=True)
         return
-    facts, _ = run_in_session(out, lambda app: _looked_at(app, task or ""))
+    facts, _ = run_in_session(out, lambda app: _find_task(app, task or ""))
     out.confirm(messages.REMOVE_ONE, name=facts.task.name)
     run_in_session(out, lambda app: app.service.tasks.delete(app.principal, facts.task.id))
     if out.json:
         out.data({"id": facts.task.id, "name": facts.task.name, "removed": True})
     else:
-        _tell(out, facts, out.translate(messages.REMOVED, name=facts.task.name))
+        _show(out, facts, out.translate(messages.REMOVED, name=facts.task.name))
 
 
-async def _looked_at(app: CommandSession, name: str) -> tuple[Facts, datetime]:
+async def _find_task(app: CommandSession, name: str) -> tuple[Facts, datetime]:
     return await app.service.tasks.find_by_name(app.principal, name), app.clock.now()
 
 
-async def _on_one(
-    app: CommandSession, name: str, deed: Callable[[CommandSession, Task], Awaitable[Facts]]
+async def _act_on_one(
+    app: CommandSession, name: str, action: Callable[[CommandSession, Task], Awaitable[Facts]]
 ) -> tuple[Facts, str]:
     found = await app.service.tasks.find_by_name(app.principal, name)
-    return await deed(app, found.task), found.task.schedule.zone or app.zone
+    return await action(app, found.task), found.task.schedule.zone or app.zone
 
 
-def _moment(app: CommandSession, task: Task, text: str) -> datetime:
+def _parse_until(app: CommandSession, task: Task, text: str) -> datetime:
     return parse_future_instant(text, task.schedule.zone or app.zone, app.clock.now())
 
 
-def missed_while_away(facts: Facts, now: datetime) -> int:
-    """How many occurrences have passed of a task that is paused, or has given up."""
-    task, standing = facts.task, facts.status
-    since = standing.ended if standing.state is TaskState.FAILED else None
-    if standing.pause is not None:
-        asleep = [entry.planned for entry in facts.entries if entry.kind is EntryKind.NEXT and entry.planned < now]
-        since = asleep[0] - MICROSECOND if asleep else None
-    return 0 if since is None else count(task.schedule, since, now, past_of(task, standing))
+def missed_while_paused(facts: Facts, now: datetime) -> int:
+    """Count the occurrences that passed while the task was paused or failed."""
+    task, status = facts.task, facts.status
+    since = status.ended if status.state is TaskState.FAILED else None
+    if status.pause is not None:
+        overdue = [entry.planned for entry in facts.entries if entry.kind is EntryKind.NEXT and entry.planned < now]
+        since = overdue[0] - MICROSECOND if overdue else None
+    return 0 if since is None else count(task.schedule, since, now, past_of(task, status))
 
 
 def _ask_about_missed(out: Printer, facts: Facts, number: int, now: datetime) -> MissedMode:
     if not number or out.yes:
         return "skip"
-    pausing = facts.status.pause
-    since = (pausing.since if pausing is not None else facts.status.ended) or now
+    pause_state = facts.status.pause
+    since = (pause_state.since if pause_state is not None else facts.status.ended) or now
     question = out.translate(messages.MISSED_WHILE_PAUSED, length=in_sentence(short(now - since)), number=number)
     choices = [(mode, messages.MISSED_MODES[mode].in_language(out.language)) for mode in MISSED_MODES]
     answer = out.choose(f"  {question}", choices, "skip", "--missed")
     return next(mode for mode in MISSED_MODES if mode == answer)
 
 
-def _tell(out: Printer, facts: Facts, said: str) -> None:
+def _show(out: Printer, facts: Facts, message: str) -> None:
     if out.json:
         out.data(task_json(facts, out.language))
     elif out.quiet:
         out.ids([facts.task.id])
     else:
-        out.line(said)
+        out.line(message)

@@ -1,4 +1,4 @@
-"""`horae edit`: only what is said changes, and what that does to the fires ahead is shown."""
+"""`horae edit`: changes the given fields of a task and prints the fires that are removed and added."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ...output.receipt import show_warnings, whole_seconds
 from ...output.schedule_text import fire_lines
 from ...output.styled_text import StyledText
 from ...parameters import INTEGER, Values
-from ...schedule_question import Question, ask, explaining
+from ...schedule_question import Question, answer_question, hint_explain_command
 from ...session.workplace import CommandSession, run_in_session
 from ...task_filter import task_argument
 from ...task_options import definition_options, task_shape
@@ -32,7 +32,7 @@ from ...task_options import definition_options, task_shape
 
 @click.command("edit", cls=Command, takes_program=True)
 @task_argument
-@click.argument("stray", nargs=-1, metavar="[URL]", help="The address for --http METHOD.")
+@click.argument("extra_words", nargs=-1, metavar="[URL]", help="The address for --http METHOD.")
 @click.option("--when", help="A new schedule; it counts from now.")
 @click.option("--name", help="A new name.")
 @definition_options
@@ -42,16 +42,16 @@ def edit(
     out: Printer,
     *,
     task: str,
-    stray: tuple[str, ...],
+    extra_words: tuple[str, ...],
     when: str | None,
     name: str | None,
-    said: Values,
+    definition: Values,
     program: tuple[str, ...],
     if_version: int | None,
     dry_run: bool,
 ) -> None:
     """Change a task."""
-    shape = task_shape(said, list(stray), program)
+    shape = task_shape(definition, list(extra_words), program)
     shape |= {key: value for key, value in (("when", when), ("name", name)) if value is not None}
     if not shape:
         raise refuse("nothing_to_change")
@@ -59,9 +59,9 @@ def edit(
     async def work(app: CommandSession) -> tuple[EditResult, Facts, datetime, tuple[Advisory, ...]]:
         found = await app.service.tasks.find_by_name(app.principal, task)
         if when is not None:
-            # Read here first, so that a refusal can point into what was typed.
-            question = Question(when, said["zone"] or found.task.schedule.zone, out.language, number=1)
-            answer = ask(question, app.clock.now())
+            # Parsed here first, so that a refusal can point at the place in the typed text.
+            question = Question(when, definition["zone"] or found.task.schedule.zone, out.language, number=1)
+            answer = answer_question(question, app.clock.now())
             if isinstance(answer.schedule, Once):
                 # As with `add`: "in 5s" counts from a whole second.
                 shape["when"] = to_json(answer.schedule)
@@ -70,14 +70,14 @@ def edit(
         warnings = await app.review(done, edits)
         return done, await app.service.tasks.get(app.principal, found.task.id), app.clock.now(), warnings
 
-    with explaining(when or ""):
+    with hint_explain_command(when or ""):
         done, facts, now, warnings = run_in_session(out, work)
     if out.json:
         out.data(_json(out, done, facts, dry_run=dry_run) | {"warnings": warnings_json(warnings, out.language)})
     elif out.quiet:
         out.ids([facts.task.id])
     else:
-        _tell(out, done, now, dry_run=dry_run)
+        _show(out, done, now, dry_run=dry_run)
         show_warnings(out, warnings)
 
 
@@ -99,28 +99,28 @@ def fires_changed_json(done: EditResult) -> dict[str, Any]:
 
 
 def changed_fields(done: EditResult) -> dict[str, Any]:
-    """By name: what it was, and what it is; of the policies, one by one."""
-    before, after = _flat(definition_json(done.before)), _flat(definition_json(done.after))
+    """Return the value before and after by field name; each policy is a field of its own."""
+    before, after = _flatten_policies(definition_json(done.before)), _flatten_policies(definition_json(done.after))
     return {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}
 
 
-def _flat(definition: dict[str, Any]) -> dict[str, Any]:
+def _flatten_policies(definition: dict[str, Any]) -> dict[str, Any]:
     policies = definition.pop("policies")
     return definition | {f"policies.{name}": value for name, value in policies.items()}
 
 
-def _tell(out: Printer, done: EditResult, now: datetime, *, dry_run: bool) -> None:
+def _show(out: Printer, done: EditResult, now: datetime, *, dry_run: bool) -> None:
     changed = changed_fields(done)
     if not changed:
         out.line(out.translate(messages.UNCHANGED, name=done.after.name))
         return
-    said = messages.WOULD_EDIT if dry_run else messages.EDITED
-    out.line(out.translate(said, name=done.after.name, version=done.after.version))
+    message = messages.WOULD_EDIT if dry_run else messages.EDITED
+    out.line(out.translate(message, name=done.after.name, version=done.after.version))
     show_changes(out, done, now)
 
 
 def show_changes(out: Printer, done: EditResult, now: datetime) -> None:
-    """Field by field, and the fires that go and come."""
+    """Print each changed field, then the removed and added fires."""
     for name, change in changed_fields(done).items():
         before, after = json_text(change["from"]), json_text(change["to"])
         if name == "when":

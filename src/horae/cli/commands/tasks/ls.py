@@ -1,4 +1,4 @@
-"""`horae ls`: one line for each task, one page at a time."""
+"""`horae ls`: table of tasks with last and next run, one page at a time."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from ...task_filter import filter_options, task_filter
 Sort = Literal["created", "next"]
 _DAY: Final = timedelta(days=1)
 _UNFINISHED: Final = frozenset(TaskState) - FINISHED_STATES
-_MOST_SORTED: Final = 10_000
+_MAX_SORTED: Final = 10_000
 _MISSED: Final = ("skipped:missed_skipped", "skipped:merged", "skipped:stale")
 
 
-class _Asking(NamedTuple):
-    """`hides`: finished tasks are left out."""
+class _ListRequest(NamedTuple):
+    """Arguments of the query. `hides`: finished tasks are left out."""
 
     query: TaskFilter
     sort: Sort
@@ -49,7 +49,7 @@ class _Asking(NamedTuple):
 
 
 class TaskList(NamedTuple):
-    """`missed` is how many occurrences of each task nothing could run within the last day."""
+    """One page of tasks. `missed`: occurrences of the last day that no node ran, by task."""
 
     tasks: tuple[Facts, ...]
     last: dict[str, Run]
@@ -59,7 +59,7 @@ class TaskList(NamedTuple):
     now: datetime
     zone: str
     hidden: int = 0
-    """So many finished tasks fit as well, and are not shown."""
+    """Number of finished tasks that match and are not shown."""
 
 
 @click.command("ls", cls=Command)
@@ -74,44 +74,48 @@ class TaskList(NamedTuple):
 @limit_option
 @after_option
 @click.option("--all", "-a", "everything", is_flag=True, help="Also what is finished, and all pages at once.")
-def ls(out: Printer, *, wanted: Values, sort: Sort, limit: int, after: str | None, everything: bool) -> None:
+def ls(out: Printer, *, filters: Values, sort: Sort, limit: int, after: str | None, everything: bool) -> None:
     """List tasks."""
-    query = task_filter(wanted)
-    asking = _Asking(query, sort, None if everything else limit, after, hides=not everything and query.states is None)
-    listed = run_in_session(out, lambda app: _listed(app, asking)) if has_store(out) else None
-    if listed is None or not listed.tasks:
-        _tell_none(out, filtered=query != TaskFilter() or after is not None, hidden=listed.hidden if listed else 0)
+    query = task_filter(filters)
+    request = _ListRequest(
+        query, sort, None if everything else limit, after, hides=not everything and query.states is None
+    )
+    task_list = run_in_session(out, lambda app: _load(app, request)) if has_store(out) else None
+    if task_list is None or not task_list.tasks:
+        _show_empty(
+            out, filtered=query != TaskFilter() or after is not None, hidden=task_list.hidden if task_list else 0
+        )
     elif out.json:
-        out.data([_json(out, listed, facts) for facts in listed.tasks])
+        out.data([_json(out, task_list, facts) for facts in task_list.tasks])
     elif out.quiet:
-        out.ids([facts.task.id for facts in listed.tasks])
+        out.ids([facts.task.id for facts in task_list.tasks])
     else:
-        _tell(out, listed)
-    if listed is not None and listed.tasks and listed.hidden and not (out.json or out.plain):
-        out.note(messages.FINISHED_HIDDEN, number=listed.hidden)
-    if listed is not None and listed.after is not None:
-        asked = {f"--{name}": value for name, value in wanted.items()}
-        offer_more(out, "ls", {**asked, "--limit": typed_limit(limit)}, listed.after)
+        _show(out, task_list)
+    if task_list is not None and task_list.tasks and task_list.hidden and not (out.json or out.plain):
+        out.note(messages.FINISHED_HIDDEN, number=task_list.hidden)
+    if task_list is not None and task_list.after is not None:
+        options = {f"--{name}": value for name, value in filters.items()}
+        offer_more(out, "ls", {**options, "--limit": typed_limit(limit)}, task_list.after)
 
 
-async def _listed(app: CommandSession, asking: _Asking) -> TaskList:
-    query, hidden = asking.query, 0
-    if asking.hides:
+async def _load(app: CommandSession, request: _ListRequest) -> TaskList:
+    query, hidden = request.query, 0
+    if request.hides:
         hidden = (await app.service.tasks.count(app.principal, query._replace(states=FINISHED_STATES))).number
-        # Without anything to hide, the plain filter is the cheaper one.
+        # Without finished tasks, the filter without states is cheaper.
         query = query._replace(states=_UNFINISHED) if hidden else query
-    tasks, following = await _tasks(app, query, asking.sort, asking.limit, asking.after)
+    tasks, next_cursor = await _tasks(app, query, request.sort, request.limit, request.after)
     now, counts = app.clock.now(), await _counts(app)
-    missed, whole = await _missed(app, now) if counts["missed"] else (Counter[str](), True)
+    missed, whole = await _missed_by_task(app, now) if counts["missed"] else (Counter[str](), True)
     if whole:
-        # The counts of the last day include tasks that were removed since.
+        # The overview also counts missed runs of tasks that were removed since.
         counts["missed"] = missed.total()
     last = await app.service.tasks.latest(app.principal, tasks)
-    return TaskList(tasks, last, missed, following, counts, now, app.zone, hidden)
+    return TaskList(tasks, last, missed, next_cursor, counts, now, app.zone, hidden)
 
 
 async def _counts(app: CommandSession) -> dict[str, int]:
-    """Of all tasks, by state; and of what was missed. An agent has no overview: its own tasks are counted."""
+    """Count tasks by state, and missed runs. An agent may not read the overview, so its own tasks are counted."""
     try:
         overview = await app.service.overview.now(app.principal)
     except NotAllowed as refusal:
@@ -122,7 +126,7 @@ async def _counts(app: CommandSession) -> dict[str, int]:
             for state in TaskState
         }
         return found | {"missed": 1}
-    return {state.value: number for state, number in overview.tasks.items()} | {"missed": _all_missed(overview)}
+    return {state.value: number for state, number in overview.tasks.items()} | {"missed": _count_missed(overview)}
 
 
 async def _tasks(
@@ -131,18 +135,18 @@ async def _tasks(
     if sort == "next" and query in (TaskFilter(), TaskFilter(states=_UNFINISHED)) and limit is not None:
         return await app.service.tasks.upcoming(app.principal, limit), None
     if sort == "next":
-        found = await _every(app, query, _MOST_SORTED)
-        return tuple(sorted(found, key=_soonest)[:limit]), None
+        found = await _all_tasks(app, query, _MAX_SORTED)
+        return tuple(sorted(found, key=_next_due_key)[:limit]), None
     if limit is None:
-        return await _every(app, query, None), None
+        return await _all_tasks(app, query, None), None
     page = await app.service.tasks.page(app.principal, query, after, limit)
     return page.items, page.after
 
 
-async def _every(app: CommandSession, query: TaskFilter, most: int | None) -> tuple[Facts, ...]:
+async def _all_tasks(app: CommandSession, query: TaskFilter, limit: int | None) -> tuple[Facts, ...]:
     found: list[Facts] = []
     after: str | None = None
-    while most is None or len(found) < most:
+    while limit is None or len(found) < limit:
         page = await app.service.tasks.page(app.principal, query, after, MAX_PAGE_SIZE)
         found += page.items
         after = page.after
@@ -151,18 +155,17 @@ async def _every(app: CommandSession, query: TaskFilter, most: int | None) -> tu
     return tuple(found)
 
 
-def _soonest(facts: Facts) -> tuple[bool, datetime]:
+def _next_due_key(facts: Facts) -> tuple[bool, datetime]:
     due = next_due(facts)
     return (due is None, due or EPOCH)
 
 
-def _all_missed(overview: Overview) -> int:
+def _count_missed(overview: Overview) -> int:
     return sum(overview.outcomes.get(each, 0) for each in _MISSED)
 
 
-async def _missed(app: CommandSession, now: datetime) -> tuple[Counter[str], bool]:
-    """What nothing could run in the last day, by task, and whether that is all of it; asked only when the counts say that
-    there was something."""
+async def _missed_by_task(app: CommandSession, now: datetime) -> tuple[Counter[str], bool]:
+    """Count missed occurrences of the last day by task, and return whether one page held all of them."""
     found = Counter[str]()
     rows = RunFilter(states=frozenset({RunState.SKIPPED}), since=now - _DAY)
     page = await app.service.runs.page(app.principal, rows, limit=MAX_PAGE_SIZE)
@@ -172,37 +175,36 @@ async def _missed(app: CommandSession, now: datetime) -> tuple[Counter[str], boo
     return found, page.after is None
 
 
-def _json(out: Printer, listed: TaskList, facts: Facts) -> dict[str, Any]:
+def _json(out: Printer, task_list: TaskList, facts: Facts) -> dict[str, Any]:
     task_id = facts.task.id
-    return task_json(facts, out.language, listed.last.get(task_id), listed.missed[task_id])
+    return task_json(facts, out.language, task_list.last.get(task_id), task_list.missed[task_id])
 
 
-def _tell(out: Printer, listed: TaskList) -> None:
-    layouts = list(_layouts(out, listed))
+def _show(out: Printer, task_list: TaskList) -> None:
+    layouts = list(_layouts(out, task_list))
     titles, rows, fits = next(
         (each for each in layouts if not out.on_terminal or is_table(each[0], each[1], terminal_width(), each[2])),
         layouts[0],
     )
     out.table(titles, rows, fits)
     if not out.plain:
-        out.aside(StyledText(_footer(out, listed), "dim"))
+        out.aside(StyledText(_footer(out, task_list), "dim"))
 
 
 _Layout: TypeAlias = tuple[list[str], list[list[Cell]], list[Fit]]
-"""Titles, rows, and how each column gives way."""
+"""Titles, rows, and how each column shrinks."""
 
 
-def _layouts(out: Printer, listed: TaskList) -> Iterator[_Layout]:
-    """The list as it is shown where there is room; then narrower ones: without how long it is to the next time, and with the
-    ids that tell tasks of one name apart below their names."""
-    columns, rows = _columns(out, listed), _rows(out, listed)
+def _layouts(out: Printer, task_list: TaskList) -> Iterator[_Layout]:
+    """Yield the table layouts from wide to narrow: full, without relative next times, and with ids below the names."""
+    columns, rows = _columns(out, task_list), _rows(out, task_list)
     yield _layout(out, columns, rows)
     if not out.on_terminal:
         return
-    clocks = next_column(listed.tasks, listed.zone, listed.now, out.language, ahead=False)
+    clocks = next_column(task_list.tasks, task_list.zone, task_list.now, out.language, ahead=False)
     brief = [{**row, "next": clock} for row, clock in zip(rows, clocks, strict=True)]
     yield _layout(out, columns, brief)
-    names = Counter(facts.task.name for facts in listed.tasks)
+    names = Counter(facts.task.name for facts in task_list.tasks)
     named = {name: fit for name, fit in columns.items() if name != "id"}
     for each in (rows, brief):
         yield _layout(out, named, [_with_id(row) if names[str(row["name"])] > 1 else row for row in each])
@@ -217,8 +219,8 @@ def _layout(out: Printer, columns: Mapping[str, Fit], rows: Sequence[Mapping[str
     return titles, [[row[each] for each in columns] for row in rows], list(columns.values())
 
 
-def _columns(out: Printer, listed: TaskList) -> dict[str, Fit]:
-    """The owner is shown where there are several; the id on a terminal, and it stays where names do not tell tasks apart."""
+def _columns(out: Printer, task_list: TaskList) -> dict[str, Fit]:
+    """Columns of the table: the owner where there are several; the id on a terminal, kept where names are not unique."""
     if out.plain:
         return dict.fromkeys(("name", "when", "last", "next", "state", "id"), STAYS)
     columns = {
@@ -228,47 +230,51 @@ def _columns(out: Printer, listed: TaskList) -> dict[str, Fit]:
         "next": STAYS,
         "state": Fit(wrap=10),
     }
-    if len({facts.task.owner for facts in listed.tasks}) > 1:
+    if len({facts.task.owner for facts in task_list.tasks}) > 1:
         columns = {"owner": Fit(1, wrap=8), **columns}
     if out.on_terminal:
-        names = Counter(facts.task.name for facts in listed.tasks)
+        names = Counter(facts.task.name for facts in task_list.tasks)
         columns["id"] = Fit(1 if names and names.most_common(1)[0][1] > 1 else 3)
     return columns
 
 
-def _rows(out: Printer, listed: TaskList) -> list[dict[str, Cell]]:
+def _rows(out: Printer, task_list: TaskList) -> list[dict[str, Cell]]:
     language = out.language
-    ids = out.short_ids((facts.task.id for facts in listed.tasks), SHORT_TASK_DIGITS)
-    coming = next_column(listed.tasks, listed.zone, listed.now, language)
+    ids = out.short_ids((facts.task.id for facts in task_list.tasks), SHORT_TASK_DIGITS)
+    coming = next_column(task_list.tasks, task_list.zone, task_list.now, language)
     return [
         {
             "owner": facts.task.owner,
             "name": facts.task.name,
-            "when": when_cell(facts.task.schedule, listed.zone, language),
-            "last": last_cell(listed.last.get(facts.task.id), listed.missed[facts.task.id], listed.now, language),
-            "next": following,
+            "when": when_cell(facts.task.schedule, task_list.zone, language),
+            "last": last_cell(
+                task_list.last.get(facts.task.id), task_list.missed[facts.task.id], task_list.now, language
+            ),
+            "next": next_cell,
             "state": state_cell(facts, "en" if out.plain else language, whole=not out.on_terminal),
             "id": StyledText(ids[facts.task.id], "dim"),
         }
-        for facts, following in zip(listed.tasks, coming, strict=True)
+        for facts, next_cell in zip(task_list.tasks, coming, strict=True)
     ]
 
 
-def _footer(out: Printer, listed: TaskList) -> str:
-    counts = listed.overview
-    total = sum(counts[state] for state in TaskState if not listed.hidden or state not in FINISHED_STATES)
-    failing = sum(1 for facts in listed.tasks if _is_failing(facts))
+def _footer(out: Printer, task_list: TaskList) -> str:
+    counts = task_list.overview
+    total = sum(counts[state] for state in TaskState if not task_list.hidden or state not in FINISHED_STATES)
+    failing = sum(1 for facts in task_list.tasks if _is_failing(facts))
     troubles = {
         "failing": failing,
         "failed": counts["failed"],
         "paused": counts["paused"],
         "missed": counts["missed"],
-        "no_listener": sum(1 for facts in listed.tasks if _reached_no_listener(facts, listed.last)),
+        "no_listener": sum(1 for facts in task_list.tasks if _reached_no_listener(facts, task_list.last)),
     }
-    told = "".join(
+    trouble_text = "".join(
         f" · {out.translate(messages.SO_MANY[name], number=each)}" for name, each in troubles.items() if each
     )
-    return out.translate(messages.TASKS_FOOTER, shown=len(listed.tasks), total=total, troubles=told, zone=listed.zone)
+    return out.translate(
+        messages.TASKS_FOOTER, shown=len(task_list.tasks), total=total, troubles=trouble_text, zone=task_list.zone
+    )
 
 
 def _reached_no_listener(facts: Facts, last: Mapping[str, Run]) -> bool:
@@ -280,7 +286,7 @@ def _is_failing(facts: Facts) -> bool:
     return facts.status.state is TaskState.ACTIVE and facts.status.failures > 0
 
 
-def _tell_none(out: Printer, *, filtered: bool, hidden: int) -> None:
+def _show_empty(out: Printer, *, filtered: bool, hidden: int) -> None:
     if out.json:
         out.data([])
     if hidden:

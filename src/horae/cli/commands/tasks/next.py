@@ -1,4 +1,4 @@
-"""`horae next` and `horae explain`: ask a schedule, without any task; or that of a task."""
+"""`horae next` and `horae explain`: next fires and meaning of a typed schedule, or of the schedule of a task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...messages.refusals import refuse
 from ...output.printer import Printer
 from ...output.schedule_text import Answer, answer_json, show_explanation, show_fires
 from ...parameters import IntegerRange, one_of
-from ...schedule_question import Question, ask, ask_task
+from ...schedule_question import Question, answer_for_task, answer_question
 from ...session.workplace import run_in_session
 
 MOST_FIRES = 1000
@@ -71,7 +71,7 @@ def _answer(out: Printer, text: tuple[str, ...], task: str | None, question: Que
     now = SystemClock().now()
     if task is not None and not text:
         facts = run_in_session(out, lambda app: app.service.tasks.find_by_name(app.principal, task))
-        return ask_task(facts.task, facts.status, question, now)
+        return answer_for_task(facts.task, facts.status, question, now)
     if not text or task is not None:
         raise refuse("text_or_task")
-    return ask(replace(question, text=" ".join(text)), now)
+    return answer_question(replace(question, text=" ".join(text)), now)

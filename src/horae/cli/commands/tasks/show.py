@@ -1,4 +1,4 @@
-"""`horae show`: one task in full; a run has a page of its own."""
+"""`horae show`: all fields of one task, with its next fires and last runs; a run id is shown by `show_run`."""
 
 from __future__ import annotations
 
@@ -66,19 +66,19 @@ def show(out: Printer, *, task: str) -> None:
     if is_run(task):
         show_run(out, task)
         return
-    shown = run_in_session(out, lambda app: _find(app, task))
+    shown = run_in_session(out, lambda app: _load(app, task))
     if out.json:
         out.data(_json(out, shown))
     elif out.quiet:
         out.ids([shown.facts.task.id])
     else:
-        _tell(out, shown)
+        _show(out, shown)
 
 
-async def _find(app: CommandSession, name: str) -> TaskDetails:
+async def _load(app: CommandSession, name: str) -> TaskDetails:
     facts = await app.service.tasks.find_by_name(app.principal, name)
     runs = await app.service.runs.page(app.principal, RunFilter(task_id=facts.task.id), limit=_RUNS)
-    # With its lanes: a list leaves them out.
+    # Read again by id: the result of a search has no lanes.
     return TaskDetails(await app.service.tasks.get(app.principal, facts.task.id), runs.items, app.clock.now(), app.zone)
 
 
@@ -86,16 +86,16 @@ def _json(out: Printer, shown: TaskDetails) -> dict[str, Any]:
     facts, task = shown.facts, shown.facts.task
     zone = task.schedule.zone
     last = shown.runs[0] if shown.runs else None
-    would = [] if facts.status.pause is None else fires_if_resumed(facts, shown.now, _FIRES)
+    fires_after_resume = [] if facts.status.pause is None else fires_if_resumed(facts, shown.now, _FIRES)
     return {
         "task": task_json(facts, out.language, last),
         "fires": fires_json(fires_to_come(facts, shown.now, _FIRES)),
-        "fires_if_resumed": fires_json(would),
+        "fires_if_resumed": fires_json(fires_after_resume),
         "runs": [run_json(run, task.name, zone, out.language) for run in shown.runs],
     }
 
 
-def _tell(out: Printer, shown: TaskDetails) -> None:
+def _show(out: Printer, shown: TaskDetails) -> None:
     facts, task = shown.facts, shown.facts.task
     zone = task.schedule.zone or shown.zone
     out.line((StyledText(task.name, "bold"), "  ", StyledText(task.id, "dim")))
@@ -104,11 +104,11 @@ def _tell(out: Printer, shown: TaskDetails) -> None:
     out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
     out.row("", more_policies_line(task.policies, out.language))
     state: list[str | StyledText] = [
-        _one(state_cell(facts, out.language, whole=True)),
+        _single_part(state_cell(facts, out.language, whole=True)),
         out.translate(messages.VERSION, version=task.version),
     ]
     out.row(out.translate(messages.STATE), state)
-    for line in _standing_lines(out, shown, zone):
+    for line in _status_lines(out, shown, zone):
         out.row("", line)
     for fix in pause_fixes(facts):
         out.row(
@@ -130,7 +130,7 @@ def _tell(out: Printer, shown: TaskDetails) -> None:
 
 
 def _show_definition(out: Printer, task: Task) -> None:
-    """Every field as it would run: what the rows above leave out, or put into words."""
+    """Print every field of the definition as stored; the rows above are a summary."""
     review = review_of(task, out.language)
     out.line()
     out.line(StyledText(out.translate(messages.AS_IT_RUNS), "dim"))
@@ -138,15 +138,15 @@ def _show_definition(out: Printer, task: Task) -> None:
         out.line(line, hang=4)
 
 
-def _one(cell: Cell) -> str | StyledText:
+def _single_part(cell: Cell) -> str | StyledText:
     return cell if isinstance(cell, str | StyledText) else StyledText("")
 
 
-def _standing_lines(out: Printer, shown: TaskDetails, zone: str) -> list[str]:
-    standing = shown.facts.status
+def _status_lines(out: Printer, shown: TaskDetails, zone: str) -> list[str]:
+    status = shown.facts.status
     found = []
-    if standing.pause is not None:
-        pause = standing.pause
+    if status.pause is not None:
+        pause = status.pause
         until = (
             messages.PAUSED_UNTIL.in_language(out.language, until=full_time(pause.until, zone, out.language))
             if pause.until
@@ -159,16 +159,16 @@ def _standing_lines(out: Printer, shown: TaskDetails, zone: str) -> list[str]:
         )
         since = full_time(pause.since, zone, out.language)
         found.append(out.translate(messages.PAUSED_SINCE, since=since, until=until, note=note))
-    if standing.skips_left:
-        said = messages.SKIPS_ONE if standing.skips_left == 1 else messages.SKIPS_LEFT
-        found.append(out.translate(said, number=standing.skips_left))
-    if standing.last_result:
-        found.append(f"→ {first_line(_last_result(standing, out.language))}")
+    if status.skips_left:
+        text = messages.SKIPS_ONE if status.skips_left == 1 else messages.SKIPS_LEFT
+        found.append(out.translate(text, number=status.skips_left))
+    if status.last_result:
+        found.append(f"→ {first_line(_last_result(status, out.language))}")
     return found
 
 
 def waiting_line(out: Printer, facts: Facts) -> str | None:
-    """What keeps it, where something is due and does not start."""
+    """Return the cause that keeps a due run from starting; None where nothing waits."""
     waits = waiting_for(facts)
     if waits is None:
         return None
@@ -176,16 +176,16 @@ def waiting_line(out: Printer, facts: Facts) -> str | None:
     return out.translate(messages.WAITS_FOR.get(waits, messages.WAITS_FOR[kind]), name=name)
 
 
-def _last_result(standing: TaskStatus, language: Language) -> str:
-    """After a failure, it is the error of the run."""
-    said = standing.last_result or ""
-    return localized(said, language) if standing.failures else said
+def _last_result(status: TaskStatus, language: Language) -> str:
+    """Return the last result; after a failure that is the error, which is localized."""
+    text = status.last_result or ""
+    return localized(text, language) if status.failures else text
 
 
 def run_line(run: Run, zone: str, out: Printer, lateness: timedelta | None = None) -> list[str | StyledText]:
-    """`lateness`: None means as far as the run alone knows it."""
-    counted = run.lateness if lateness is None else lateness
-    late = "" if counted is None else f"  +{fine(counted)}"
+    """Return one row for a run. `lateness` replaces the lateness that is stored in the run."""
+    delay = run.lateness if lateness is None else lateness
+    late = "" if delay is None else f"  +{fine(delay)}"
     planned = planned_text(run, zone, out.language)
     state = state_of_run(run, out.language)
     error = f"  {first_line(error_text(run, out.language))}" if run.error else ""

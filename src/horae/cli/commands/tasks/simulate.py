@@ -1,4 +1,4 @@
-"""`horae simulate`: what tasks will do, found out by the real engine in virtual time, before they do it."""
+"""`horae simulate`: forecast of tasks by running the engine in virtual time; reports overlaps, full lanes, busy times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TASK_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(2), Fit(3), Fit(1), Fit(5), Fit(4))
 _LANE_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(1), Fit(2), Fit(1))
 _SIGNS: Final[dict[str, tuple[str, Style]]] = {"problem": ("✕", "bad"), "warning": ("!", "odd"), "info": ("·", "dim")}
-_NAMED: Final = 5
+_MAX_NAMES: Final = 5
 
 
 @click.command("simulate", cls=Command)
@@ -57,8 +57,8 @@ def simulate(
 
     length = read_duration("--for", span)
     check_duration("--for", length, LONGEST_SPAN)
-    usual = read_duration("--takes", takes)
-    candidates, lanes, home = _asked(out, file, zone)
+    default_length = read_duration("--takes", takes)
+    candidates, lanes, home = _load_candidates(out, file, zone)
     now = SystemClock().now()
     begin = now if start is None else parse_span(start, home, now).first
     with out.progress(words.SIMULATING, 100) as bar:
@@ -68,7 +68,7 @@ def simulate(
             span=length,
             zone=home,
             lanes=lanes,
-            takes=usual,
+            takes=default_length,
             progress=lambda share, _at: bar.share(share),
         )
     if out.json:
@@ -81,7 +81,7 @@ def simulate(
         raise click.exceptions.Exit(1)
 
 
-def _asked(out: Printer, file: Path | None, zone: str | None) -> tuple[list[Candidate], dict[str, int], str]:
+def _load_candidates(out: Printer, file: Path | None, zone: str | None) -> tuple[list[Candidate], dict[str, int], str]:
     from ....forecast import Candidate  # noqa: PLC0415
     from ...session.open_store import home_zone, settings_of  # noqa: PLC0415
     from ...session.workplace import run_in_session  # noqa: PLC0415
@@ -89,14 +89,14 @@ def _asked(out: Printer, file: Path | None, zone: str | None) -> tuple[list[Cand
 
     home = home_zone(zone, settings_of(out.store)).name
     if file is None:
-        candidates, lanes = run_in_session(out, lambda app: _stored(out, app))
+        candidates, lanes = run_in_session(out, lambda app: _candidates_of_store(out, app))
         return candidates, lanes, home
     read = read_tasks_file(file.expanduser())
     return [Candidate(*task) for task in read.tasks], _open_lanes(read.lanes.items()), zone or read.zone or home
 
 
-async def _stored(out: Printer, app: CommandSession) -> tuple[list[Candidate], dict[str, int]]:
-    """What is active, as it stands; a run takes as long as the last one did."""
+async def _candidates_of_store(out: Printer, app: CommandSession) -> tuple[list[Candidate], dict[str, int]]:
+    """Return the active tasks of the store and its lanes; a run takes as long as the last run of the task."""
     from ....forecast import Candidate  # noqa: PLC0415
     from ....model.page import MAX_PAGE_SIZE  # noqa: PLC0415
     from ....model.task import TaskState  # noqa: PLC0415
@@ -114,10 +114,10 @@ async def _stored(out: Printer, app: CommandSession) -> tuple[list[Candidate], d
                 idle += 1
                 continue
             shape = task_json(facts)
-            wish = read_task({**shape, "when": carried_on(shape)}, exported=True)._replace(key=None)
+            request = read_task({**shape, "when": carried_on(shape)}, exported=True)._replace(key=None)
             run = last.get(facts.task.id)
             length = None if run is None or run.started is None or run.ended is None else run.ended - run.started
-            found.append(Candidate(wish, length))
+            found.append(Candidate(request, length))
         after = page.after
         if after is None:
             break
@@ -127,24 +127,24 @@ async def _stored(out: Printer, app: CommandSession) -> tuple[list[Candidate], d
 
 
 def _open_lanes(lanes: Any) -> dict[str, int]:
-    """A lane that is closed lets nothing through for as long as it is; a forecast takes it as it is when open."""
+    """Return the limits with a closed lane counted as 1: the forecast assumes that it opens."""
     return {name: max(1, limit) for name, limit in lanes}
 
 
-# --- told ----------------------------------------------------------------------------------------------------------
+# --- output --------------------------------------------------------------------------------------------------------
 
 
 def _show(out: Printer, report: Report) -> None:
-    """What needs a look comes first."""
+    """Print the findings first, then the totals and tables."""
     for finding in report.findings:
-        said = finding.in_language(out.language)
+        text = finding.in_language(out.language)
         sign, style = _SIGNS[finding.severity]
-        out.line((StyledText(sign, style), f" {said.message}"))
-        out.line(("  ", StyledText(said.hint, "dim")))
+        out.line((StyledText(sign, style), f" {text.message}"))
+        out.line(("  ", StyledText(text.hint, "dim")))
     if not report.findings:
         out.line(("✓ ", out.translate(words.NO_FINDINGS)))
     facts = {"runs": report.runs, "skipped": report.skipped, "most": report.most_at_once, "zone": report.zone}
-    start, until = _at(report.start, report.zone), _at(report.until, report.zone)
+    start, until = _local_time(report.start, report.zone), _local_time(report.until, report.zone)
     out.line(out.translate(words.SIMULATED, start=start, until=until, **facts))
     _show_busiest(out, words.BUSIEST_MINUTE, report.busiest_minute, report.zone)
     _show_busiest(out, words.BUSIEST_SECOND, report.busiest_second, report.zone)
@@ -175,18 +175,18 @@ def _row(task: TaskForecast) -> list[Cell]:
         str(sum(task.skipped.values())),
         str(task.waiting),
         f"+{fine(task.lateness_max)}",
-        _at(task.first, task.zone),
-        _at(task.last, task.zone),
+        _local_time(task.first, task.zone),
+        _local_time(task.last, task.zone),
     ]
 
 
-def _show_busiest(out: Printer, said: Message, busiest: Busiest | None, zone: str) -> None:
+def _show_busiest(out: Printer, text: Message, busiest: Busiest | None, zone: str) -> None:
     if busiest is not None and busiest.count > 1:
-        names = [name for name, _ in busiest.tasks[:_NAMED]] + (["…"] if len(busiest.tasks) > _NAMED else [])
-        out.line(out.translate(said, at=_at(busiest.at, zone), count=busiest.count, names=", ".join(names)))
+        names = [name for name, _ in busiest.tasks[:_MAX_NAMES]] + (["…"] if len(busiest.tasks) > _MAX_NAMES else [])
+        out.line(out.translate(text, at=_local_time(busiest.at, zone), count=busiest.count, names=", ".join(names)))
 
 
-def _at(moment: datetime | None, zone: str) -> str:
+def _local_time(moment: datetime | None, zone: str) -> str:
     from ....schedule.preview import make_fires  # noqa: PLC0415
 
     return "-" if moment is None else make_fires(zone, [moment])[0].local.strftime("%Y-%m-%d %H:%M:%S")

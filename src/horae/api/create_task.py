@@ -68,13 +68,13 @@ class TaskCreator:
 
     def __init__(self, request: Request, principal: Principal, include: frozenset[str], *, dry_run: bool) -> None:
         self._request = request
-        self._who = principal
+        self._principal = principal
         self._include = include
         self._dry_run = dry_run
         self._expected = precondition_check(request, may_create=True)
         self._existed = False
 
-    async def create(self, order: ParsedTask, paused: str | None) -> Response:
+    async def create(self, parsed: ParsedTask, paused: str | None) -> Response:
         tasks = service_for(self._request, dry_run=self._dry_run).tasks.with_condition(self._check_before_write)
         written: Facts | None = None
 
@@ -84,20 +84,20 @@ class TaskCreator:
             key = key_of(self._request)
             return () if key is None else (key.to_writing(self._status, {"id": written.task.id}),)
 
-        task = await tasks.create(self._who, order.request, paused=paused, attach_records=attach_record)
-        facts = written or await tasks.get(self._who, task.id)
-        return self._render(facts, order.now, order.warnings, order.declared)
+        task = await tasks.create(self._principal, parsed.request, paused=paused, attach_records=attach_record)
+        facts = written or await tasks.get(self._principal, task.id)
+        return self._render(facts, parsed.now, parsed.warnings, parsed.declared)
 
     async def replay(self, task_id: str) -> Response:
         """Render the receipt of a task that this request created before, in its current state."""
-        facts = await app_context(self._request).service.tasks.get(self._who, task_id)
+        facts = await app_context(self._request).service.tasks.get(self._principal, task_id)
         now = app_context(self._request).clock.now()
         try:
-            order = await parse_task(self._request, self._who, await read_json_body(self._request))
+            parsed = await parse_task(self._request, self._principal, await read_json_body(self._request))
         except Refusal:
             # The schedule names a time that has passed since.
             return self._render(facts, now, lint(facts.task.schedule, now))
-        return self._render(facts, now, order.warnings, order.declared)
+        return self._render(facts, now, parsed.warnings, parsed.declared)
 
     @property
     def _status(self) -> int:

@@ -16,6 +16,8 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from ..errors import Refusal
+from ..wire.fields import check_fields
+from ..wire.schemas import SHAPES
 from .body import read_json_body, read_optional_json_body
 from .refusals import refuse
 
@@ -53,10 +55,14 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Metadata of the JSON body: `Annotated[Any, Body("NewTask")]` with the name of its shape. An `optional` body that is
-    missing is bound as an empty object."""
+    """Metadata of the JSON body: `Annotated[Any, Body("NewTask")]` with the name of its shape.
+
+    With a `name`, under which refusals mention it, the body has to be an object with fields of the shape; otherwise the
+    endpoint checks it. An `optional` body that is missing is bound as an empty object.
+    """
 
     shape: str
+    name: str = ""
     example: Any = None
     optional: bool = False
 
@@ -129,9 +135,10 @@ class Binder:
         self.body: Body | None = None
         self._body_argument = ""
         self.parameters: list[Parameter] = []
+        arguments = inspect.signature(endpoint).parameters
         for name, hint in get_type_hints(endpoint, include_extras=True).items():
             if get_origin(hint) is Annotated:
-                self._declare(name, *get_args(hint), default=inspect.signature(endpoint).parameters[name].default)
+                self._declare(name, *get_args(hint), default=arguments[name].default)
         self._path = [each for each in self.parameters if isinstance(each.declared, Path)]
         self._query = {each.name: each for each in self.parameters if isinstance(each.declared, Query)}
         self._defaults = {each.argument: each.default for each in self._query.values()}
@@ -175,9 +182,14 @@ class Binder:
 
     async def bind_body(self, request: Request, arguments: Arguments) -> None:
         """Read the body and add it to the arguments, where the endpoint declares one."""
-        if self.body is not None:
-            body = await (read_optional_json_body(request) if self.body.optional else read_json_body(request))
-            arguments[self._body_argument] = body or {} if self.body.optional else body
+        if self.body is None:
+            return
+        body = await (read_optional_json_body(request) if self.body.optional else read_json_body(request))
+        if self.body.optional:
+            body = body or {}
+        if self.body.name:
+            check_fields(self.body.name, body, SHAPES[self.body.shape]["properties"])
+        arguments[self._body_argument] = body
 
 
 def _check_names(given: Mapping[str, Collection[str]], known: Mapping[str, Parameter]) -> None:

@@ -92,14 +92,14 @@ async def statistics(request: Request, principal: Principal) -> Response:
     return envelope_response(request, data)
 
 
-async def _replay_batch(request: Request, _who: Principal, ids: Ids) -> Response:
+async def _replay_batch(request: Request, _principal: Principal, ids: Ids) -> Response:
     done, refused = ids["done"], ids["refused"]
     failed = [{"taskUuid": uuid, "error": _REFUSED_BEFORE[request_language(request)]} for uuid in refused]
     summary = {"total": len(done) + len(failed), "success": len(done), "failed": len(failed)}
     return envelope_response(request, {"success": done, "failed": failed, "summary": summary})
 
 
-async def _replay_execution(request: Request, _who: Principal, ids: Ids) -> Response:
+async def _replay_execution(request: Request, _principal: Principal, ids: Ids) -> Response:
     return _execution_response(request, ids["run"], ids["at"])
 
 

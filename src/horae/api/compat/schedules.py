@@ -190,15 +190,15 @@ async def update_schedule(
     uuid: TaskUuid,
     body: Annotated[Any, Body("NewSchedule", example={"priority": "HIGH"})],
 ) -> Response:
-    house = app_context(request)
-    before = await house.service.tasks.get(without_admin(principal), uuid)
-    changes = read_changes(body, before, zone_of(house, principal), house.clock.now())
+    context = app_context(request)
+    before = await context.service.tasks.get(without_admin(principal), uuid)
+    changes = read_changes(body, before, zone_of(context, principal), context.clock.now())
     enabled = True if changes.enabled is None and changes.status == "PENDING" else changes.enabled
-    after = await edit_and_enable(house.service, principal, before, changes.edits, enabled=enabled)
+    after = await edit_and_enable(context.service, principal, before, changes.edits, enabled=enabled)
     if changes.status == "PAUSED":
-        after = await pause_task(house.service, principal, uuid, "")
+        after = await pause_task(context.service, principal, uuid, "")
     if changes.status == "CANCELLED":
-        after = await house.service.tasks.cancel(without_admin(principal), uuid)
+        after = await context.service.tasks.cancel(without_admin(principal), uuid)
     return await schedule_response(request, principal, after, changes.notes)
 
 

@@ -16,7 +16,6 @@ from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.accounts import agent_json
-from ...wire.fields import check_fields
 from ..examples import AGENT
 from ..openapi import Operation
 from ..parameters import DryRun, service_for
@@ -45,12 +44,12 @@ async def put_agent(
     request: Request,
     principal: Principal,
     agent: Agent,
-    body: Annotated[Any, Body("AgentWish", example=AGENT)],
+    body: Annotated[Any, Body("AgentWish", "agent", example=AGENT)],
     *,
     owner: OwnerQuery = None,
     dry_run: DryRun = False,
 ) -> Response:
-    quotas = check_fields("agent", body, ("quotas",)).get("quotas")
+    quotas = body.get("quotas")
     if not isinstance(quotas, Mapping):
         raise refuse("bad_policy", name="quotas", value=quotas, wanted="JSON object")
     return json_response(
@@ -58,7 +57,7 @@ async def put_agent(
     )
 
 
-async def _replay_agent(request: Request, _who: Principal, ids: Ids) -> Response:
+async def _replay_agent(request: Request, _principal: Principal, ids: Ids) -> Response:
     return json_response({"agent": request.path_params["agent"], "tasks": ids["tasks"], "dry_run": False})
 
 

@@ -82,7 +82,7 @@ async def _replay_created(request: Request, principal: Principal, ids: Ids) -> R
 async def create_tasks(
     request: Request,
     principal: Principal,
-    body: Annotated[Any, Body("NewTasks", example=BULK)],
+    body: Annotated[Any, Body("NewTasks", "body", example=BULK)],
     *,
     dry_run: DryRun = False,
 ) -> Response:
@@ -105,8 +105,8 @@ async def create_tasks(
     return json_response(data, 200 if dry_run else 201)
 
 
-def _read_tasks(body: object) -> list[TaskRequest]:
-    tasks = check_fields("body", body, ("tasks",)).get("tasks")
+def _read_tasks(body: Mapping[str, Any]) -> list[TaskRequest]:
+    tasks = body.get("tasks")
     if not isinstance(tasks, list) or not tasks:
         raise refuse("missing_field", name="tasks")
     if len(tasks) > BULK_TASKS:
@@ -193,11 +193,10 @@ async def _replay_report(request: Request, principal: Principal, ids: Ids) -> Re
 async def act_on_tasks(
     request: Request,
     principal: Principal,
-    body: Annotated[Any, Body("Action", example=ACTIONS)],
+    body: Annotated[Any, Body("Action", "body", example=ACTIONS)],
     *,
     dry_run: DryRun = False,
 ) -> Response:
-    body = check_fields("body", body, ("action", "filter", "arguments", "all", "dry_run"))
     is_dry_run = dry_run or body.get("dry_run") is True
     task_filter = _read_filter(body)
     # Checked also when no task matches: a caller without the scope is always refused.

@@ -23,8 +23,7 @@ from ...web.request_context import AppContext, app_context
 from ...web.responses import JSON
 from ...web.routing import RouteGroup
 from ...wire.cloud_events import parse_kinds
-from ..event_format import NDJSON, SSE, STREAM_FORMATS, EventStreamResponse, with_positions
-from ..event_format import StreamRequest as Asked
+from ..event_format import NDJSON, SSE, STREAM_FORMATS, EventStreamResponse, StreamRequest, with_positions
 from ..event_streams import EventStreams
 from ..openapi import Operation
 from ..parameters import Limit
@@ -91,7 +90,7 @@ async def list_events(
         return await _page(context, principal, event_filter, position or 0, limit)
     start = position if gap is None else gap.resumes
     return EventStreamResponse(
-        streams, Asked(principal, bearer_token(request), event_filter, start, gap), stream_format
+        streams, StreamRequest(principal, bearer_token(request), event_filter, start, gap), stream_format
     )
 
 

@@ -13,7 +13,6 @@ from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
-from ...wire.fields import check_fields
 from ...wire.overview import lane_json
 from ..examples import LANE
 from ..openapi import Operation
@@ -40,11 +39,10 @@ async def put_lane(
     request: Request,
     principal: Principal,
     lane: Annotated[str, Path(max_length=200)],
-    body: Annotated[Any, Body("LaneLimit", example=LANE)],
+    body: Annotated[Any, Body("LaneLimit", "body", example=LANE)],
     *,
     dry_run: DryRun = False,
 ) -> Response:
-    body = check_fields("body", body, ("limit",))
     if "limit" not in body:
         raise refuse("missing_field", name="limit")
     return json_response(

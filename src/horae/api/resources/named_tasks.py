@@ -71,8 +71,8 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
     include: Include = None,
 ) -> Response:
     fixed = {"key": key} if owner is None else {"key": key, "owner": owner}
-    order = await parse_task(request, principal, {**body, **fixed} if isinstance(body, dict) else body)
-    before = await _find_by_key(request, principal, key, order.request.owner)
+    parsed = await parse_task(request, principal, {**body, **fixed} if isinstance(body, dict) else body)
+    before = await _find_by_key(request, principal, key, parsed.request.owner)
     if before is None and "if-match" in request.headers:
         raise refuse_request("version_changed", current="nothing is there")
     if before is not None:
@@ -81,7 +81,7 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
                 "version_changed", current=f"version {before.task.version}", version=before.task.version
             )
         expected_version(request, before.task.version)
-    return await TaskCreator(request, principal, parse_include(include), dry_run=dry_run).create(order, paused)
+    return await TaskCreator(request, principal, parse_include(include), dry_run=dry_run).create(parsed, paused)
 
 
 @routes.get(

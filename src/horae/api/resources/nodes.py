@@ -14,7 +14,6 @@ from ...web.parameters import Body, Path, Query
 from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
-from ...wire.fields import check_fields
 from ...wire.overview import node_json, node_seen_json
 from ..examples import DRAIN
 from ..openapi import Operation
@@ -50,12 +49,12 @@ async def drain_node(
     request: Request,
     principal: Principal,
     node: Node,
-    body: Annotated[Any, Body("Drain", example=DRAIN, optional=True)],
+    body: Annotated[Any, Body("Drain", "body", example=DRAIN, optional=True)],
     *,
     host: Annotated[bool, Query(description="`node` is the name of a machine.")] = False,
     dry_run: DryRun = False,
 ) -> Response:
-    draining = check_fields("body", body, ("draining",)).get("draining", True)
+    draining = body.get("draining", True)
     if not isinstance(draining, bool):
         raise refuse("bad_policy", name="draining", value=draining, wanted="true or false")
     nodes = service_for(request, dry_run=dry_run).nodes

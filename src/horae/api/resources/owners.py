@@ -18,7 +18,7 @@ from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.accounts import owner_json
-from ...wire.fields import check_fields, text_or_none
+from ...wire.fields import text_or_none
 from ..examples import OWNER
 from ..openapi import IF_MATCH, IF_NONE_MATCH, Operation
 from ..parameters import Cursor, DryRun, Limit, service_for
@@ -58,11 +58,10 @@ async def put_owner(
     request: Request,
     principal: Principal,
     name: OwnerName,
-    body: Annotated[Any, Body("OwnerWish", example=OWNER)],
+    body: Annotated[Any, Body("OwnerWish", "owner", example=OWNER)],
     *,
     dry_run: DryRun = False,
 ) -> Response:
-    body = check_fields("owner", body, ("role", "zone", "quotas", "note"))
     accounts = service_for(request, dry_run=dry_run).accounts
     expected = None
     if "if-match" in request.headers:

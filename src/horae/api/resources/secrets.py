@@ -14,7 +14,6 @@ from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response, no_content
 from ...web.routing import RouteGroup
-from ...wire.fields import check_fields
 from ...wire.instants import utc
 from ..examples import SECRET
 from ..openapi import Operation
@@ -52,12 +51,11 @@ async def put_secret(
     request: Request,
     principal: Principal,
     name: SecretKey,
-    body: Annotated[Any, Body("SecretValue", example=SECRET)],
+    body: Annotated[Any, Body("SecretValue", "secret", example=SECRET)],
     *,
     owner: OwnerQuery = None,
     dry_run: DryRun = False,
 ) -> Response:
-    body = check_fields("secret", body, ("value",))
     value: Any = body.get("value")
     return json_response(
         _secret_json(await service_for(request, dry_run=dry_run).secrets.set(principal, name, value, owner))

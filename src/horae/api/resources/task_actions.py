@@ -100,12 +100,11 @@ async def pause_task(
     request: Request,
     principal: Principal,
     task_id: TaskId,
-    body: Annotated[Any, Body("Pause", example=PAUSE, optional=True)],
+    body: Annotated[Any, Body("Pause", "body", example=PAUSE, optional=True)],
     *,
     dry_run: DryRun = False,
     include: Include = None,
 ) -> Response:
-    body = check_fields("body", body, ("note", "until"))
     before = await _load_expected(request, principal, task_id)
     until = text_or_none("until", body.get("until"))
     zone = before.task.schedule.zone or caller_zone(request, principal)
@@ -130,12 +129,12 @@ async def resume_task(
     request: Request,
     principal: Principal,
     task_id: TaskId,
-    body: Annotated[Any, Body("Resume", example=RESUME, optional=True)],
+    body: Annotated[Any, Body("Resume", "body", example=RESUME, optional=True)],
     *,
     dry_run: DryRun = False,
     include: Include = None,
 ) -> Response:
-    missed = check_fields("body", body, ("missed",)).get("missed") or "skip"
+    missed = body.get("missed") or "skip"
     mode = next((each for each in MISSED_MODES if each == missed), None)
     if mode is None:
         raise refuse("bad_choice", name="missed", value=missed, allowed=", ".join(MISSED_MODES))
@@ -160,11 +159,10 @@ async def run_task(
     request: Request,
     principal: Principal,
     task_id: TaskId,
-    body: Annotated[Any, Body("RunNow", optional=True)],
+    _body: Annotated[Any, Body("RunNow", "body", optional=True)],
     *,
     dry_run: DryRun = False,
 ) -> Response:
-    check_fields("body", body, ())
     before = await _load_expected(request, principal, task_id)
     task_id = before.task.id
     planned = await _conditional_tasks(request, dry_run=dry_run).queue_now(principal, task_id)
@@ -191,12 +189,11 @@ async def skip_task(
     request: Request,
     principal: Principal,
     task_id: TaskId,
-    body: Annotated[Any, Body("Skip", example=SKIP, optional=True)],
+    body: Annotated[Any, Body("Skip", "body", example=SKIP, optional=True)],
     *,
     dry_run: DryRun = False,
     include: Include = None,
 ) -> Response:
-    body = check_fields("body", body, ("number",))
     await _load_expected(request, principal, task_id)
     facts = await _conditional_tasks(request, dry_run=dry_run).skip_next(principal, task_id, body.get("number", 1))
     return await _respond(request, principal, facts, include)
@@ -217,12 +214,11 @@ async def backfill_task(
     request: Request,
     principal: Principal,
     task_id: TaskId,
-    body: Annotated[Any, Body("BackfillRange", example=BACKFILL)],
+    body: Annotated[Any, Body("BackfillRange", "body", example=BACKFILL)],
     *,
     dry_run: DryRun = False,
     include: Include = None,
 ) -> Response:
-    body = check_fields("body", body, ("from", "to", "again"))
     before, now = await _load_expected(request, principal, task_id), app_context(request).clock.now()
     zone = before.task.schedule.zone or caller_zone(request, principal)
     first, last = (
@@ -292,12 +288,12 @@ async def approve_task(
     request: Request,
     principal: Principal,
     task_id: TaskId,
-    body: Annotated[Any, Body("Approve", example=APPROVE)],
+    body: Annotated[Any, Body("Approve", "body", example=APPROVE)],
     *,
     dry_run: DryRun = False,
     include: Include = None,
 ) -> Response:
-    digest = _require_text(check_fields("body", body, ("digest",)), "digest")
+    digest = _require_text(body, "digest")
     await _load_expected(request, principal, task_id)
     facts = await service_for(request, dry_run=dry_run).approvals.approve(principal, task_id, digest)
     return await _respond(request, principal, facts, include)

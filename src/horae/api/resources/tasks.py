@@ -143,8 +143,8 @@ async def create_task(
     paused: Paused = None,
     include: Include = None,
 ) -> Response:
-    order = await parse_task(request, principal, body)
-    return await TaskCreator(request, principal, parse_include(include), dry_run=dry_run).create(order, paused)
+    parsed = await parse_task(request, principal, body)
+    return await TaskCreator(request, principal, parse_include(include), dry_run=dry_run).create(parsed, paused)
 
 
 @routes.get(
@@ -178,24 +178,24 @@ async def replace_task(
     include: Include = None,
 ) -> Response:
     facts = await app_context(request).service.tasks.get(principal, task_id)
-    order = await parse_task(request, principal, body, owner=facts.task.owner, exported=True)
-    task_request, task = order.request, facts.task
+    parsed = await parse_task(request, principal, body, owner=facts.task.owner, exported=True)
+    task_request, task = parsed.request, facts.task
     for name, given, current in (("key", task_request.key, task.key), ("owner", task_request.owner, task.owner)):
         if given is not None and given != current and (name != "key" or scoped_key(principal, given) != current):
             raise refuse("bad_choice", name=name, value=given, allowed=current or "none")
     edits = Edits(
         task_request.name,
-        order.schedule,
+        parsed.schedule,
         None,
         task_request.target,
         task_request.payload,
         task_request.lane,
         task_request.labels or {},
-        explicit_options(read_policies(order.schedule, task_request.options)),
+        explicit_options(read_policies(parsed.schedule, task_request.options)),
         task_request.granted_lane,
     )
     return await _edit(
-        request, principal, facts, edits, parse_include(include), dry_run=dry_run, declared=order.declared
+        request, principal, facts, edits, parse_include(include), dry_run=dry_run, declared=parsed.declared
     )
 
 

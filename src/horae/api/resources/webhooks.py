@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from starlette.requests import Request
@@ -16,7 +17,7 @@ from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response, no_content
 from ...web.routing import RouteGroup
-from ...wire.fields import check_fields, text_or_none
+from ...wire.fields import text_or_none
 from ...wire.webhooks import delivery_json, webhook_json
 from ..openapi import IF_MATCH, IF_NONE_MATCH, Operation
 from ..parameters import Cursor, DryRun, Limit, service_for
@@ -64,11 +65,10 @@ async def _replay_delivery(request: Request, principal: Principal, ids: Ids) -> 
 async def create_webhook(
     request: Request,
     principal: Principal,
-    body: Annotated[Any, Body("NewWebhook", example=_NEW_WEBHOOK)],
+    body: Annotated[Any, Body("NewWebhook", "webhook", example=_NEW_WEBHOOK)],
     *,
     dry_run: DryRun = False,
 ) -> Response:
-    body = check_fields("webhook", body, ("url", "types", "note", "owner"))
     if "url" not in body:
         raise refuse("missing_field", name="url")
     webhook, secret = await service_for(request, dry_run=dry_run).webhooks.create(
@@ -107,7 +107,7 @@ async def edit_webhook(
     request: Request,
     principal: Principal,
     webhook_id: WebhookId,
-    body: Annotated[Any, Body("WebhookChange", example=_CHANGE)],
+    body: Annotated[Any, Body("WebhookChange", "webhook", example=_CHANGE)],
     *,
     dry_run: DryRun = False,
 ) -> Response:
@@ -197,8 +197,8 @@ async def redeliver(request: Request, principal: Principal, webhook_id: WebhookI
     return json_response(delivery_json(delivery))
 
 
-def _read_changes(value: object) -> dict[str, Any]:
-    changes = dict(check_fields("webhook", value, ("url", "types", "note", "enabled")))
+def _read_changes(body: Mapping[str, Any]) -> dict[str, Any]:
+    changes = dict(body)
     if "enabled" in changes and not isinstance(changes["enabled"], bool):
         raise refuse("bad_policy", name="enabled", value=changes["enabled"], wanted="true or false")
     if "note" in changes:

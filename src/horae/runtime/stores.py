@@ -16,6 +16,7 @@ from ..stores.masked_url import mask_url as mask_url  # noqa: PLC0414
 from ..stores.masked_url import without_password as without_password  # noqa: PLC0414
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
+MEMORY: Final = "memory://"
 _MYSQL: Final = ("mysql:", "mariadb:")
 _MYSQL_POLL_INTERVAL: Final = timedelta(seconds=1)
 
@@ -38,7 +39,7 @@ def make_store(url: str) -> Keeping:
     `memory://`, `sqlite:///relative.db`, `sqlite:////absolute.db`, or `postgresql://user:password@host/database` and the
     same with `mysql://` or `mariadb://`.
     """
-    if url == "memory://":
+    if url == MEMORY:
         from ..stores.memory import MemoryStore  # noqa: PLC0415 - each store loads only where it is used
 
         return MemoryStore()

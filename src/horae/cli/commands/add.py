@@ -22,8 +22,8 @@ from ...wire.tasks import read_task, task_json
 from ..command import Said, command
 from ..messages import messages
 from ..messages.refusals import refuse
-from ..node.node_start import Readiness, show_readiness
 from ..output.printer import Printer
+from ..output.readiness import Readiness, show_readiness
 from ..output.receipt import (
     FIRES,
     fires_json,

@@ -28,9 +28,9 @@ from ...wire.tasks import task_json
 from ..command import Said, command
 from ..messages import messages
 from ..messages.refusals import refuse
-from ..node.node_start import Readiness, show_readiness
 from ..output.formatting import error_text, fine, first_line, in_sentence, sign_of
 from ..output.printer import Printer
+from ..output.readiness import Readiness, show_readiness
 from ..output.run_tail import RunTail, said_by, started
 from ..output.styled_text import StyledText
 from ..run_lookup import failed_run_of, is_run, run_of

@@ -13,9 +13,17 @@ from ..command import command
 from ..command_groups import new_group
 from ..messages import service_messages as words
 from ..messages.service_refusals import refuse
-from ..node.systemd import ended, known_of, manager, runs_here
-from ..node.unit_text import MARK, Chosen, unit_text, variable_line
 from ..output.printer import Printer
+from ..systemd import (
+    MARK,
+    UnitOptions,
+    is_systemd_running,
+    stop_unit,
+    systemctl_command,
+    unit_properties,
+    unit_text,
+    variable_line,
+)
 
 _HOMES: Final = ("/home", "/root", "/run/user")
 _USER: Final = typer.Option(False, "--user", help="A service of yours, not of the whole machine.")
@@ -53,7 +61,7 @@ def install(
     store = _store(out, user=user, root=root)
     places = _places(user=user, worker=worker, root=root)
     program = _program(user=user)
-    chosen = Chosen(program, user, worker, _place(place), places.named)
+    chosen = UnitOptions(program, user, worker, _place(place), places.named)
     _check_ours(places.unit)
     if store is not None and not places.variables.exists():
         _write(places.variables, variable_line("HORAE_STORE", store), 0o600)
@@ -73,7 +81,7 @@ def uninstall(out: Printer, *, user: bool = _USER, worker: bool = _WORKER, root:
     places = _places(user=user, worker=worker, root=root)
     _check_ours(places.unit, must_exist=True)
     if root is None:
-        ended(places.unit.name, user=user)
+        stop_unit(places.unit.name, user=user)
     try:
         places.unit.unlink()
     except OSError as error:
@@ -89,7 +97,7 @@ def status(out: Printer, *, user: bool = _USER, root: Path | None = _ROOT) -> No
     """Say whether the unit is there, and how it stands."""
     places = _places(user=user, worker=False, root=root)
     _check_ours(places.unit, must_exist=True)
-    known = known_of(places.unit.name, user=user) if root is None else {}
+    known = unit_properties(places.unit.name, user=user) if root is None else {}
     if out.json:
         out.data({"unit": str(places.unit), "active": known.get("ActiveState"), "status": known.get("StatusText")})
     else:
@@ -103,12 +111,12 @@ def status(out: Printer, *, user: bool = _USER, root: Path | None = _ROOT) -> No
 
 
 def _check_manager(root: Path | None) -> None:
-    if root is None and not runs_here():
+    if root is None and not is_systemd_running():
         raise refuse("no_systemd")
 
 
 def _places(*, user: bool, worker: bool, root: Path | None) -> Places:
-    name = Chosen(worker=worker).name
+    name = UnitOptions(worker=worker).name
     if user:
         settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
         units, variables = settings / "systemd" / "user", settings / "horae" / "horae.env"
@@ -185,14 +193,14 @@ def _instance(unit: str) -> str:
     return unit.replace("@.service", "@1") if "@" in unit else unit.removesuffix(".service")
 
 
-def _steps(chosen: Chosen) -> list[str]:
-    systemctl, name = manager(user=chosen.user), _instance(chosen.name)
+def _steps(chosen: UnitOptions) -> list[str]:
+    systemctl, name = systemctl_command(user=chosen.user), _instance(chosen.name)
     log = f"journalctl {'--user ' if chosen.user else ''}-u {name} -f"
     steps = [f"{systemctl} daemon-reload", f"{systemctl} enable --now {name}", log]
     return [*steps, "loginctl enable-linger"] if chosen.user else steps
 
 
-def _tell(out: Printer, chosen: Chosen, places: Places, *, same: bool) -> None:
+def _tell(out: Printer, chosen: UnitOptions, places: Places, *, same: bool) -> None:
     steps = _steps(chosen)
     if out.json:
         out.data({"unit": str(places.unit), "variables": str(places.variables), "changed": not same, "next": steps})

@@ -21,10 +21,10 @@ from ...wire.instants import utc
 from ...wire.runs import why_json
 from ..command import command
 from ..messages import messages
-from ..node.node_start import start_here
 from ..output.fixes import Fix, fixes_for
 from ..output.formatting import full_time, sign_of
 from ..output.printer import Printer
+from ..output.readiness import start_here
 from ..output.shown_store import complete_command, complete_commands
 from ..output.styled_text import StyledText
 from ..output.width import columns, padded

@@ -6,7 +6,7 @@ import typer
 
 from ..command import command
 from ..output.printer import Printer
-from .up import LEASE, METRICS_PORT, PLACE, SECONDS, VERBOSE, prepared, run_node
+from .up import LEASE, METRICS_PORT, PLACE, SECONDS, VERBOSE, prepare_options, run_node
 
 _LONGEST_POLL = 10.0
 """The ceiling that all nodes share: what is due for longer than that counts as missed."""
@@ -51,5 +51,5 @@ def worker(
 ) -> None:
     """Run the engine as one of many nodes, until SIGTERM."""
     chosen = {"poll": poll, "batch": batch, "concurrency": concurrency, "lease": lease}
-    order = prepared(out, place, **chosen, seconds=seconds, verbose=verbose)
-    run_node(out, order, metrics_port)
+    options = prepare_options(out, place, **chosen, seconds=seconds, verbose=verbose)
+    run_node(out, options, metrics_port)

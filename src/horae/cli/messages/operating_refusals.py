@@ -11,13 +11,6 @@ from .refusals import BadUsage
 
 CATALOGUE: Final = RefusalCatalogue(
     {
-        "port_taken": RefusalEntry(
-            Conflict,
-            "Nothing can listen on {host} port {port}: {problem}.",
-            "Choose another one with --port, or --no-api to run the engine alone.",
-            "无法监听 {host} 的端口 {port}:{problem}。",
-            "请用 --port 选择其他端口,或用 --no-api 只运行节点。",
-        ),
         "nothing_to_run": RefusalEntry(
             BadUsage,
             "With neither the engine nor the API there is nothing to run.",
@@ -229,13 +222,6 @@ CATALOGUE: Final = RefusalCatalogue(
             "Say --prune too, or leave --label out.",
             "--label 只用于限定 --prune 的范围。",
             "请同时使用 --prune,或去掉 --label。",
-        ),
-        "not_supervised_here": RefusalEntry(
-            InvalidTask,
-            "'{value}' is no order for a worker.",
-            "Workers are started by 'horae up'.",
-            "“{value}”不是工作进程的启动参数。",
-            "工作进程由“horae up”启动。",
         ),
     }
 )

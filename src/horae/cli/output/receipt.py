@@ -21,9 +21,9 @@ from ...service.tasks.advisories import Advisory
 from ...wire.instants import local, utc
 from ...wire.tasks import definition_json, target_json
 from ..messages import messages
-from ..node.node_start import advisory_text
 from .formatting import fine, in_sentence
 from .printer import Printer, json_text
+from .readiness import advisory_text
 from .schedule_text import fire_lines
 
 FIRES: Final = 3

@@ -12,6 +12,7 @@ from ...choices import Language
 from ...engine.settings import EngineSettings
 from ...model.change import Facts
 from ...model.task import TaskState
+from ...node.event_loop import loop_name
 from ...runtime import sqlite_path
 from ...runtime.store_status import ServerStatus, read_server_status
 from ...schedule.preview import make_fires
@@ -20,7 +21,6 @@ from ...wire.instants import local, utc
 from ...wire.tasks import next_due
 from ..messages import operating_messages as words
 from ..messages.messages import Message
-from ..node.fast_loop import loop_name
 from .printer import START_LABEL, Printer
 from .server_store import server_json, server_line
 from .shown_store import shown_url

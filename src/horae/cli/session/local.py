@@ -44,7 +44,7 @@ from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.task_request import TaskRequest
 from ...settings import Settings
-from ..node.node_start import Readiness
+from ..output.readiness import Readiness
 from .open_store import home_zone, opened_url, settings_of
 
 T = TypeVar("T")

@@ -6,10 +6,10 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ...runtime.process_settings import check_output, data_file, load_settings, store_url
-from ...runtime.stores import mask_url, sqlite_path
+from ...runtime.stores import MEMORY, mask_url, sqlite_path
 from ...settings import DefaultZone, Settings, default_zone
 from ..messages.refusals import refuse
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ...app import Horae
 
 T = TypeVar("T")
-MEMORY: Final = "memory://"
 
 
 def act(store: str | None, work: Callable[[Horae], Awaitable[T]], *, create: bool = True) -> T:

@@ -22,7 +22,7 @@ from ...service.tasks.advisories import Advisory
 from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.functions import ResolvedRequest, function_of
 from ...service.tasks.task_request import TaskRequest
-from ..node.node_start import Readiness
+from ..output.readiness import Readiness
 from .open_store import home_zone, settings_of
 from .servers import Server, connected
 

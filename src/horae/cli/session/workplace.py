@@ -11,13 +11,14 @@ from ...model.change import Facts
 from ...model.events.event import SequencedEvent
 from ...model.run import Run
 from ...model.task import Target, Task
+from ...runtime.stores import MEMORY
 from ...service.service import Service
 from ...service.tasks.advisories import Advisory
 from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.task_request import TaskRequest
-from ..node.node_start import Readiness
 from ..output.printer import Printer
+from ..output.readiness import Readiness
 from . import open_store
 from .local import run_locally
 from .servers import server_of
@@ -106,7 +107,7 @@ def run_in_session(out: Printer, work: Callable[[CommandSession], Awaitable[T]],
 
 def run_in_memory(work: Callable[[CommandSession], Awaitable[T]]) -> T:
     """At a store that is forgotten at once."""
-    return run_locally(open_store.MEMORY, work)
+    return run_locally(MEMORY, work)
 
 
 def has_store(out: Printer) -> bool:

@@ -15,8 +15,8 @@ from ...schedule.warnings import ScheduleWarning
 from ...service.tasks.advisories import FUNCTION_CODES, Advisory
 from ...service.tasks.functions import start_command
 from ..messages import messages
-from ..output.printer import Printer
 from ..session.servers import server_of
+from .printer import Printer
 
 
 class Readiness(NamedTuple):

@@ -22,10 +22,10 @@ def run(options: UpOptions, control: socket.socket) -> int:
 async def _serve(options: UpOptions, supervisor: SupervisorLink) -> int:
     from ..node.api_server import run_api_process  # noqa: PLC0415 - its libraries are extras
     from .output.node_reports import PrintedReports  # noqa: PLC0415
-    from .output.terminal_log import begin_node_log  # noqa: PLC0415
+    from .output.terminal_log import configure_node_log  # noqa: PLC0415
 
     settings, out = settings_of(options.store), options.make_printer()
-    begin_node_log(out, settings, options.zone)
+    configure_node_log(out, settings, options.zone)
     return await run_api_process(options, settings, supervisor, PrintedReports(out, options))
 
 

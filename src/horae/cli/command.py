@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 from ..choices import Language
 from .fast_start import spare
 from .messages.account_refusals import refuse
-from .messages.help_language import help_of
+from .messages.help_language import render_help
 from .output.failure import language_for, wants_json
 from .output.printer import Colour, Printer
 
@@ -105,7 +105,7 @@ class Quick(TyperCommand):
         return spare(super().get_params(ctx))
 
     def get_help(self, ctx: Any) -> str:
-        return help_of(self, ctx)
+        return render_help(self, ctx)
 
 
 class SplitOptions(Quick):

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..model.page import MAX_PAGE_SIZE
-from .messages.help_language import help_of
+from .messages.help_language import render_help
 
 PAGE: Final = 100
 LIMIT: Final = typer.Option(PAGE, "--limit", "-n", min=1, max=MAX_PAGE_SIZE, help="So many on a page.")
@@ -22,7 +22,7 @@ class CommandGroup(TyperGroup):
         return super().parse_args(ctx, _without_language(args))
 
     def get_help(self, ctx: Any) -> str:
-        return help_of(self, ctx)
+        return render_help(self, ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         from .output.help_format import command_rows  # noqa: PLC0415 - only help needs it

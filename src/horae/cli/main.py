@@ -15,8 +15,8 @@ from ..choices import Language
 from ..errors import HoraeError
 from .command_table import ALIASES, COMMANDS, PANELS
 from .fast_start import spare
-from .messages.help_language import help_of
-from .output.failure import INTERRUPTED, ErrorStyle, end_with, wanted_language, wants_json
+from .messages.help_language import render_help
+from .output.failure import INTERRUPTED, ErrorStyle, choose_language, print_failure, wants_json
 
 # Typer has the mistakes of usage of the library that it carries; this is the root of all of them.
 _Mistake: Final[type[Exception]] = typer.BadParameter.__mro__[2]
@@ -29,7 +29,7 @@ class LazyCommands(TyperGroup):
         return spare(super().get_params(ctx))
 
     def get_help(self, ctx: Any) -> str:
-        return help_of(self, ctx)
+        return render_help(self, ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
         del ctx
@@ -51,7 +51,7 @@ class LazyCommands(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         del ctx
-        language = wanted_language(sys.argv[1:])
+        language = choose_language(sys.argv[1:])
         widest = max(map(len, COMMANDS))
         for title, panel in PANELS:
             with formatter.section(title.in_language(language)):
@@ -117,14 +117,14 @@ def _run(arguments: list[str]) -> int:
         code = app(args=arguments, prog_name="horae", standalone_mode=False)
         sys.stdout.flush()
     except (HoraeError, _Mistake, OSError, KeyboardInterrupt, typer.Abort) as error:
-        return end_with(error, ErrorStyle(wanted_language(arguments), wants_json(arguments), tuple(arguments)))
+        return print_failure(error, ErrorStyle(choose_language(arguments), wants_json(arguments), tuple(arguments)))
     except SystemExit as ending:
         if not isinstance(ending.__context__, BrokenPipeError):
             raise
         # Typer ends with 1 when nobody reads any more; what that means is said in one place.
-        return end_with(ending.__context__, ErrorStyle(wanted_language(arguments), as_json=False))
+        return print_failure(ending.__context__, ErrorStyle(choose_language(arguments), as_json=False))
     if code == INTERRUPTED:  # typer's own word for Ctrl-C
-        return end_with(KeyboardInterrupt(), ErrorStyle(wanted_language(arguments), wants_json(arguments)))
+        return print_failure(KeyboardInterrupt(), ErrorStyle(choose_language(arguments), wants_json(arguments)))
     return code if isinstance(code, int) else 0
 
 

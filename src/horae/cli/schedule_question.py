@@ -25,7 +25,7 @@ from ..schedule.zones import find_zone
 from ..service.tasks.default_zone import AssumedZone, needs_zone
 from ..settings import DefaultZone
 from .output.schedule_text import Answer
-from .session.open_store import home_zone, settings_of
+from .session.open_store import process_zone, settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Question:
 
 def ask(question: Question, now: datetime) -> Answer:
     now = now.replace(microsecond=0)  # people read whole seconds
-    default = home_zone(question.zone, settings_of(None))
+    default = process_zone(question.zone, settings_of(None))
     assumed = question.assumed or zone_of_process(default)
     zone = known_zone(default) if question.zone is not None else assumed.name
     text = question.text.strip()

@@ -19,7 +19,7 @@ from .messages import messages
 from .messages.messages import Message
 from .messages.refusals import refuse
 from .output.printer import Printer
-from .session.workplace import CommandSession, has_store, run_in_session
+from .session.command_session import CommandSession, has_store, run_in_session
 
 MOST_UNASKED: Final = 20
 """More than so many at once need a yes."""
@@ -128,7 +128,7 @@ def do_to_many(out: Printer, wanted: Said, title: Message, doing: BulkAction, *,
     report = BulkReport(0, 0)
     if matched:
         with out.progress(title, matched) as bar:
-            report = run_in_session(out, lambda app: _done(app, query, doing, bar.to))
+            report = run_in_session(out, lambda app: _done(app, query, doing, bar.update))
     _tell(out, title, report)
 
 

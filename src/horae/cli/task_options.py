@@ -17,7 +17,7 @@ from ..model.policy import Guarantee, Overlap
 from ..schedule.text.zone_words import resolve_zone
 from .command import OptionGroup, Said
 from .messages.refusals import refuse
-from .output.styled_text import inert
+from .output.styled_text import replace_unprintable
 from .task_filter import labels_of
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -174,7 +174,7 @@ def usual_name(shape: dict[str, Any]) -> str:
         target = shape.get("target")
         kind = target.get("kind", "") if isinstance(target, dict) else ""
         name = shape.get("function") or shape.get("event") or kind
-    return shorten(inert(without_ignorable(str(name))).strip(), NAME_CHARACTERS) or "task"
+    return shorten(replace_unprintable(without_ignorable(str(name))).strip(), NAME_CHARACTERS) or "task"
 
 
 def _name_of_address(url: str) -> str:

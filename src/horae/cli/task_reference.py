@@ -6,7 +6,7 @@ from ..errors import Conflict, NotFound
 from ..model.ids import SHORT_TASK_DIGITS
 from ..model.task import Task
 from .output.printer import Printer
-from .session.workplace import CommandSession
+from .session.command_session import CommandSession
 
 
 async def task_reference(app: CommandSession, task: Task, out: Printer) -> str:

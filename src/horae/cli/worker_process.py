@@ -15,10 +15,10 @@ from ..node.worker import run_worker, stop_event
 from .app_loader import load_app
 from .commands.demo_tasks import know_demo
 from .node_options import UpOptions
-from .output.failure import ErrorStyle, end_with, environment_language
+from .output.failure import ErrorStyle, environment_language, print_failure
 from .output.node_reports import PrintedWorkerReports
 from .output.streams import prepare_streams
-from .output.terminal_log import begin_node_log
+from .output.terminal_log import configure_node_log
 from .session.open_store import settings_of
 
 
@@ -36,7 +36,7 @@ def run_child(run: Callable[[UpOptions, socket.socket], int]) -> None:
         code = run(options, control)
     except HoraeError as error:
         style = ErrorStyle(environment_language(), as_json=False) if options is None else options.error_style
-        sys.exit(end_with(error, style))
+        sys.exit(print_failure(error, style))
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(code)
@@ -52,12 +52,12 @@ async def _work(options: UpOptions, supervisor: SupervisorLink | None) -> int:
     stop = stop_event(force=not options.supervised)
     settings = settings_of(options.store)
     out = options.make_printer()
-    begin_node_log(out, settings, options.zone)
+    configure_node_log(out, settings, options.zone)
     app = _make_app(options)
     if not out.store and not app.url.startswith("memory:"):
         # Printed commands name the store of the app, which may be another than the default one.
         out = replace(out, store=app.url)
-    begin_node_log(out, settings, options.zone, failures=out.json)
+    configure_node_log(out, settings, options.zone, failures=out.json)
     reports = PrintedWorkerReports(out, options, settings, app)
     return await run_worker(app, options, settings, reports, stop, supervisor)
 

@@ -10,8 +10,11 @@ from importlib.util import find_spec
 from secrets import token_hex
 from typing import Final, TypeVar
 
+from ..model.refusals import refuse
+from ..observe.exposition import check_library
+from ..observe.refusals import refuse as refuse_metrics
+from ..observe.scrape_access import read_policy
 from ..runtime.http_server import DEFAULT_HOST, address_of, open_listener
-from ..runtime.metrics_socket import open_metrics_socket
 from ..runtime.stores import MEMORY
 from ..settings import Settings
 from .options import NodeOptions
@@ -55,3 +58,23 @@ def _open(
     has_api_process = options.api_socket is not None and options.store != MEMORY
     is_installed = find_spec("prometheus_client") is not None
     return open_listener(DEFAULT_HOST, 0) if has_api_process and is_installed else None
+
+
+_MAX_PORT: Final = 65_535
+
+
+def open_metrics_socket(settings: Settings, port: int | None) -> socket.socket | None:
+    """Bind the metrics socket to the port of the command line, else of the settings; None: no metrics server."""
+    value = str(settings.value("metrics_port") or "").strip() if port is None else str(port)
+    if not value or value == "off":
+        return None
+    if not value.isdecimal() or int(value[:9]) > _MAX_PORT:
+        raise refuse("bad_number", name="metrics_port", value=value, least=0, most=_MAX_PORT)
+    check_library()
+    read_policy(str(settings.value("metrics")))
+    host = str(settings.value("metrics_host"))
+    try:
+        return open_listener(host, int(value))
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+        raise refuse_metrics("metrics_port_taken", host=host, port=value, problem=problem) from None

@@ -87,3 +87,12 @@ def sqlite_path(url: str) -> str | None:
     if not separator or scheme != "sqlite" or path in ("", ":memory:"):
         return None
     return str(Path(unquote(path)).expanduser())
+
+
+POSTGRES: Final = ("postgresql:", "postgres:")
+MYSQL: Final = ("mysql:", "mariadb:")
+
+
+def is_on_server(url: str) -> bool:
+    """Whether the store is on a database server, which other machines may share."""
+    return url.startswith((*POSTGRES, *MYSQL))

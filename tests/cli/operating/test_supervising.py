@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-from horae.cli.output.outage_summary import OutageSummary, counted
+from horae.cli.output.outage_summary import OutageSummary, count_occurrences
 from horae.clock import Clock, SystemClock
 from horae.model.ids import from_microseconds
 from horae.model.reason import Reason
@@ -96,8 +96,8 @@ def test_each_occurrence_of_a_gap_is_counted_once_and_a_stretch_as_often_as_it_s
         row(4, RunState.SUCCEEDED, count=3),
         row(5, RunState.SUCCEEDED)._replace(origin=Origin.MANUAL),
     ]
-    assert counted(rows) == OutageSummary(made_up=4, stood_for=5, skipped=7)
-    assert counted(rows).due == 16
+    assert count_occurrences(rows) == OutageSummary(made_up=4, merged=5, skipped=7)
+    assert count_occurrences(rows).due == 16
 
 
 LOSES_ITS_STORE = "import os, sys; os.write(int(sys.argv[1]), b'ready'); os._exit(7)"

@@ -13,10 +13,10 @@ from ...errors import HoraeError
 from ..command import command
 from ..messages.completion_scripts import SCRIPTS
 from ..output.printer import Printer, write
-from ..output.styled_text import inert
+from ..output.styled_text import replace_unprintable
 
 if TYPE_CHECKING:
-    from ..session.workplace import CommandSession
+    from ..session.command_session import CommandSession
 
 _Answers: TypeAlias = Callable[[str, Printer], Iterator[tuple[str, str]]]
 """(what was begun, which store or server) to values with a word on each."""
@@ -40,7 +40,7 @@ def completion(
         from ..main import app  # noqa: PLC0415 - it loads us
 
         for value, note in answers(typer.main.get_command(app), list(behind) or [""], out):
-            write(sys.stdout, f"{inert(value)}\t{inert(note)}".rstrip("\t"))
+            write(sys.stdout, f"{replace_unprintable(value)}\t{replace_unprintable(note)}".rstrip("\t"))
         return
     if shell not in SCRIPTS:
         from ...model.refusals import refuse  # noqa: PLC0415
@@ -229,7 +229,7 @@ def _lanes(_begun: str, out: Printer) -> Iterator[tuple[str, str]]:
 
 def _looked_up(out: Printer, read: Callable[[CommandSession], Any]) -> list[tuple[str, str]]:
     """Whatever is wrong with the store, a key that completes is not the place to say so."""
-    from ..session.workplace import run_in_session  # noqa: PLC0415
+    from ..session.command_session import run_in_session  # noqa: PLC0415
 
     try:
         found: list[tuple[str, str]] = run_in_session(out, read)

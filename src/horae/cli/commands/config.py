@@ -12,8 +12,8 @@ import typer
 from ...typography import full_width
 from ..command import command
 from ..messages import operating_messages as words
+from ..output.command_hints import display_url
 from ..output.printer import Printer
-from ..output.shown_store import shown_url
 
 if TYPE_CHECKING:
     from ...settings import Settings
@@ -91,7 +91,7 @@ def masked(path: str, value: Any) -> Any:
     if _TELLING.search(name):
         return MASK
     if path == "store" and isinstance(value, str):
-        return shown_url(value)
+        return display_url(value)
     if isinstance(value, str):
         return _plain_address(value, hides_path=name.lower().endswith(_ADDRESSES))
     if isinstance(value, Mapping):

@@ -17,9 +17,9 @@ from ...service.query.instants import parse_future_instant
 from ...wire.tasks import task_json
 from ..command import Said, command
 from ..messages import messages
-from ..output.formatting import full_time, in_sentence, short
+from ..output.formatting import duration_message, full_time, short_duration
 from ..output.printer import Printer
-from ..session.workplace import CommandSession, run_in_session
+from ..session.command_session import CommandSession, run_in_session
 from ..task_filter import MANY, ONE, TASK, BulkAction, do_to_many, is_filter
 
 
@@ -165,7 +165,9 @@ def _ask_about_missed(out: Printer, facts: Facts, number: int, now: datetime) ->
         return "skip"
     pausing = facts.status.pause
     since = (pausing.since if pausing is not None else facts.status.ended) or now
-    question = out.translate(messages.MISSED_WHILE_PAUSED, length=in_sentence(short(now - since)), number=number)
+    question = out.translate(
+        messages.MISSED_WHILE_PAUSED, length=duration_message(short_duration(now - since)), number=number
+    )
     choices = [(mode, messages.MISSED_MODES[mode].in_language(out.language)) for mode in MISSED_MODES]
     answer = out.choose(f"  {question}", choices, "skip", "--missed")
     return next(mode for mode in MISSED_MODES if mode == answer)

@@ -24,7 +24,7 @@ from ..output.receipt import show_warnings, whole_seconds
 from ..output.schedule_text import fire_lines
 from ..output.styled_text import StyledText
 from ..schedule_question import Question, ask, explaining
-from ..session.workplace import CommandSession, run_in_session
+from ..session.command_session import CommandSession, run_in_session
 from ..task_filter import ONE
 from ..task_options import DEFINITION, task_shape
 

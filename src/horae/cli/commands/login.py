@@ -20,15 +20,15 @@ from ..command_groups import new_group
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse
 from ..output.printer import Printer
-from ..output.styled_text import inert
+from ..output.styled_text import replace_unprintable
 from ..session.contexts import Context, read_contexts, read_token, token_from_input, write_contexts
 from ..session.servers import (
     FoundToken,
     Server,
-    explain_refused,
+    explain_refused_token,
     find_local,
-    kept_token_for,
-    plain_http_allowed,
+    find_local_token,
+    is_plain_http_allowed,
     token_file_of,
 )
 
@@ -57,12 +57,12 @@ def login(
 ) -> None:
     """Log in to a server; commands go there from now on."""
     server = check_address(url)
-    if not (plain_http or plain_http_allowed()):
+    if not (plain_http or is_plain_http_allowed()):
         refuse_plain_http(server)
     chosen = _checked_name(_usual_name(server) if name is None else name)
     token, found, theirs = _authenticated(out, server, piped=token_stdin)
     server = token.url
-    write_contexts(read_contexts().with_one(Context(chosen, server, token.text, found.owner, plain_http)))
+    write_contexts(read_contexts().add(Context(chosen, server, token.text, found.owner, plain_http)))
     if out.json:
         out.data(_shape(chosen, server, found))
     elif out.quiet:
@@ -79,7 +79,7 @@ def login(
 
 def _authenticated(out: Printer, server: str, *, piped: bool) -> tuple[FoundToken, TokenIdentity, str | None]:
     """The first token that the server accepts: from a pipe; else the kept one of a local server, or a typed one."""
-    kept = None if piped else kept_token_for(server)
+    kept = None if piped else find_local_token(server)
     if kept is not None:
         try:
             return kept, *asyncio.run(_asked(out, kept))
@@ -99,7 +99,7 @@ async def _asked(out: Printer, token: FoundToken) -> tuple[TokenIdentity, str | 
     try:
         return await RemoteService(connection, clock, "UTC").whoami(), await connection.version()
     except NotAuthenticated:
-        raise explain_refused(token) from None
+        raise explain_refused_token(token) from None
     finally:
         await connection.close()
 
@@ -109,7 +109,7 @@ def _typed(out: Printer, server: str) -> str:
         raise refuse("no_token_given")
     from getpass import getpass  # noqa: PLC0415 - only where somebody types
 
-    return read_token(getpass(inert(out.translate(words.TOKEN_OF, server=server)), stream=sys.stderr))
+    return read_token(getpass(replace_unprintable(out.translate(words.TOKEN_OF, server=server)), stream=sys.stderr))
 
 
 def _usual_name(server: str) -> str:
@@ -162,18 +162,18 @@ def use(
     """Choose the server that commands go to."""
     contexts = read_contexts()
     if context == _NONE:
-        write_contexts(contexts.using(None))
+        write_contexts(contexts.select(None))
         _tell(out, None, out.translate(words.USING_NONE))
         return
     found = _known(context)
-    write_contexts(contexts.using(context))
+    write_contexts(contexts.select(context))
     _tell(out, found, out.translate(words.USING, server=found.server, name=context))
 
 
 def remove(out: Printer, *, context: str = typer.Argument(..., metavar="NAME")) -> None:
     """Forget a server and the token for it."""
     found = _known(context)
-    write_contexts(read_contexts().without(context))
+    write_contexts(read_contexts().remove(context))
     if out.json:
         out.data({"removed": context})
     elif not out.quiet:
@@ -182,7 +182,7 @@ def remove(out: Printer, *, context: str = typer.Argument(..., metavar="NAME")) 
 
 
 def _known(name: str) -> Context:
-    found = read_contexts().named(name)
+    found = read_contexts().find(name)
     if found is None:
         raise refuse("no_such_context", name=name)
     return found

@@ -21,13 +21,13 @@ from ...service.runs.overview import Overview
 from ...wire.tasks import next_due, task_json
 from ..command import Said, command
 from ..messages import messages
+from ..output.command_hints import note_next_page
 from ..output.formatting import count_of, last_cell, next_column, state_cell, was_missed, when_cell
-from ..output.next_page import offer_more
 from ..output.printer import Printer
-from ..output.styled_text import Cell, StyledText, plain
+from ..output.styled_text import Cell, StyledText, cell_text
 from ..output.table import STAYS, Fit, is_table
 from ..output.width import terminal_width
-from ..session.workplace import CommandSession, has_store, place_of, run_in_session
+from ..session.command_session import CommandSession, display_location, has_store, run_in_session
 from ..task_filter import FILTERS, task_filter
 
 Sort = Literal["created", "next"]
@@ -91,7 +91,7 @@ def ls(
         out.note(messages.FINISHED_HIDDEN, number=listed.hidden)
     if listed is not None and listed.after is not None:
         asked = {f"--{name}": value for name, value in wanted.items()}
-        offer_more(out, "ls", {**asked, "--limit": limit if limit != PAGE else None}, listed.after)
+        note_next_page(out, "ls", {**asked, "--limit": limit if limit != PAGE else None}, listed.after)
 
 
 async def _listed(app: CommandSession, asking: _Asking) -> TaskList:
@@ -209,7 +209,7 @@ def _layouts(out: Printer, listed: TaskList) -> Iterator[_Layout]:
 
 
 def _with_id(row: dict[str, Cell]) -> dict[str, Cell]:
-    return {**row, "name": [str(row["name"]), " ", StyledText(plain(row["id"]), "dim")]}
+    return {**row, "name": [str(row["name"]), " ", StyledText(cell_text(row["id"]), "dim")]}
 
 
 def _layout(out: Printer, columns: Mapping[str, Fit], rows: Sequence[Mapping[str, Cell]]) -> _Layout:
@@ -288,4 +288,4 @@ def _tell_none(out: Printer, *, filtered: bool, hidden: int) -> None:
     elif filtered:
         out.note(messages.NONE_FIT)
     else:
-        out.note(messages.NO_TASKS_YET, path=place_of(out))
+        out.note(messages.NO_TASKS_YET, path=display_location(out))

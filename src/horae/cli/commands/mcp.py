@@ -11,9 +11,9 @@ import typer
 from ...model.refusals import refuse
 from ..command import command
 from ..messages import operating_messages as words
-from ..output.failure import typed_option
+from ..output.command_hints import complete_commands
+from ..output.failure import find_option
 from ..output.printer import Printer
-from ..output.shown_store import complete_commands
 from ..session.local import LocalSession, run_locally
 from ..session.open_store import refuse_memory
 from ..session.owner_zone import owner_zone
@@ -48,7 +48,7 @@ def mcp(
         who = local.local_owner(zone) if trusted else local.local_agent(agent, zone)
         complete = partial(complete_commands, out)
         house = ToolContext(desk.service, desk.clock, desk.has_live_node, None if owned else here, complete)
-        await local.serve(house, who, out.language, states_language=typed_option(sys.argv, "--lang") is not None)
+        await local.serve(house, who, out.language, states_language=find_option(sys.argv, "--lang") is not None)
 
     if sys.stdin.isatty():
         out.aside(out.translate(words.WAITS_FOR_ASSISTANT))

@@ -13,7 +13,7 @@ from ..messages.refusals import refuse
 from ..output.printer import Printer
 from ..output.schedule_text import Answer, answer_json, show_explanation, show_fires
 from ..schedule_question import Question, ask, ask_task
-from ..session.workplace import run_in_session
+from ..session.command_session import run_in_session
 
 MOST_FIRES = 1000
 

@@ -15,11 +15,11 @@ from ...wire.overview import lane_json, overview_json
 from ...wire.tasks import next_due
 from ..command import command
 from ..messages import messages
-from ..output.formatting import bracketed, fine, in_sentence, next_times, short, sign_of
+from ..output.command_hints import command_line
+from ..output.formatting import duration_message, exact_duration, in_brackets, next_times, short_duration, sign_of
 from ..output.printer import Printer
-from ..output.shown_store import command_line
 from ..output.styled_text import Cell, StyledText
-from ..session.workplace import CommandSession, has_store, place_of, run_in_memory, run_in_session
+from ..session.command_session import CommandSession, display_location, has_store, run_in_memory, run_in_session
 
 _FEW = 5
 
@@ -35,7 +35,7 @@ def overview(out: Printer) -> None:
     there = has_store(out)
     found, names, zone = run_in_session(out, _seen) if there else run_in_memory(_seen)
     if not there:
-        out.note(messages.NO_TASKS_YET, path=place_of(out))
+        out.note(messages.NO_TASKS_YET, path=display_location(out))
     if out.json:
         out.data(overview_json(found, out.language))
     elif out.quiet:
@@ -73,7 +73,7 @@ def outcome_count(out: Printer, name: str, number: int) -> str:
     """`3 failed`; of what was skipped, also why."""
     state, _, reason = name.partition(":")
     told = f"{number} {state}" if out.language == "en" else f"{number} 个{out.translate(messages.STATES[state])}"
-    return f"{told}{bracketed(reason_phrase(Reason(reason), out.language), out.language)}" if reason else told
+    return f"{told}{in_brackets(reason_phrase(Reason(reason), out.language), out.language)}" if reason else told
 
 
 def _labelled(label: str, cells: list[Cell]) -> list[tuple[str, Cell]]:
@@ -86,7 +86,7 @@ def _lateness(out: Printer, found: Overview) -> Cell:
         return out.translate(messages.NOTHING)
     share = f"{100 * found.on_time:.2f} %"
     said = out.translate(messages.ON_TIME_LINE, share=share, number=late.total)
-    figures = in_sentence(f"p50 {fine(late.p50)} · p99 {fine(late.p99)}")
+    figures = duration_message(f"p50 {exact_duration(late.p50)} · p99 {exact_duration(late.p99)}")
     return f"{said} · {figures.in_language(out.language)}"
 
 
@@ -95,7 +95,7 @@ def _settlement_delay(out: Printer, found: Overview) -> Cell:
     if delay.p50 is None or delay.p99 is None or delay.longest is None:
         return out.translate(messages.NO_DELAY_MEASURED)
     facts = {"p50": delay.p50, "p99": delay.p99, "longest": delay.longest}
-    lengths = {name: in_sentence(fine(length)) for name, length in facts.items()}
+    lengths = {name: duration_message(exact_duration(length)) for name, length in facts.items()}
     return out.translate(messages.SETTLED_LINE, **lengths, number=delay.counted)
 
 
@@ -108,7 +108,7 @@ def _nodes(out: Printer, found: Overview) -> Cell:
 
 
 def _running_line(out: Printer, found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
-    age = "" if run.started is None else f"  {short(found.at - run.started)}"
+    age = "" if run.started is None else f"  {short_duration(found.at - run.started)}"
     short_id = out.short_ids((each.id for each in found.running), SHORT_DIGITS)[run.id]
     return [sign_of(run), f" {names.get(run.task_id, run.task_id)}{age}  ", StyledText(short_id, "dim")]
 

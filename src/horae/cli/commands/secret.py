@@ -14,11 +14,11 @@ from ..command_groups import new_group
 from ..messages import operating_messages as words
 from ..messages.operating_refusals import refuse
 from ..output.printer import Printer
-from ..output.styled_text import inert
+from ..output.styled_text import replace_unprintable
 
 if TYPE_CHECKING:
     from ...service.accounts.secrets import SecretName
-    from ..session.workplace import CommandSession
+    from ..session.command_session import CommandSession
 
 _NAME: Final = typer.Argument(..., metavar="NAME", help="A-Z a-z 0-9 _ . -")
 _AGENT: Final = typer.Option(..., "--agent", metavar="AGENT", help="The name of an agent, as its tasks show it.")
@@ -44,7 +44,7 @@ def set_secret(
     owner: str | None = _OWNER,
 ) -> None:
     """Keep a value, asked for without showing it; or from a file, or from standard input."""
-    from ..session.workplace import run_in_session  # noqa: PLC0415 - `--help` does without
+    from ..session.command_session import run_in_session  # noqa: PLC0415 - `--help` does without
 
     if source not in (None, [], ["-"]):
         raise refuse("secret_as_argument", name=name, owner_option=_owner_option(owner))
@@ -58,7 +58,7 @@ def set_secret(
 
 def list_secrets(out: Printer, owner: str | None = _OWNER) -> None:
     """List names, never values."""
-    from ..session.workplace import has_store, run_in_session  # noqa: PLC0415
+    from ..session.command_session import has_store, run_in_session  # noqa: PLC0415
 
     names = run_in_session(out, lambda app: _names(app, owner)) if has_store(out) else []
     if out.json:
@@ -76,7 +76,7 @@ def list_secrets(out: Printer, owner: str | None = _OWNER) -> None:
 
 def remove(out: Printer, name: str = _NAME, owner: str | None = _OWNER) -> None:
     """Remove a secret for good."""
-    from ..session.workplace import run_in_session  # noqa: PLC0415
+    from ..session.command_session import run_in_session  # noqa: PLC0415
 
     out.confirm(words.REMOVE_SECRET, name=name)
     run_in_session(out, lambda app: app.service.secrets.remove(app.principal, name, owner))
@@ -88,7 +88,7 @@ def remove(out: Printer, name: str = _NAME, owner: str | None = _OWNER) -> None:
 
 def grant(out: Printer, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
     """Let the tasks of an agent use a secret."""
-    from ..session.workplace import run_in_session  # noqa: PLC0415
+    from ..session.command_session import run_in_session  # noqa: PLC0415
 
     secret = run_in_session(out, lambda app: app.service.secrets.grant(app.principal, name, agent, owner))
     _show_grants(out, secret, out.translate(words.SECRET_GRANTED, name=name, agent=agent))
@@ -96,7 +96,7 @@ def grant(out: Printer, name: str = _NAME, agent: str = _AGENT, owner: str | Non
 
 def revoke(out: Printer, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
     """Take a secret back from an agent; its runs that need it fail from now on."""
-    from ..session.workplace import run_in_session  # noqa: PLC0415
+    from ..session.command_session import run_in_session  # noqa: PLC0415
 
     secret = run_in_session(out, lambda app: app.service.secrets.revoke_grant(app.principal, name, agent, owner))
     _show_grants(out, secret, out.translate(words.SECRET_GRANT_REVOKED, name=name, agent=agent))
@@ -115,14 +115,14 @@ def rotate(out: Printer) -> None:
     """Make a new key and seal everything with it; engines that run go on."""
     from ...encryption import KeyFile  # noqa: PLC0415
     from ...service.accounts.secrets import rotate_key  # noqa: PLC0415
-    from ..session.open_store import look  # noqa: PLC0415
+    from ..session.open_store import run_with_existing_app  # noqa: PLC0415
     from ..session.servers import refuse_server_for  # noqa: PLC0415
-    from ..session.store_location import existing_place  # noqa: PLC0415
+    from ..session.store_location import locate_existing_store  # noqa: PLC0415
 
     refuse_server_for(out, "horae secret rotate")
-    here = existing_place(out)
+    here = locate_existing_store(out)
     path = _key_of(out, here)
-    number = look(out.store, lambda app: rotate_key(app.service.secrets, KeyFile(path)))
+    number = run_with_existing_app(out.store, lambda app: rotate_key(app.service.secrets, KeyFile(path)))
     if out.json:
         out.data({"resealed": number, "key_file": str(path)})
     else:
@@ -186,4 +186,4 @@ def _value(out: Printer, name: str, file: Path | None, owner: str | None, *, pip
     from getpass import getpass  # noqa: PLC0415 - only where somebody types
 
     # It asks when nothing is echoed any more; whatever is typed before that is thrown away.
-    return getpass(inert(out.translate(words.VALUE_OF, name=name)), stream=sys.stderr)
+    return getpass(replace_unprintable(out.translate(words.VALUE_OF, name=name)), stream=sys.stderr)

@@ -23,10 +23,10 @@ from ..messages import messages
 from ..output.fixes import pause_fixes
 from ..output.formatting import (
     error_text,
-    fine,
+    exact_duration,
     first_line,
     full_time,
-    localized,
+    localize_error,
     planned_text,
     sign_of,
     state_cell,
@@ -39,13 +39,13 @@ from ..output.receipt import (
     fires_to_come,
     more_policies_line,
     policies_line,
+    review_cells,
     show_schedule,
     target_line,
 )
-from ..output.review import review_cells
 from ..output.styled_text import Cell, StyledText
 from ..run_lookup import is_run
-from ..session.workplace import CommandSession, run_in_session
+from ..session.command_session import CommandSession, run_in_session
 from .show_run import show_run
 
 _FIRES: Final = 5
@@ -185,13 +185,13 @@ def waiting_line(out: Printer, facts: Facts) -> str | None:
 def _last_result(standing: TaskStatus, language: Language) -> str:
     """After a failure, it is the error of the run."""
     said = standing.last_result or ""
-    return localized(said, language) if standing.failures else said
+    return localize_error(said, language) if standing.failures else said
 
 
 def run_line(run: Run, zone: str, out: Printer, lateness: timedelta | None = None) -> list[str | StyledText]:
     """`lateness`: None means as far as the run alone knows it."""
     counted = run.lateness if lateness is None else lateness
-    late = "" if counted is None else f"  +{fine(counted)}"
+    late = "" if counted is None else f"  +{exact_duration(counted)}"
     planned = planned_text(run, zone, out.language)
     state = state_of_run(run, out.language)
     error = f"  {first_line(error_text(run, out.language))}" if run.error else ""

@@ -9,7 +9,7 @@ import typer
 
 from ..command import command
 from ..messages import operating_messages as words
-from ..output.formatting import fine
+from ..output.formatting import exact_duration
 from ..output.printer import Printer
 from ..output.styled_text import Cell, Style, StyledText
 from ..output.table import Fit
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...forecast import Candidate, Report
     from ...forecast.report import Busiest, TaskForecast
     from ..messages.messages import Message
-    from ..session.workplace import CommandSession
+    from ..session.command_session import CommandSession
 
 _TASK_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(2), Fit(3), Fit(1), Fit(5), Fit(4))
 _LANE_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(1), Fit(2), Fit(1))
@@ -67,7 +67,7 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
             zone=home,
             lanes=lanes,
             takes=usual,
-            progress=lambda share, _at: bar.share(share),
+            progress=lambda share, _at: bar.show_share(share),
         )
     if out.json:
         out.data(report.to_json())
@@ -81,11 +81,11 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
 
 def _asked(out: Printer, file: Path | None, zone: str | None) -> tuple[list[Candidate], dict[str, int], str]:
     from ...forecast import Candidate  # noqa: PLC0415
-    from ..session.open_store import home_zone, settings_of  # noqa: PLC0415
-    from ..session.workplace import run_in_session  # noqa: PLC0415
+    from ..session.command_session import run_in_session  # noqa: PLC0415
+    from ..session.open_store import process_zone, settings_of  # noqa: PLC0415
     from ..transfer.tasks_file import read_tasks_file  # noqa: PLC0415
 
-    home = home_zone(zone, settings_of(out.store)).name
+    home = process_zone(zone, settings_of(out.store)).name
     if file is None:
         candidates, lanes = run_in_session(out, lambda app: _stored(out, app))
         return candidates, lanes, home
@@ -100,7 +100,7 @@ async def _stored(out: Printer, app: CommandSession) -> tuple[list[Candidate], d
     from ...model.task import TaskState  # noqa: PLC0415
     from ...ports.store import TaskFilter  # noqa: PLC0415
     from ...wire.tasks import read_task, task_json  # noqa: PLC0415
-    from ..transfer.export_reader import carried_on  # noqa: PLC0415
+    from ..transfer.export_reader import continue_schedule  # noqa: PLC0415
 
     found: list[Candidate] = []
     idle, after = 0, None
@@ -112,7 +112,7 @@ async def _stored(out: Printer, app: CommandSession) -> tuple[list[Candidate], d
                 idle += 1
                 continue
             shape = task_json(facts)
-            wish = read_task({**shape, "when": carried_on(shape)}, exported=True)._replace(key=None)
+            wish = read_task({**shape, "when": continue_schedule(shape)}, exported=True)._replace(key=None)
             run = last.get(facts.task.id)
             length = None if run is None or run.started is None or run.ended is None else run.ended - run.started
             found.append(Candidate(wish, length))
@@ -158,7 +158,7 @@ def _show(out: Printer, report: Report) -> None:
                 str(lane.runs),
                 str(lane.peak_wanted),
                 f"{100 * lane.full_share:.0f} %",
-                fine(lane.longest_wait),
+                exact_duration(lane.longest_wait),
             ]
             for lane in report.lanes
         ]
@@ -172,7 +172,7 @@ def _row(task: TaskForecast) -> list[Cell]:
         str(task.ran),
         str(sum(task.skipped.values())),
         str(task.waiting),
-        f"+{fine(task.lateness_max)}",
+        f"+{exact_duration(task.lateness_max)}",
         _at(task.first, task.zone),
         _at(task.last, task.zone),
     ]

@@ -14,13 +14,13 @@ from ...wire.problems import ExitCode
 from ..command import command
 from ..messages import messages
 from ..messages.messages import Message
-from ..output.clock_steps import show_steps
 from ..output.printer import Printer
+from ..output.server_store import show_steps
 from ..output.styled_text import Cell, StyledText
-from ..session.workplace import (
+from ..session.command_session import (
     CommandSession,
+    display_location,
     has_durable_store,
-    place_of,
     refuse_memory,
     run_in_memory,
     run_in_session,
@@ -67,7 +67,7 @@ def status(out: Printer) -> None:
     else:
         _show(out, seen, problems)
         if not kept:
-            out.note(messages.NO_TASKS_YET, path=place_of(out))
+            out.note(messages.NO_TASKS_YET, path=display_location(out))
     if problems:
         raise typer.Exit(ExitCode.FAILED)
 
@@ -96,7 +96,7 @@ def _show(out: Printer, seen: _Seen, problems: list[tuple[str, int]]) -> None:
     for code, number in problems:
         out.line(("! ", StyledText(_told(out, seen, code, number), "odd")))
     show_steps(out, seen.found.clock_steps)
-    out.row(out.translate(_PLACE), place_of(out))
+    out.row(out.translate(_PLACE), display_location(out))
     nodes = out.translate(messages.NODES)
     rows: list[tuple[str, Cell]] = overview_rows(out, seen.found, seen.zone, seen.names)
     for label, cell in rows:
@@ -116,7 +116,7 @@ def _shape(out: Printer, seen: _Seen, problems: list[tuple[str, int]]) -> dict[s
     return {
         "ok": not problems,
         "node_up": seen.is_up,
-        "store": place_of(out),
+        "store": display_location(out),
         "version": __version__,
         "problems": [
             {"code": code, "number": number, "detail": _told(out, seen, code, number)} for code, number in problems

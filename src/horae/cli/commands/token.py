@@ -22,12 +22,12 @@ from ..command_groups import AFTER, LIMIT, limit_said, new_group
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse
 from ..messages.messages import TIMES_IN
+from ..output.command_hints import note_next_page
 from ..output.formatting import NOTHING, time_cells
-from ..output.next_page import offer_more
 from ..output.printer import Printer
 from ..output.styled_text import Cell, StyledText
 from ..output.table import Fit
-from ..session.workplace import CommandSession, has_store, run_in_session
+from ..session.command_session import CommandSession, has_store, run_in_session
 
 _FITS: Final = (Fit(), Fit(wrap=8), Fit(1, wrap=6), Fit(3), Fit(4), Fit(6), Fit(5), Fit())
 _OWNER = typer.Option(None, "--owner", help="Whose. Default: yours; of a list, everybody's that you may see.")
@@ -135,7 +135,7 @@ def ls(out: Printer, *, owner: str | None = _OWNER, limit: int = LIMIT, after: s
     if not tokens:
         out.note(words.NO_TOKENS)
     if listed is not None and listed.page.after is not None:
-        offer_more(out, "token ls", {"--owner": owner, "--limit": limit_said(limit)}, listed.page.after)
+        note_next_page(out, "token ls", {"--owner": owner, "--limit": limit_said(limit)}, listed.page.after)
 
 
 def _table(out: Printer, listed: TokenList) -> list[list[Cell]]:

@@ -108,13 +108,13 @@ def _api_address(
 def prepare_options(out: Printer, place: str | None, **chosen: Any) -> UpOptions:
     """Return the options for the child processes; `chosen` are fields of them."""
     from ..node_options import UpOptions  # noqa: PLC0415 - `--help` does without
-    from ..session.open_store import home_zone, opened_url, settings_of  # noqa: PLC0415
+    from ..session.open_store import prepare_url, process_zone, settings_of  # noqa: PLC0415
     from ..session.servers import note_unused_server  # noqa: PLC0415
 
     note_unused_server(out)
-    zone = home_zone(None, settings_of(out.store))
+    zone = process_zone(None, settings_of(out.store))
     # Without an app of its own, the store is chosen here; an app has one, unless another is asked for.
-    store = out.store if place is not None else opened_url(out.store, create=True)
+    store = out.store if place is not None else prepare_url(out.store, create=True)
     return UpOptions(
         SystemClock().steady(),
         store=store,

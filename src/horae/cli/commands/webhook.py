@@ -15,20 +15,20 @@ from ...model.events.webhook import NO_KEY, Delivery, DisabledCause, Webhook
 from ...model.page import Page
 from ...outgoing.refusals import NOT_PUBLIC
 from ...runtime.process_settings import load_settings, store_url
-from ...runtime.url_schemes import is_on_server
+from ...runtime.stores import is_on_server
 from ...service.tasks.advisories import Advisory
 from ...wire.webhooks import blocked_refusal, delivery_json, webhook_json
 from ..command import command
 from ..command_groups import AFTER, LIMIT, limit_said, new_group
 from ..messages import account_messages as words
 from ..messages.messages import TIMES_IN
+from ..output.command_hints import note_next_page
 from ..output.formatting import NOTHING, first_line, full_time, time_cells
-from ..output.next_page import offer_more
 from ..output.printer import Printer
 from ..output.styled_text import Cell, StyledText
 from ..output.table import Fit
+from ..session.command_session import CommandSession, has_store, run_in_session
 from ..session.servers import server_of
-from ..session.workplace import CommandSession, has_store, run_in_session
 
 _ID = typer.Argument(..., metavar="WEBHOOK", help="Its id: whk_….")
 _DISABLED = {DisabledCause.FAILING: "silent"}
@@ -146,7 +146,7 @@ def ls(out: Printer, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     if not page.items:
         out.note(words.NO_WEBHOOKS)
     if page.after is not None:
-        offer_more(out, "webhook ls", {"--limit": limit_said(limit)}, page.after)
+        note_next_page(out, "webhook ls", {"--limit": limit_said(limit)}, page.after)
 
 
 def show(out: Printer, *, webhook: str = _ID) -> None:
@@ -255,7 +255,7 @@ def deliveries(out: Printer, *, webhook: str = _ID, limit: int = LIMIT, after: s
     if not page.items:
         out.note(words.NO_DELIVERIES)
     if page.after is not None:
-        offer_more(out, "webhook deliveries", {"webhook": webhook, "--limit": limit_said(limit)}, page.after)
+        note_next_page(out, "webhook deliveries", {"webhook": webhook, "--limit": limit_said(limit)}, page.after)
 
 
 def _row(out: Printer, delivery: Delivery, name: str, at: str) -> list[Cell]:

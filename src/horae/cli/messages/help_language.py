@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..command_table import COMMANDS
-from ..output.failure import wanted_language
+from ..output.failure import choose_language
 
 
-def help_of(command: Any, ctx: Any) -> str:
+def render_help(command: Any, ctx: Any) -> str:
     """The help of `command`; in Chinese, its texts are exchanged for as long as it is printed."""
     from ..output.help_format import HelpFormatter  # noqa: PLC0415 - only help needs it
 
-    language = wanted_language(sys.argv[1:])
+    language = choose_language(sys.argv[1:])
     formatter = HelpFormatter(language)
 
     def render() -> str:
@@ -30,7 +30,7 @@ def _in_chinese(command: Any, render: Callable[[], str]) -> str:
     try:
         for each, text, _ in english:
             if text:
-                each.help = in_chinese(text)
+                each.help = help_in_chinese(text)
                 if hasattr(each, "short_help"):
                     each.short_help = each.help
         return render()
@@ -42,7 +42,7 @@ def _in_chinese(command: Any, render: Callable[[], str]) -> str:
                 each.short_help = short
 
 
-def in_chinese(text: str) -> str:
+def help_in_chinese(text: str) -> str:
     """A help text in Chinese; one that has none stays in English, and a test says so."""
     from .help_chinese import COMMANDS as DESCRIPTIONS  # noqa: PLC0415
     from .help_chinese import OPTIONS  # noqa: PLC0415

@@ -230,7 +230,7 @@ CATALOGUE: Final = RefusalCatalogue(
 refuse: Final = CATALOGUE.refuse
 
 
-def placed(refused: Refusal, en: str, zh: str) -> Refusal:
+def with_location(refused: Refusal, en: str, zh: str) -> Refusal:
     """The same refusal, with the place in a file that it is about."""
     places: dict[Language, str] = {"en": en, "zh": zh}
     sentences = {

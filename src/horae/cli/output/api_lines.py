@@ -10,12 +10,12 @@ from typing import Final
 from ...node.api_server import ListenAddress, WhyNoApi
 from ...node.reports import ApiReady
 from ..messages import operating_messages as words
+from .command_hints import store_option
 from .line_breaks import is_narrow
 from .printer import START_LABEL, Printer, shell_lines
-from .shown_store import flag_for
-from .startup_lines import labelled
+from .startup_lines import print_labelled
 from .styled_text import StyledText
-from .width import padded, terminal_width
+from .width import pad, terminal_width
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
@@ -28,14 +28,14 @@ def show_no_api(out: Printer, address: ListenAddress, why: WhyNoApi) -> None:
     if out.json:
         out.each({"type": "api.off", "because": because})
     else:
-        labelled(out, words.API, out.translate(words.NO_API, because=because))
+        print_labelled(out, words.API, out.translate(words.NO_API, because=because))
 
 
 def show_metrics_url(out: Printer, url: str) -> None:
     if out.json:
         out.each({"type": "metrics.ready", "url": url})
     else:
-        labelled(out, words.METRICS, url)
+        print_labelled(out, words.METRICS, url)
 
 
 def show_api(out: Printer, api: ApiReady, program: str) -> None:
@@ -51,20 +51,20 @@ def show_api(out: Printer, api: ApiReady, program: str) -> None:
             }
         )
         return
-    labelled(out, words.API, out.translate(words.API_AT, url=api.url))
+    print_labelled(out, words.API, out.translate(words.API_AT, url=api.url))
     if api.first_token is not None and sys.stdout.isatty():
-        labelled(out, words.TOKEN, out.translate(words.FIRST_TOKEN, path=api.token_path))
+        print_labelled(out, words.TOKEN, out.translate(words.FIRST_TOKEN, path=api.token_path))
         out.line(f"  {api.first_token}", flush=True)
     elif has_file:
-        labelled(out, words.TOKEN, out.translate(words.TOKEN_FILE, path=api.token_path))
+        print_labelled(out, words.TOKEN, out.translate(words.TOKEN_FILE, path=api.token_path))
     else:
-        command = f"{program}{flag_for(api.store)} token make laptop"
-        labelled(out, words.TOKEN, out.translate(words.TOKENS_THERE, command=command))
+        command = f"{program}{store_option(api.store)} token make laptop"
+        print_labelled(out, words.TOKEN, out.translate(words.TOKENS_THERE, command=command))
     if has_file:
         _show_request(out, api.token_path, api.url)
     host = api.url.split("://")[1].rsplit(":", 1)[0].strip("[]")
     if host not in _LOOPBACK:
-        labelled(out, words.API, out.translate(words.NO_TLS, host=host))
+        print_labelled(out, words.API, out.translate(words.NO_TLS, host=host))
 
 
 def _show_request(out: Printer, path: Path, url: str) -> None:
@@ -79,12 +79,12 @@ def _show_request(out: Printer, path: Path, url: str) -> None:
         f"{url}/v1/tasks",
     ]
     if not out.on_terminal:
-        labelled(out, words.TRY, " ".join(parts))
+        print_labelled(out, words.TRY, " ".join(parts))
         return
     narrow = is_narrow(terminal_width())
     indent = 2 if narrow else START_LABEL + 3
     if narrow:
         out.line(("  ", StyledText(out.translate(words.TRY), "dim")), flush=True)
     for number, line in enumerate(shell_lines(parts, terminal_width(), indent)):
-        label = "" if number or narrow else f"  {padded(out.translate(words.TRY), START_LABEL)} "
-        out.line((StyledText(padded(label, indent), "dim"), line), flush=True, whole=True)
+        label = "" if number or narrow else f"  {pad(out.translate(words.TRY), START_LABEL)} "
+        out.line((StyledText(pad(label, indent), "dim"), line), flush=True, whole=True)

@@ -55,37 +55,37 @@ class EventFollower:
         self.zone = app.zone
         """Of the times that are shown."""
         self._out = out
-        self._wanted = _VERBOSE if verbose else _ALWAYS
+        self._kinds = _VERBOSE if verbose else _ALWAYS
         self._names: dict[str, str] = {}
         self._failed: dict[str, set[str]] = {}
         """By task, the runs whose failure was shown with what follows from it; the oldest are forgotten."""
         self._given_up: set[str] = set()
-        self._begun = asyncio.Event()
+        self._started = asyncio.Event()
         self._waiting = (0, 0)
         """How many tasks waited for a node that can run them, and how many were long overdue, at the last look."""
-        app._listen("*", self.heard, self._shows)  # noqa: SLF001 - no user needs it
+        app._listen("*", self.on_event, self._shows)  # noqa: SLF001 - no user needs it
 
     def _shows(self, body: Mapping[str, Any]) -> bool:
         """A sentence on a terminal, or for a program that reads the lines; a log file is no listener."""
         return body.get("text") is not None and (self._out.json or sys.stdout.isatty())
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """From now on: what happened before is told now, in order."""
-        self._begun.set()
+        self._started.set()
 
-    async def heard(self, happening: Happening) -> None:
-        await self._begun.wait()
+    async def on_event(self, happening: Happening) -> None:
+        await self._started.wait()
         if happening.data is not None:
             if happening.data.get("text") is not None:
-                self._said(happening)
-        elif happening.kind in self._wanted or self._is_recovery(happening):
-            await self._happened(happening)
+                self._show_text(happening)
+        elif happening.kind in self._kinds or self._is_recovery(happening):
+            await self._show_event(happening)
 
     def _is_recovery(self, happening: Happening) -> bool:
         """A success after a failure that was shown: whoever saw that wants to see this."""
         return happening.kind == EventKind.RUN_SUCCEEDED and happening.task_id in self._failed
 
-    def _said(self, happening: Happening) -> None:
+    def _show_text(self, happening: Happening) -> None:
         data = happening.data or {}
         late = happening.at - datetime.fromisoformat(str(data["due"]))
         name, text = str(data.get("title", "")), str(data["text"])
@@ -95,8 +95,8 @@ class EventFollower:
         else:
             self._line(happening.at, ("▸", "good"), name, (text, StyledText(f"  +{_whole(late)} ms", "dim")))
 
-    async def _happened(self, happening: Happening) -> None:
-        name, run = await self._looked_up(happening)
+    async def _show_event(self, happening: Happening) -> None:
+        name, run = await self._load(happening)
         known = self._failed.get(happening.task_id, set())
         if happening.kind == EventKind.RUN_SUCCEEDED:
             self._failed.pop(happening.task_id, None)
@@ -114,7 +114,7 @@ class EventFollower:
         late = None if run is None or run.lateness is None else f"  +{_whole(run.lateness)} ms"
         self._line(happening.at, (symbol, style), name, (text, StyledText(late or "", "dim")))
 
-    async def _looked_up(self, happening: Happening) -> tuple[str, Run | None]:
+    async def _load(self, happening: Happening) -> tuple[str, Run | None]:
         """The name of the task and the run; while the store fails, the event is told by its ids alone."""
         try:
             name = await self._name(happening.task_id)
@@ -199,24 +199,24 @@ class EventFollower:
             self._names[task_id] = found
         return found
 
-    async def watch_what_waits(self) -> None:
+    async def watch_waiting(self) -> None:
         """What nobody runs makes no event: it is looked for now and then, and told when it has become more."""
         clock = self._app.clock
-        await repeat_with_backoff(self._look_what_waits, StoreRetry("notice of waiting tasks", clock), clock)
+        await repeat_with_backoff(self._check_waiting, StoreRetry("notice of waiting tasks", clock), clock)
 
-    async def _look_what_waits(self) -> float:
+    async def _check_waiting(self) -> float:
         """One look; the seconds until the next."""
         now = self._app.clock.now()
         stranded = (await self._app.store.waiting(None, now)).stranded
         overdue = (await self._app.store.waiting(None, now - _LONG_OVERDUE)).overdue
         before, self._waiting = self._waiting, (stranded, overdue)
         if stranded > before[0]:
-            self._tell_waiting("tasks.stranded", words.STRANDED, stranded)
+            self._show_waiting("tasks.stranded", words.STRANDED, stranded)
         if overdue and not before[1]:
-            self._tell_waiting("tasks.overdue", words.LONG_OVERDUE, overdue)
+            self._show_waiting("tasks.overdue", words.LONG_OVERDUE, overdue)
         return _LOOK_EVERY_SECONDS
 
-    def _tell_waiting(self, kind: str, said: Message, number: int) -> None:
+    def _show_waiting(self, kind: str, said: Message, number: int) -> None:
         now = self._app.clock.now()
         if self._out.json:
             self._out.each({"type": kind, "at": utc(now), "number": number})

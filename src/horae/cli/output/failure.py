@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from ...choices import Language
 from ...errors import HoraeError, Refusal
-from .styled_text import inert, plain
-from .width import columns, terminal_width
+from .styled_text import cell_text, replace_unprintable
+from .width import display_width, terminal_width
 
 INTERRUPTED: Final = 130
 _READER_LEFT: Final = 141
@@ -39,10 +39,10 @@ class ErrorStyle(NamedTuple):
         """The text with the typed `--store`, `--server` and `--owner` in its commands."""
         if "horae " not in text:
             return text
+        from .command_hints import complete_commands  # noqa: PLC0415
         from .printer import Printer  # noqa: PLC0415 - only for failures with a command in their hint
-        from .shown_store import complete_commands  # noqa: PLC0415
 
-        said = {name: typed_option(self.arguments, f"--{name}") for name in ("store", "server", "owner")}
+        said = {name: find_option(self.arguments, f"--{name}") for name in ("store", "server", "owner")}
         out = Printer(**said, family=_family(self.arguments), program=self.program)  # type: ignore[arg-type]
         completed = complete_commands(out, text)
         if not out.left_out:
@@ -55,7 +55,7 @@ class ErrorStyle(NamedTuple):
         return english if self.language == "en" else chinese
 
 
-class _Ending(NamedTuple):
+class _Failure(NamedTuple):
     """All that is told of a failure."""
 
     exit: int
@@ -66,10 +66,10 @@ class _Ending(NamedTuple):
     hint: str = ""
 
 
-def end_with(error: BaseException, manner: ErrorStyle) -> int:
+def print_failure(error: BaseException, manner: ErrorStyle) -> int:
     """Tell it on standard error; the exit code."""
     if isinstance(error, HoraeError):
-        return _end_with_ours(error, manner)
+        return _print_horae_error(error, manner)
     if isinstance(error, OSError) and error.filename is None:
         # What could not be written is let go of, or Python would try again at its end.
         with suppress(OSError):
@@ -77,26 +77,26 @@ def end_with(error: BaseException, manner: ErrorStyle) -> int:
         if isinstance(error, BrokenPipeError):
             return _READER_LEFT  # nobody is there to be told
     if type(error).__name__ == "NoArgsIsHelpError":
-        _tell([str(error)])
+        _print_lines([str(error)])
         return 2
-    return _end(_ending_of(error, manner), manner)
+    return _print_failure(_describe_failure(error, manner), manner)
 
 
-def _ending_of(error: BaseException, manner: ErrorStyle) -> _Ending:
+def _describe_failure(error: BaseException, manner: ErrorStyle) -> _Failure:
     """What the system, the terminal or the way the command was written came to."""
     if isinstance(error, OSError):
         said = error.strerror or str(error)
         detail = said if error.filename is None else f"{error.filename}: {said}"
-        return _Ending(1, 500, manner.word("system error", "系统错误"), "system_error", detail)
+        return _Failure(1, 500, manner.word("system error", "系统错误"), "system_error", detail)
     if hasattr(error, "format_message"):
         from .program_name import NAME, called_program  # noqa: PLC0415 - only for mistakes of usage
 
         path = getattr(getattr(error, "ctx", None), "command_path", NAME)
         path = f"{called_program()}{path.removeprefix(NAME)}"
         hint = manner.word(f"Try: {path} --help", f"可以查看：{path} --help")
-        return _Ending(2, 400, manner.word("usage", "用法错误"), "usage", _usage(error.format_message(), manner), hint)
+        return _Failure(2, 400, manner.word("usage", "用法错误"), "usage", _usage(error.format_message(), manner), hint)
     said = manner.word("Interrupted.", "已中断。")
-    return _Ending(INTERRUPTED, 500, manner.word("interrupted", "已中断"), "interrupted", said)
+    return _Failure(INTERRUPTED, 500, manner.word("interrupted", "已中断"), "interrupted", said)
 
 
 def _usage(text: str, manner: ErrorStyle) -> str:
@@ -109,27 +109,31 @@ def _usage(text: str, manner: ErrorStyle) -> str:
     return usage_in_chinese(text)
 
 
-def _end(ending: _Ending, manner: ErrorStyle) -> int:
+def _print_failure(ending: _Failure, manner: ErrorStyle) -> int:
     if manner.as_json:
-        _tell_json({"type": "about:blank", **ending._asdict(), "position": None})
+        _print_json({"type": "about:blank", **ending._asdict(), "position": None})
     else:
-        _tell(_fitting([f"✕ {inert(ending.detail)}", *([f"  {ending.hint}"] if ending.hint else [])]))
+        _print_lines(
+            _wrap_lines([f"✕ {replace_unprintable(ending.detail)}", *([f"  {ending.hint}"] if ending.hint else [])])
+        )
     return ending.exit
 
 
-def _end_with_ours(error: HoraeError, manner: ErrorStyle) -> int:
+def _print_horae_error(error: HoraeError, manner: ErrorStyle) -> int:
     from ...wire.problems import mapping_of, problem_json, sentence_of  # noqa: PLC0415 - only failures need the table
 
     answer, told = mapping_of(error), sentence_of(error, manner.language)
     exit_code = int(_own_exit(error) or answer.exit)
     if manner.as_json:
-        _tell_json({**problem_json(error, manner.language), "hint": manner.complete(told.hint), "exit": exit_code})
+        _print_json({**problem_json(error, manner.language), "hint": manner.complete(told.hint), "exit": exit_code})
         return exit_code
-    message, pointed = told.message, _pointed(error) if isinstance(error, Refusal) else []
+    message, pointed = told.message, _caret_lines(error) if isinstance(error, Refusal) else []
     if not isinstance(error, Refusal):
-        message = f"{manner.word(answer.title, answer.title_zh)}{manner.word(': ', '：')}{inert(str(error))}"
+        message = (
+            f"{manner.word(answer.title, answer.title_zh)}{manner.word(': ', '：')}{replace_unprintable(str(error))}"
+        )
     hint = [f"  {manner.complete(told.hint)}"] if told.hint else []
-    _tell([*_fitting([f"✕ {message}"]), *pointed, *_fitting([*hint, *_notes(error, manner)])])
+    _print_lines([*_wrap_lines([f"✕ {message}"]), *pointed, *_wrap_lines([*hint, *_notes(error, manner)])])
     return exit_code
 
 
@@ -142,44 +146,44 @@ def _own_exit(error: HoraeError) -> int | None:
     return next((code for kind, code in kinds.items() if isinstance(error, kind)), None)
 
 
-def _fitting(texts: list[str]) -> list[str]:
+def _wrap_lines(texts: list[str]) -> list[str]:
     """Broken between words on a terminal."""
     if not sys.stderr.isatty():
         return texts
-    from .line_breaks import broken  # noqa: PLC0415 - only failures need it
+    from .line_breaks import wrap_cell  # noqa: PLC0415 - only failures need it
 
     lines = [line for text in texts for line in text.splitlines()]
-    return [plain(part) for line in lines for part in broken(line, terminal_width(), 2)]
+    return [cell_text(part) for line in lines for part in wrap_cell(line, terminal_width(), 2)]
 
 
-def _tell(lines: list[str]) -> None:
+def _print_lines(lines: list[str]) -> None:
     with suppress(OSError):
         print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - this is the output
 
 
-def _tell_json(value: dict[str, Any]) -> None:
+def _print_json(value: dict[str, Any]) -> None:
     from .printer import json_text  # noqa: PLC0415 - only failures as JSON need it
 
-    _tell([json_text(value)])
+    _print_lines([json_text(value)])
 
 
 def _notes(error: HoraeError, manner: ErrorStyle) -> list[str]:
-    return [f"  {inert(manner.complete(note))}" for note in getattr(error, "__notes__", ())]
+    return [f"  {replace_unprintable(manner.complete(note))}" for note in getattr(error, "__notes__", ())]
 
 
-def _pointed(refusal: Refusal) -> list[str]:
+def _caret_lines(refusal: Refusal) -> list[str]:
     """The text with a caret under the place, cut to what fits."""
     if refusal.source is None or refusal.position is None or not refusal.source.strip():
         return []
     # Chinese characters take two columns, and two columns are the indent.
     room = min(_WIDEST, terminal_width() - 2) if sys.stderr.isatty() else _WIDEST
-    letters = room if columns(refusal.source) == len(refusal.source) else room // 2
+    letters = room if display_width(refusal.source) == len(refusal.source) else room // 2
     begin = max(0, min(refusal.position - letters // 2, len(refusal.source) - letters))
-    shown = inert(refusal.source[begin : begin + letters])
-    return [f"  {shown}", f"  {' ' * columns(shown[: refusal.position - begin])}^"]
+    shown = replace_unprintable(refusal.source[begin : begin + letters])
+    return [f"  {shown}", f"  {' ' * display_width(shown[: refusal.position - begin])}^"]
 
 
-def typed_option(arguments: Sequence[str], name: str) -> str | None:
+def find_option(arguments: Sequence[str], name: str) -> str | None:
     """The value of an option as it was typed, `--name VALUE` or `--name=VALUE`; the last one counts."""
     found = None
     for flag, value in pairwise([*arguments, None]):
@@ -199,7 +203,7 @@ def _family(arguments: Sequence[str]) -> str:
     return next((each for each in arguments if each in COMMANDS), "")
 
 
-def wanted_language(arguments: list[str]) -> Language:
+def choose_language(arguments: list[str]) -> Language:
     """From `--lang`, else the language of the schedule, else of the environment; also when that is refused."""
     for flag, value in zip(arguments, [*arguments[1:], ""], strict=False):
         chosen = value if flag == "--lang" else flag.removeprefix("--lang=") if flag.startswith("--lang=") else ""
@@ -242,10 +246,10 @@ def wants_json(arguments: list[str]) -> bool:
     """Said on the command line (not behind `--`: that belongs to a command), in the environment, or in a file."""
     ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
     asked = any(each == "--json" or each.startswith("--fields") for each in ours)
-    return asked or os.environ.get("HORAE_OUTPUT", "").strip() == "json" or _says_json_in_a_file()
+    return asked or os.environ.get("HORAE_OUTPUT", "").strip() == "json" or _is_json_configured()
 
 
-def _says_json_in_a_file() -> bool:
+def _is_json_configured() -> bool:
     """The settings themselves may be what is wrong; then that is told, in whatever shape."""
     if os.environ.get("HORAE_OUTPUT", "").strip():
         return False

@@ -25,7 +25,7 @@ from ..messages import messages
 from .printer import Printer
 from .schedule_text import offset, weekday
 from .styled_text import Cell, Style, StyledText
-from .width import columns, padded
+from .width import display_width, pad
 
 NOTHING: Final = "–"
 MISSED_REASONS: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.MERGED})
@@ -72,10 +72,10 @@ def _why(run: Run, state: str, language: Language) -> str:
     if run.reason is None or run.state is RunState.FAILED:
         return ""
     phrase = reason_phrase(run.reason, language)
-    return "" if phrase == state else bracketed(phrase, language)
+    return "" if phrase == state else in_brackets(phrase, language)
 
 
-def bracketed(text: str, language: Language) -> str:
+def in_brackets(text: str, language: Language) -> str:
     return f" ({text})" if language == "en" else f"（{text}）"
 
 
@@ -86,7 +86,7 @@ def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -
         return [StyledText(NOTHING, "dim"), *extra]
     if was_missed(run):
         return [sign_of(run), f" {messages.MISSED.in_language(language, number=max(missed, count_of(run)))}"]
-    age = f" {short(now - (run.ended or run.started or run.due))}"
+    age = f" {short_duration(now - (run.ended or run.started or run.due))}"
     return [sign_of(run), age, *_remark(run, language), *extra]
 
 
@@ -96,15 +96,15 @@ def _remark(run: Run, language: Language) -> list[str | StyledText]:
         return [StyledText(f"  {first_line(error_text(run, language) or reason)}", "dim")]
     if run.state is RunState.SKIPPED:
         return [StyledText(f"  {reason}", "dim")]
-    return [] if run.lateness is None else [StyledText(f"  +{fine(run.lateness)}", "dim")]
+    return [] if run.lateness is None else [StyledText(f"  +{exact_duration(run.lateness)}", "dim")]
 
 
 def error_text(run: Run, language: Language) -> str:
     """The error of a run; a sentence of Horae's own in the language of the reader."""
-    return localized(run.error or "", language)
+    return localize_error(run.error or "", language)
 
 
-def localized(error: str, language: Language) -> str:
+def localize_error(error: str, language: Language) -> str:
     if language == "en":
         return error
     from ...targets.run_errors import localized_error  # noqa: PLC0415 - only Chinese needs the catalogue
@@ -173,8 +173,8 @@ def next_times(due: Sequence[datetime], zone: str, now: datetime, language: Lang
     seconds = has_seconds(due)
     relative = [format_relative(each - now, language) for each in due]
     clocks = [clock_time(each, zone, now, language, seconds=seconds) for each in due]
-    widest, latest = (max(map(columns, texts), default=0) for texts in (relative, clocks))
-    return [(padded(each, widest), padded(clock, latest)) for each, clock in zip(relative, clocks, strict=True)]
+    widest, latest = (max(map(display_width, texts), default=0) for texts in (relative, clocks))
+    return [(pad(each, widest), pad(clock, latest)) for each, clock in zip(relative, clocks, strict=True)]
 
 
 def _after_pause(facts: Facts) -> datetime | None:
@@ -259,12 +259,12 @@ _CHINESE_UNITS: Final = {"ms": "毫秒", "s": "秒", "m": "分钟", "h": "小时
 _AMOUNT_OF_UNIT: Final = re.compile(r"([\d.]+)(ms|s|m|h|d)")
 
 
-def in_sentence(shown: str) -> messages.Message:
+def duration_message(shown: str) -> messages.Message:
     """A length such as `4m 10s` as a fact of a sentence: `4m 10s`, `4 分钟 10 秒`."""
     return messages.Message(shown, _AMOUNT_OF_UNIT.sub(lambda found: f"{found[1]} {_CHINESE_UNITS[found[2]]}", shown))
 
 
-def short(length: timedelta) -> str:
+def short_duration(length: timedelta) -> str:
     """`21h`, `7s`: one unit, for columns."""
     seconds = max(0, int(length.total_seconds()))
     for size, unit in _SHORT_STEPS:
@@ -273,7 +273,7 @@ def short(length: timedelta) -> str:
     return "0s"
 
 
-def fine(length: timedelta) -> str:
+def exact_duration(length: timedelta) -> str:
     """`7ms`, `1.2s`, `30s`, `4m 10s`: as exact as it matters."""
     seconds = length.total_seconds()
     if round(seconds * 1000) < 1000:

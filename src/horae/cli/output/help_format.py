@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from ...choices import Language
-from .line_breaks import broken
-from .styled_text import plain
-from .width import columns, padded, terminal_width
+from .line_breaks import wrap_cell
+from .styled_text import cell_text
+from .width import display_width, pad, terminal_width
 
 _WIDEST: Final = 80
 _GAP: Final = 2
@@ -52,18 +52,18 @@ class HelpFormatter:
 
     def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = _WIDEST_NAME, col_spacing: int = _GAP) -> None:
         told = [(self._translated(name), self._translated(" ".join(text.split()))) for name, text in rows]
-        widest = min(max((columns(name) for name, _ in told), default=0), col_max)
+        widest = min(max((display_width(name) for name, _ in told), default=0), col_max)
         start = self._indent + widest + col_spacing
         under = self.width - start < _NARROWEST_TEXT
         if under:
             start = _DESCRIPTION_INDENT
         for name, text in told:
-            if under or columns(name.rstrip()) > widest:
+            if under or display_width(name.rstrip()) > widest:
                 self._write(name.rstrip(), self._indent, hang=self._indent + 4)
                 if text:
                     self._write(text, start, hang=start)
             else:
-                self._write(f"{padded(name, widest)}{' ' * col_spacing}{text}", self._indent, hang=start)
+                self._write(f"{pad(name, widest)}{' ' * col_spacing}{text}", self._indent, hang=start)
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:
@@ -84,7 +84,7 @@ class HelpFormatter:
         return "".join(f"{line}\n" for line in self._lines)
 
     def _write(self, text: str, indent: int, *, hang: int) -> None:
-        self._lines += [plain(line).rstrip() for line in broken(f"{' ' * indent}{text}", self.width, hang)]
+        self._lines += [cell_text(line).rstrip() for line in wrap_cell(f"{' ' * indent}{text}", self.width, hang)]
 
     def _translated(self, text: str) -> str:
         for english, chinese in self._layout:

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ..command_table import ALIASES, COMMANDS
-from .styled_text import Cell, Letter, joined, letters_of, plain, wide
-from .width import columns
+from .styled_text import Cell, StyledCharacter, cell_text, cell_width, join_characters, to_characters
+from .width import display_width
 
 NARROW_HANG: Final = 4
 _INDENTS: Final = (NARROW_HANG, 2)
 """Of a word that does not fit behind the usual indent."""
-_SPACE: Final[Letter] = (" ", "")
+_SPACE: Final[StyledCharacter] = (" ", "")
 _NARROW: Final = 60
 """Columns below which the usual indent would take too much of the line."""
 _WEEKDAY: Final = r"(?:\b[A-Z][a-z]{2} |周. ?)?"
@@ -33,35 +33,35 @@ _COMMAND: Final = rf"(?<![\w/.:\"-])(?:{_CALLED}|{_TOOLS})(?: (?![·→|]){_WORD
 _CELL: Final = r"(?<= )[\u4e00-\u9fff]{2,4}(?=  | ·|$)"
 # A name and its value in a line with parts: `retries 3 · timeout 5m`.
 _PART: Final = r"(?<=· )[^\s·]+(?: [^\s·]+){1,2}(?= ·|$)"
-_UNIT: Final = re.compile(rf"(?P<command>{_COMMAND})|{_TIME}|{_AMOUNT}|{_PART}|{_CELL}")
+_UNBREAKABLE: Final = re.compile(rf"(?P<command>{_COMMAND})|{_TIME}|{_AMOUNT}|{_PART}|{_CELL}")
 _START: Final = re.compile(r" *(?:[✓✕!~+◐△⊘■○⧖→-] +)?")
 _NEVER_FIRST: Final = frozenset("，。、；：！？）」』”’…·,.;:!?)]}%》")
 _NEVER_LAST: Final = frozenset("（「『“‘([{《")
 
 
-class _Atom(NamedTuple):
+class _Unit(NamedTuple):
     """Letters that stay on one line, and the spaces before them."""
 
-    gap: list[Letter]
-    letters: list[Letter]
+    gap: list[StyledCharacter]
+    letters: list[StyledCharacter]
 
     @property
     def width(self) -> int:
         return _width(self.letters)
 
 
-def broken(cell: Cell, room: int, hang: int = 0) -> list[Cell]:
+def wrap_cell(cell: Cell, room: int, hang: int = 0) -> list[Cell]:
     """The cell in lines of at most `room` columns; lines after the first begin with `hang` spaces.
 
     A word, time or command that does not fit behind the indent gets a line of its own with a smaller indent. One that is
     wider than the terminal stays whole, so that it can be copied.
     """
-    if wide(cell) <= room:
+    if cell_width(cell) <= room:
         return [cell]
     hang = min(hang, NARROW_HANG) if is_narrow(room) else hang
-    lines: list[list[Letter]] = []
-    line: list[Letter] = []
-    for atom in _atoms(cell, room):
+    lines: list[list[StyledCharacter]] = []
+    line: list[StyledCharacter] = []
+    for atom in _split_units(cell, room):
         taken = _width(line) + len(atom.gap)
         indents = [each for each in (hang, *_INDENTS) if each <= hang and each + atom.width <= room]
         if taken + atom.width <= room or (not indents and _is_sign(line)):
@@ -71,7 +71,7 @@ def broken(cell: Cell, room: int, hang: int = 0) -> list[Cell]:
             lines.append(line)
         line = [_SPACE] * (indents[0] if indents else min(hang, _INDENTS[-1])) + atom.letters
     lines.append(line)
-    return [joined(each) for each in lines]
+    return [join_characters(each) for each in lines]
 
 
 def is_narrow(room: int) -> bool:
@@ -79,41 +79,41 @@ def is_narrow(room: int) -> bool:
     return room < _NARROW
 
 
-def indent_of(cell: Cell) -> int:
+def find_indent(cell: Cell) -> int:
     """Where the text of a line begins, behind its leading spaces and a sign such as ✓ or !."""
-    return columns(_START.match(plain(cell)).group())  # type: ignore[union-attr]  # it also matches nothing
+    return display_width(_START.match(cell_text(cell)).group())  # type: ignore[union-attr]  # it also matches nothing
 
 
 def longest_word(cell: Cell) -> int:
     """The width below which a word of the cell would have to be broken."""
-    return max((atom.width for atom in _atoms(cell, 0)), default=0)
+    return max((atom.width for atom in _split_units(cell, 0)), default=0)
 
 
-def _is_sign(line: Sequence[Letter]) -> bool:
-    text = plain_text(line)
+def _is_sign(line: Sequence[StyledCharacter]) -> bool:
+    text = characters_text(line)
     return bool(text.strip()) and _START.fullmatch(f"{text} ") is not None
 
 
-def plain_text(letters: Sequence[Letter]) -> str:
+def characters_text(letters: Sequence[StyledCharacter]) -> str:
     return "".join(letter for letter, _ in letters)
 
 
-def _width(letters: Sequence[Letter]) -> int:
-    return columns(plain_text(letters))
+def _width(letters: Sequence[StyledCharacter]) -> int:
+    return display_width(characters_text(letters))
 
 
-def _atoms(cell: Cell, room: int) -> list[_Atom]:
+def _split_units(cell: Cell, room: int) -> list[_Unit]:
     """Words, times, amounts and commands; each Chinese character is a word, with the punctuation that clings to it."""
-    letters = letters_of(cell)
-    text = plain(cell)
+    letters = to_characters(cell)
+    text = cell_text(cell)
     # Prose that looks like a command and goes on behind it may break like any other.
     units = {
         each.start(): each.end()
-        for each in _UNIT.finditer(text)
-        if columns(each.group()) <= room or (room and each["command"] is not None and _ends(text, each.end()))
+        for each in _UNBREAKABLE.finditer(text)
+        if display_width(each.group()) <= room or (room and each["command"] is not None and _ends(text, each.end()))
     }
-    found: list[_Atom] = []
-    gap: list[Letter] = []
+    found: list[_Unit] = []
+    gap: list[StyledCharacter] = []
     place = 0
     while place < len(text):
         if text[place] == " ":
@@ -124,14 +124,14 @@ def _atoms(cell: Cell, room: int) -> list[_Atom]:
         word = letters[place:end]
         if found and _joins(text, place, found[-1], gap, room - _width(word)):
             last = found.pop()
-            found.append(_Atom(last.gap, last.letters + gap + word))
+            found.append(_Unit(last.gap, last.letters + gap + word))
         else:
-            found.append(_Atom(gap, word))
+            found.append(_Unit(gap, word))
         gap, place = [], end
     return found
 
 
-def _joins(text: str, place: int, last: _Atom, gap: Sequence[Letter], room: int) -> bool:
+def _joins(text: str, place: int, last: _Unit, gap: Sequence[StyledCharacter], room: int) -> bool:
     """Whether the word at this place stays beside the one before: no space is between them, or one of both is a sign and
     there is room."""
     if not gap:
@@ -146,10 +146,10 @@ def _ends(text: str, end: int) -> bool:
 
 
 def _word_end(text: str, place: int, units: Mapping[int, int]) -> int:
-    if columns(text[place]) == 2:
+    if display_width(text[place]) == 2:
         return place + 1
     end = place + 1
-    while end < len(text) and text[end] != " " and columns(text[end]) == 1 and end not in units:
+    while end < len(text) and text[end] != " " and display_width(text[end]) == 1 and end not in units:
         end += 1
     return end
 
@@ -160,8 +160,8 @@ def _clings(text: str, place: int) -> bool:
     if before in _NEVER_LAST or (before in "\"'" and text[place - 2 : place - 1] in ("", " ")):
         return True
     # A full stop may also begin a word: `./horae.db`.
-    if letter in _NEVER_FIRST and (letter not in ".-" or columns(text[place + 1 : place + 2]) != 1):
+    if letter in _NEVER_FIRST and (letter not in ".-" or display_width(text[place + 1 : place + 2]) != 1):
         return True
-    if letter in "\"'" and columns(before) == 2:
-        return text[place + 1 : place + 2] in ("", " ") or columns(text[place + 1]) == 2
-    return columns(before) == 1 and columns(letter) == 1
+    if letter in "\"'" and display_width(before) == 2:
+        return text[place + 1 : place + 2] in ("", " ") or display_width(text[place + 1]) == 2
+    return display_width(before) == 1 and display_width(letter) == 1

@@ -17,13 +17,13 @@ from ..messages import operating_messages as words
 from ..messages.messages import Message
 from ..node_options import UpOptions
 from .api_lines import show_api
+from .command_hints import is_default_store, omits_password, store_option
 from .event_lines import EventFollower
-from .outage_summary import account_of, gap_before, gap_json, gap_sentence
+from .outage_summary import find_outage, outage_sentence, outage_summary_json, summarize_outage
 from .printer import Printer
-from .shown_store import flag_for, is_found, leaves_password_out
-from .startup_lines import StartupFacts, gather, labelled, show_start, start_json
+from .startup_lines import StartupFacts, gather_startup_facts, print_labelled, show_start, start_json
 from .styled_text import StyledText
-from .terminal_log import begin_node_log
+from .terminal_log import configure_node_log
 
 
 class PrintedReports:
@@ -64,18 +64,18 @@ class PrintedWorkerReports(PrintedReports):
         # Times for people are in the zone of the command line's lists, even if the app has another one.
         zone = self._events.zone = await own_zone(app.service, app.who) or options.zone or app.zone
         if zone != options.zone:
-            begin_node_log(self._out, self._settings, zone, failures=self._out.json)
-        self._start = await gather(app, app.clock.steady() - options.began, options.restarts, zone)
+            configure_node_log(self._out, self._settings, zone, failures=self._out.json)
+        self._start = await gather_startup_facts(app, app.clock.steady() - options.began, options.restarts, zone)
 
     async def on_ready(self) -> None:
         try:
             if self._start is not None:
                 await self._show_start(self._start)
         finally:
-            self._events.begin()
+            self._events.start()
 
     async def watch(self) -> None:
-        await self._events.watch_what_waits()
+        await self._events.watch_waiting()
 
     def on_drained(self) -> None:
         self._show(words.DRAINED, "node.drained")
@@ -90,32 +90,32 @@ class PrintedWorkerReports(PrintedReports):
         out = self._out
         if not out.json:
             show_start(out, start)
-        outage = await gap_before(self._app, self._opened)
-        account = None if outage is None else await account_of(self._app, outage)
+        outage = await find_outage(self._app, self._opened)
+        account = None if outage is None else await summarize_outage(self._app, outage)
         if out.json:
-            gap: Any = None if outage is None or account is None else gap_json(outage, account)
+            gap: Any = None if outage is None or account is None else outage_summary_json(outage, account)
             out.each({**start_json(start), "outage": gap})
             return
         if outage is not None and account is not None:
-            labelled(out, words.OUTAGE, gap_sentence(out, start.zone, outage, account))
+            print_labelled(out, words.OUTAGE, outage_sentence(out, start.zone, outage, account))
         if self._options.restarts == 0:
             self._show_hints()
 
     def _show_hints(self) -> None:
         out, url = self._out, self._app.url
-        if not is_found(url) and leaves_password_out(url):
-            labelled(out, words.STORE, out.translate(words.NAME_THE_STORE))
-        horae = self._options.program + flag_for(url)
+        if not is_default_store(url) and omits_password(url):
+            print_labelled(out, words.STORE, out.translate(words.NAME_THE_STORE))
+        horae = self._options.program + store_option(url)
         if self._demo_tasks:
             here = out.translate(words.DEMO_HERE, number=self._demo_tasks)
             remove = out.translate(words.REMOVE_DEMO, command=f"{horae} rm --label demo=yes --yes")
-            labelled(out, words.DEMO, *([here] if url == MEMORY else [here, remove]))
+            print_labelled(out, words.DEMO, *([here] if url == MEMORY else [here, remove]))
         if url != MEMORY:  # no other process reaches what is in memory
-            labelled(out, words.TRY, f'{horae} add "every 10s" --say tick', f"{horae} watch")
+            print_labelled(out, words.TRY, f'{horae} add "every 10s" --say tick', f"{horae} watch")
         if self._options.seconds is None:
-            labelled(out, words.ENDS, out.translate(words.ON_SIGNAL))
+            print_labelled(out, words.ENDS, out.translate(words.ON_SIGNAL))
         else:
-            labelled(out, words.ENDS, out.translate(words.ENDS_ALONE, seconds=self._options.seconds))
+            print_labelled(out, words.ENDS, out.translate(words.ENDS_ALONE, seconds=self._options.seconds))
         out.line(flush=True)
 
     def _show(self, message: Message, kind: str) -> None:

@@ -27,7 +27,7 @@ class OutageSummary(NamedTuple):
     """What came of the instants that were due in a gap; those that wait are counted as they stand now."""
 
     made_up: int = 0
-    stood_for: int = 0
+    merged: int = 0
     skipped: int = 0
     waiting: int = 0
 
@@ -36,7 +36,7 @@ class OutageSummary(NamedTuple):
         return sum(self)
 
 
-async def gap_before(app: Horae, opened: datetime) -> Outage | None:
+async def find_outage(app: Horae, opened: datetime) -> Outage | None:
     """The outage that ended when this node came; none when another node was there all the while."""
     ours = None if app.engine is None else app.engine.node
     if any(node.id != ours and not is_gone(node.home) for node in await app.store.nodes()):
@@ -45,7 +45,7 @@ async def gap_before(app: Horae, opened: datetime) -> Outage | None:
     return outages[-1] if outages and outages[-1].until >= opened else None
 
 
-async def account_of(app: Horae, outage: Outage) -> OutageSummary:
+async def summarize_outage(app: Horae, outage: Outage) -> OutageSummary:
     """Counted from the ledger, once the first claims are through; what they leave is told as waiting."""
     clock = app.clock
     until = clock.steady() + _PATIENCE_SECONDS
@@ -53,7 +53,7 @@ async def account_of(app: Horae, outage: Outage) -> OutageSummary:
     while waiting.overdue and clock.steady() < until:
         await clock.pause(_BETWEEN_LOOKS)
         waiting = await app.store.waiting(None, clock.now())
-    account = counted([run async for run in _rows(app, outage)])
+    account = count_occurrences([run async for run in _rows(app, outage)])
     return account._replace(waiting=sum(waiting))
 
 
@@ -71,7 +71,7 @@ async def _rows(app: Horae, outage: Outage) -> Any:
             return
 
 
-def counted(runs: Iterable[Run]) -> OutageSummary:
+def count_occurrences(runs: Iterable[Run]) -> OutageSummary:
     """Each occurrence once, however often it was attempted; a stretch as often as it stands for."""
     last: dict[tuple[str, datetime], Run] = {}
     for run in runs:
@@ -90,18 +90,18 @@ def counted(runs: Iterable[Run]) -> OutageSummary:
     return OutageSummary(made_up, stood_for, skipped)
 
 
-def gap_json(outage: Outage, account: OutageSummary) -> dict[str, Any]:
+def outage_summary_json(outage: Outage, account: OutageSummary) -> dict[str, Any]:
     return {
         **outage_json(outage),
         "due": account.due,
         "made_up": account.made_up,
-        "merged": account.stood_for,
+        "merged": account.merged,
         "skipped": account.skipped,
         "waiting": account.waiting,
     }
 
 
-def gap_sentence(out: Printer, zone: str, outage: Outage, account: OutageSummary) -> str:
+def outage_sentence(out: Printer, zone: str, outage: Outage, account: OutageSummary) -> str:
     first, last = make_fires(zone, [outage.since, outage.until])
     same_day = first.local.date() == last.local.date()
     since = first.local.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M:%S")

@@ -17,10 +17,10 @@ from ...plural import apply_number_agreement
 from ..messages import messages
 from ..messages.messages import Message
 from ..messages.refusals import refuse
-from .line_breaks import NARROW_HANG, broken, indent_of, is_narrow
-from .styled_text import Cell, StyledText, painted, plain, wide
-from .table import Fit, laid_out, tabbed
-from .width import columns, padded, terminal_width
+from .line_breaks import NARROW_HANG, find_indent, is_narrow, wrap_cell
+from .styled_text import Cell, StyledText, cell_text, cell_width, render_cell
+from .table import Fit, render_table, render_tabs
+from .width import display_width, pad, terminal_width
 
 if TYPE_CHECKING:
     from .progress import ProgressBar
@@ -83,7 +83,7 @@ class Printer:
         template = apply_number_agreement(said.en, facts) if self.language == "en" else said.zh
         if _COMMANDS not in template:
             return template.format(**facts)
-        from .shown_store import complete_commands  # noqa: PLC0415 - it imports this module
+        from .command_hints import complete_commands  # noqa: PLC0415 - it imports this module
 
         # The options are put in as braces are escaped: they are no places of the template.
         quoted = complete_commands(self, template.replace("{", _OPEN).replace("}", _CLOSE))
@@ -99,10 +99,10 @@ class Printer:
         """`  When   every weekday at 09:00`: a short word, and what there is to say about it."""
         rest: Sequence[str | StyledText] = (cell,) if isinstance(cell, str | StyledText) else cell
         room = terminal_width()
-        if not label and self.on_terminal and is_narrow(room) and width + 3 + wide(rest) > room:
+        if not label and self.on_terminal and is_narrow(room) and width + 3 + cell_width(rest) > room:
             self.line((" " * NARROW_HANG, *rest), flush=flush, hang=NARROW_HANG)
         else:
-            self.line(("  ", StyledText(padded(label, width), "dim"), " ", *rest), flush=flush, hang=width + 3)
+            self.line(("  ", StyledText(pad(label, width), "dim"), " ", *rest), flush=flush, hang=width + 3)
 
     @property
     def row_room(self) -> int:
@@ -121,16 +121,16 @@ class Printer:
     def table(self, titles: Sequence[str], rows: Sequence[Sequence[Cell]], fits: Sequence[Fit] | None = None) -> None:
         """Tab separated where that was asked for; it gives way only on a terminal."""
         if self.plain:
-            lines = tabbed(rows)
+            lines = render_tabs(rows)
         else:
             room = terminal_width() if self.on_terminal else None
-            lines = laid_out(titles, rows, room=room, colour=self.has_colour(sys.stdout), fits=fits)
+            lines = render_table(titles, rows, room=room, colour=self.has_colour(sys.stdout), fits=fits)
         for each in lines:
             write(sys.stdout, each)
 
     def tabs(self, cells: Sequence[Cell]) -> None:
         """One line of a stream for programs."""
-        for line in tabbed([cells]):
+        for line in render_tabs([cells]):
             write(sys.stdout, line, flush=True)
 
     def ids(self, names: Sequence[str]) -> None:
@@ -151,10 +151,10 @@ class Printer:
     def warn(self, text: str) -> None:
         """`  !      what may surprise`."""
         if _COMMANDS in text:
-            from .shown_store import complete_commands  # noqa: PLC0415 - it imports this module
+            from .command_hints import complete_commands  # noqa: PLC0415 - it imports this module
 
             text = complete_commands(self, text)
-        self.aside(f"  {padded('!', _LABEL)} {text}", hang=_LABEL + 3)
+        self.aside(f"  {pad('!', _LABEL)} {text}", hang=_LABEL + 3)
 
     def aside(self, cell: Cell, *, hang: int | None = None) -> None:
         """A hint, a warning, a footer: never among the data, and not for those who asked for quiet."""
@@ -164,9 +164,9 @@ class Printer:
     def _write(self, stream: TextIO, cell: Cell, hang: int | None, *, flush: bool = False, fits: bool = True) -> None:
         lines = [cell]
         if fits and stream.isatty():
-            lines = broken(cell, terminal_width(), indent_of(cell) if hang is None else hang)
+            lines = wrap_cell(cell, terminal_width(), find_indent(cell) if hang is None else hang)
         for line in lines:
-            write(stream, painted(line, colour=self.has_colour(stream)), flush=flush)
+            write(stream, render_cell(line, colour=self.has_colour(stream)), flush=flush)
 
     @contextmanager
     def progress(self, said: Message, total: int) -> Iterator[ProgressBar]:
@@ -208,11 +208,11 @@ class Printer:
         if not self.asks:
             return default
         self.aside(question)
-        widest = max(columns(name) for name, _ in choices)
+        widest = max(display_width(name) for name, _ in choices)
         for number, (name, meaning) in enumerate(choices, 1):
             sign = StyledText("❯ " if name == default else "  ", "good")
-            start = f"{number}  {padded(name, widest)}  "
-            self.aside((sign, start, StyledText(meaning, "dim")), hang=2 + columns(start))
+            start = f"{number}  {pad(name, widest)}  "
+            self.aside((sign, start, StyledText(meaning, "dim")), hang=2 + display_width(start))
         names = [name for name, _ in choices]
         answer = ask(self.translate(messages.CHOICE, default=default)).lower()
         if answer.isdigit() and 1 <= int(answer) <= len(names):
@@ -228,7 +228,7 @@ def shell_lines(parts: Sequence[str], room: int, indent: int) -> list[str]:
     lines = [parts[0]]
     for part in parts[1:]:
         longer = f"{lines[-1]} {part}"
-        if columns(longer) + indent + 2 <= room:
+        if display_width(longer) + indent + 2 <= room:
             lines[-1] = longer
         else:
             lines.append(f"  {part}")
@@ -236,8 +236,8 @@ def shell_lines(parts: Sequence[str], room: int, indent: int) -> list[str]:
 
 
 def ask(question: str) -> str:
-    lines = broken(question.rstrip(" "), terminal_width() - 1) if sys.stderr.isatty() else [question.rstrip(" ")]
-    write(sys.stderr, "\n".join(map(plain, lines)), end=" ", flush=True)
+    lines = wrap_cell(question.rstrip(" "), terminal_width() - 1) if sys.stderr.isatty() else [question.rstrip(" ")]
+    write(sys.stderr, "\n".join(map(cell_text, lines)), end=" ", flush=True)
     return sys.stdin.readline().strip()
 
 

@@ -6,8 +6,8 @@ import sys
 from types import TracebackType
 from typing import Final, Self
 
-from .styled_text import inert
-from .width import columns, terminal_width
+from .styled_text import replace_unprintable
+from .width import display_width, terminal_width
 
 _WIDTH: Final = 24
 _NARROWEST: Final = 4
@@ -17,7 +17,7 @@ class ProgressBar:
     """On standard error, so that data stays data. Told where it is as often as one likes; it shows only what changed."""
 
     def __init__(self, title: str, total: int, *, shown: bool) -> None:
-        self._title = inert(title)
+        self._title = replace_unprintable(title)
         self._total = max(1, total)
         self._shown = shown
         self._live = sys.stderr.isatty()
@@ -31,18 +31,18 @@ class ProgressBar:
     ) -> None:
         self.clear()
 
-    def to(self, done: int) -> None:
-        self.share(done / self._total, f"{done:,}/{self._total:,}")
+    def update(self, done: int) -> None:
+        self.show_share(done / self._total, f"{done:,}/{self._total:,}")
 
-    def share(self, share: float, text: str = "") -> None:
+    def show_share(self, share: float, text: str = "") -> None:
         """Of a whole that is 1, with a word on it."""
         percent = int(100 * min(1.0, max(0.0, share)))
         step = percent if self._live else percent // 10
         if not self._shown or step == self._last:
             return
         self._last = step
-        beside = f"  {percent:3d} %  {inert(text)}".rstrip()
-        room = terminal_width() - columns(self._title) - columns(beside) - 3 if self._live else _WIDTH
+        beside = f"  {percent:3d} %  {replace_unprintable(text)}".rstrip()
+        room = terminal_width() - display_width(self._title) - display_width(beside) - 3 if self._live else _WIDTH
         line = f"{self._title}  {_bar(percent, min(_WIDTH, max(_NARROWEST, room)))}{beside}"
         sys.stderr.write(f"\r\x1b[2K{line}" if self._live else f"{line}\n")
         sys.stderr.flush()

@@ -26,7 +26,7 @@ class Readiness(NamedTuple):
     missing: Advisory | None = None
 
 
-def start_here(out: Printer, source: str | None) -> str:
+def node_start_command(out: Printer, source: str | None) -> str:
     """Starts a node with the functions of this file or module, from the current folder."""
     if source is None or server_of(out) is not None:
         return start_command(source)
@@ -38,7 +38,7 @@ def advisory_text(out: Printer, warning: ScheduleWarning | Advisory, language: L
     """Its sentence, with the path of the function's file as it is found from the current folder."""
     text = warning.in_language(language)
     if isinstance(warning, Advisory) and warning.source is not None:
-        text = text.replace(start_command(warning.source), start_here(out, warning.source))
+        text = text.replace(start_command(warning.source), node_start_command(out, warning.source))
     return text
 
 

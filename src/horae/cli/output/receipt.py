@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
@@ -19,12 +19,14 @@ from ...schedule.preview import Fire, make_fires
 from ...schedule.warnings import ScheduleWarning
 from ...service.tasks.advisories import Advisory
 from ...wire.instants import local, utc
+from ...wire.review import Review
 from ...wire.tasks import definition_json, target_json
 from ..messages import messages
-from .formatting import fine, in_sentence
+from .formatting import duration_message, exact_duration
 from .printer import Printer, json_text
 from .readiness import advisory_text
 from .schedule_text import fire_lines
+from .styled_text import Cell, StyledText
 
 FIRES: Final = 3
 _SECOND: Final = timedelta(seconds=1)
@@ -101,7 +103,7 @@ def show_declared(out: Printer, task: Task, declared: Sequence[str]) -> None:
     values = {**shape, **{f"policies.{name}": value for name, value in shape["policies"].items()}}
     lengths = {"timeout": task.policies.timeout, "max_duration": task.policies.max_duration}
     values |= {
-        f"policies.{name}": in_sentence(fine(each)).in_language(out.language)
+        f"policies.{name}": duration_message(exact_duration(each)).in_language(out.language)
         for name, each in lengths.items()
         if each is not None
     }
@@ -147,7 +149,7 @@ def policies_line(policies: Policies, language: Language) -> str:
         missed=missed_line(policies.missed, language),
         overlap=messages.OVERLAPS[policies.overlap],
         retries=_retries(policies, language),
-        timeout=in_sentence(fine(policies.timeout)),
+        timeout=duration_message(exact_duration(policies.timeout)),
     )
 
 
@@ -157,7 +159,9 @@ def more_policies_line(policies: Policies, language: Language) -> str:
         give_up=messages.NEVER if policies.give_up_after is None else policies.give_up_after,
         guarantee=messages.GUARANTEES[policies.guarantee],
         priority=policies.priority,
-        longest=messages.NO_LIMIT if policies.max_duration is None else in_sentence(fine(policies.max_duration)),
+        longest=messages.NO_LIMIT
+        if policies.max_duration is None
+        else duration_message(exact_duration(policies.max_duration)),
     )
 
 
@@ -165,7 +169,7 @@ def missed_line(missed: Missed, language: Language) -> str:
     mode = messages.MISSED_MODES[missed.mode]
     if missed.within is None or missed.mode == "skip":
         return mode.in_language(language)
-    return messages.WITHIN.in_language(language, mode=mode, length=in_sentence(fine(missed.within)))
+    return messages.WITHIN.in_language(language, mode=mode, length=duration_message(exact_duration(missed.within)))
 
 
 def target_line(target: Target) -> str:
@@ -183,3 +187,10 @@ def target_line(target: Target) -> str:
         case _:
             said = json_text({key: each for key, each in spec.items() if key != "kind"})
     return f"{spec['kind']}: {said}"
+
+
+def review_cells(review: Review) -> Iterator[Cell]:
+    for warning in review.warnings:
+        yield ("  ", StyledText(f"! {warning}", "bad"))
+    for line in review.lines[len(review.warnings) :]:
+        yield f"  {line}"

@@ -12,7 +12,7 @@ from ...model.run import Run
 from ...ports.journal import NumberedLine
 from ...schedule.preview import make_fires
 from ...wire.runs import line_json
-from ..session.workplace import CommandSession
+from ..session.command_session import CommandSession
 from .printer import Printer
 from .progress import ProgressBar
 from .styled_text import Style, StyledText
@@ -26,7 +26,7 @@ _PROGRESS: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(.*)", re.DOTALL)
 _STYLES: Final[dict[str, Style]] = {"warning": "odd", "error": "bad", "debug": "dim"}
 
 
-async def said_by(app: CommandSession, run_id: str, *, follow: bool) -> AsyncIterator[NumberedLine]:
+async def follow_lines(app: CommandSession, run_id: str, *, follow: bool) -> AsyncIterator[NumberedLine]:
     """Every line of a run; with `follow` also those that are still to come, until it has ended."""
     number, wait = 0, _FIRST_LOOK
     while True:
@@ -57,7 +57,7 @@ async def _is_over(app: CommandSession, run_id: str) -> bool:
         return False
 
 
-async def started(app: CommandSession, run_id: str, task_id: str) -> Run:
+async def wait_for_claim(app: CommandSession, run_id: str, task_id: str) -> Run:
     """Until the run has a row: somebody has claimed it, or said why not."""
     wait = _FIRST_LOOK
     while True:
@@ -83,7 +83,7 @@ class RunTail:
         if self._out.json:
             self._out.each(line_json(numbered))
         elif line.level == "progress" and self._bar is not None:
-            self._bar.share(*progress_of(line.text))
+            self._bar.show_share(*parse_progress(line.text))
         else:
             if self._bar is not None:
                 self._bar.clear()
@@ -94,7 +94,7 @@ class RunTail:
             self._out.line(cell, flush=True, hang=_TEXT_COLUMN)
 
 
-def progress_of(text: str) -> tuple[float, str]:
+def parse_progress(text: str) -> tuple[float, str]:
     """`0.6200 batch 62`: how far, and a word on it."""
     match = _PROGRESS.match(text)
     return (float(match.group(1)), match.group(2)) if match else (0.0, text)

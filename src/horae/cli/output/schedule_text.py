@@ -17,7 +17,7 @@ from ...schedule.value import Schedule
 from ...schedule.warnings import ScheduleWarning
 from ..messages.messages import Message
 from .printer import Printer
-from .width import columns, padded
+from .width import display_width, pad
 
 _MEANS: Final = Message("Means", "含义")
 _NEXT: Final = Message("Next", "下次")
@@ -108,14 +108,16 @@ def fire_lines(fires: Sequence[Fire], now: datetime, out: Printer, *, skipped: i
         row[1] = out.translate(_SKIPPED)
     kept = len(_FIRE_CELLS)
     while (
-        kept > 1 and out.on_terminal and any(columns(_in_columns(row[:kept])) > out.row_room - indent for row in rows)
+        kept > 1
+        and out.on_terminal
+        and any(display_width(_in_columns(row[:kept])) > out.row_room - indent for row in rows)
     ):
         kept -= 1
     return [_in_columns(row[:kept]) for row in rows]
 
 
 def _in_columns(cells: Sequence[str]) -> str:
-    return "  ".join(padded(cell, width) for cell, width in zip(cells, _FIRE_CELLS, strict=False)).rstrip()
+    return "  ".join(pad(cell, width) for cell, width in zip(cells, _FIRE_CELLS, strict=False)).rstrip()
 
 
 def _fire_cells(fire: Fire, now: datetime, language: Language, fineness: str) -> list[str]:

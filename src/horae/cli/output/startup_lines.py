@@ -21,9 +21,9 @@ from ...wire.instants import local, utc
 from ...wire.tasks import next_due
 from ..messages import operating_messages as words
 from ..messages.messages import Message
+from .command_hints import display_url
 from .printer import START_LABEL, Printer
 from .server_store import server_json, server_line
-from .shown_store import shown_url
 from .styled_text import StyledText
 
 _PRECISION_MS = 100
@@ -48,7 +48,7 @@ class StartupFacts(NamedTuple):
         return None if self.upcoming is None else next_due(self.upcoming)
 
 
-async def gather(app: Horae, seconds: float, number: int, zone: str) -> StartupFacts:
+async def gather_startup_facts(app: Horae, seconds: float, number: int, zone: str) -> StartupFacts:
     overview = await app.service.overview.now(app.who)
     upcoming = overview.upcoming[0] if overview.upcoming else None
     server = await read_server_status(app.url, app.clock)
@@ -63,7 +63,7 @@ def start_json(start: StartupFacts) -> dict[str, Any]:
         "ready_ms": round(start.seconds * 1000),
         "restarts": start.number,
         "node": None if app.engine is None else app.engine.node,
-        "store": shown_url(app.url),
+        "store": display_url(app.url),
         "path": None if path is None else str(Path(path).resolve()),
         "server": None if start.server is None else server_json(start.server),
         "loop": loop_name(),
@@ -94,12 +94,12 @@ def show_start(out: Printer, start: StartupFacts) -> None:
     out.line(
         ("  ", StyledText(f"horae {__version__}", "bold"), f"  {out.translate(ready, seconds=f'{start.seconds:.1f}')}")
     )
-    labelled(out, words.DATA, _data(out, start))
-    labelled(out, words.TASKS, _tasks(out, start.tasks))
-    labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
+    print_labelled(out, words.DATA, _data(out, start))
+    print_labelled(out, words.TASKS, _tasks(out, start.tasks))
+    print_labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
 
 
-def labelled(out: Printer, label: Message, *texts: str) -> None:
+def print_labelled(out: Printer, label: Message, *texts: str) -> None:
     """Each text begins a line of its own; the label stands before the first."""
     for number, text in enumerate(texts):
         out.row("" if number else out.translate(label), text, width=START_LABEL, flush=True)

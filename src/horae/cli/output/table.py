@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from .line_breaks import broken, longest_word
-from .styled_text import Cell, StyledText, cut, painted, plain, wide
+from .line_breaks import longest_word, wrap_cell
+from .styled_text import Cell, StyledText, cell_text, cell_width, render_cell, truncate_cell
 
 _GAP: Final = 2
 _INDENT: Final = 2
@@ -17,7 +17,7 @@ _NARROWEST: Final = 8
 class Fit(NamedTuple):
     """How a column gives way on a narrow terminal.
 
-    The highest `rank` is dropped first; columns of rank 0 and 1 always stay. `cut`: it may be shortened, at the end of a
+    The highest `rank` is dropped first; columns of rank 0 and 1 always stay. `truncate_cell`: it may be shortened, at the end of a
     word, to this width. `wrap`: when no column is left to drop, its texts may wrap at this width.
     """
 
@@ -32,7 +32,7 @@ _NUMBER: Final = re.compile(r"[+-]?\d[\d.,]*(?: ?(?:%|s))?")
 _ALWAYS_SHOWN: Final = 1
 
 
-def laid_out(
+def render_table(
     titles: Sequence[str],
     rows: Sequence[Sequence[Cell]],
     *,
@@ -51,7 +51,7 @@ def laid_out(
     may_cut = [fits is not None and fits[each].cut is not None for each in columns]
     for row in whole:
         cells = [
-            cut(row[each], width) if short else row[each]
+            truncate_cell(row[each], width) if short else row[each]
             for each, width, short in zip(columns, widths, may_cut, strict=True)
         ]
         yield from _lines(cells, widths, colour=colour)
@@ -60,7 +60,7 @@ def laid_out(
 def is_table(
     titles: Sequence[str], rows: Sequence[Sequence[Cell]], room: int, fits: Sequence[Fit] | None = None
 ) -> bool:
-    """Whether the rows fit side by side below their titles; else `laid_out` stacks the cells of each row."""
+    """Whether the rows fit side by side below their titles; else `render_table` stacks the cells of each row."""
     return _measured(_with_titles(titles, rows), room, fits)[1] is not None
 
 
@@ -73,7 +73,7 @@ def _measured(
 ) -> tuple[list[int], list[int] | None]:
     """The columns that stay, and their widths; None where no widths are enough."""
     count = len(whole[0])
-    natural = [max(wide(row[number]) for row in whole) for number in range(count)]
+    natural = [max(cell_width(row[number]) for row in whole) for number in range(count)]
     if room is None:
         return list(range(count)), natural
     ways = list(fits) if fits is not None else [_DEFAULT] * count
@@ -82,10 +82,10 @@ def _measured(
     return columns, _fitting([ways[each] for each in columns], [natural[each] for each in columns], words, room)
 
 
-def tabbed(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+def render_tabs(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
     """For programs: one tab between columns, no titles; what is not printable was made inert before, tabs among it."""
     for row in rows:
-        yield "\t".join(plain(cell) for cell in row)
+        yield "\t".join(cell_text(cell) for cell in row)
 
 
 def _kept(ways: Sequence[Fit], natural: Sequence[int], room: int) -> list[int]:
@@ -120,18 +120,18 @@ def _total(widths: Sequence[int]) -> int:
 
 def _lines(row: Sequence[Cell], widths: Sequence[int], *, colour: bool) -> Iterator[str]:
     """One line, or as many as the tallest cell needs."""
-    cells = [broken(cell, width) for cell, width in zip(row, widths, strict=True)]
+    cells = [wrap_cell(cell, width) for cell, width in zip(row, widths, strict=True)]
     for number in range(max(map(len, cells))):
         shown = []
         for cell, width in zip(cells, widths, strict=True):
             part: Cell = cell[number] if number < len(cell) else ""
-            shown.append(painted(part, colour=colour) + " " * (width - wide(part)))
+            shown.append(render_cell(part, colour=colour) + " " * (width - cell_width(part)))
         yield (" " * _GAP).join(shown).rstrip()
 
 
 def _named(title: str, cell: Cell) -> Cell:
     """A number says nothing without the title of its column."""
-    if not title or not _NUMBER.fullmatch(plain(cell)):
+    if not title or not _NUMBER.fullmatch(cell_text(cell)):
         return cell
     return (StyledText(f"{title} ", "dim"), *((cell,) if isinstance(cell, str | StyledText) else cell))
 
@@ -140,21 +140,21 @@ def _stacked(row: Sequence[Cell], room: int, *, colour: bool) -> Iterator[str]:
     """One row as a paragraph: cells side by side as far as they fit, the lines after the first indented."""
     line, taken = "", 0
     for cell in row:
-        text = plain(cell)
+        text = cell_text(cell)
         if not text.strip():
             continue
         if text.startswith(" "):  # a date that is not repeated
             cell = text.strip()
         gap = _GAP if taken else 0
-        if taken and taken + gap + wide(cell) > room:
+        if taken and taken + gap + cell_width(cell) > room:
             yield line
             line, taken, gap = " " * _INDENT, _INDENT, 0
         left = room - taken - gap
-        parts = [cell] if wide(cell) <= left else broken(cell, room - _INDENT)
+        parts = [cell] if cell_width(cell) <= left else wrap_cell(cell, room - _INDENT)
         for number, part in enumerate(parts):
             if number:
                 yield line
                 line, taken, gap = " " * _INDENT, _INDENT, 0
-            line += " " * gap + painted(part, colour=colour)
-            taken += gap + wide(part)
+            line += " " * gap + render_cell(part, colour=colour)
+            taken += gap + cell_width(part)
     yield line

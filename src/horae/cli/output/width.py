@@ -6,7 +6,7 @@ from shutil import get_terminal_size
 from unicodedata import east_asian_width
 
 
-def columns(text: str) -> int:
+def display_width(text: str) -> int:
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
@@ -15,5 +15,5 @@ def terminal_width() -> int:
     return get_terminal_size().columns
 
 
-def padded(text: str, width: int) -> str:
-    return text + " " * max(0, width - columns(text))
+def pad(text: str, width: int) -> str:
+    return text + " " * max(0, width - display_width(text))

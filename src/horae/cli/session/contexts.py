@@ -37,27 +37,27 @@ class Contexts(NamedTuple):
     known: tuple[Context, ...] = ()
     current: str | None = None
 
-    def named(self, name: str) -> Context | None:
+    def find(self, name: str) -> Context | None:
         return next((each for each in self.known if each.name == name), None)
 
-    def at(self, server: str) -> Context | None:
+    def find_server(self, server: str) -> Context | None:
         """The one for this address; of several, the one in use."""
         same = [each for each in self.known if each.server == server]
         return next((each for each in same if each.name == self.current), same[0] if same else None)
 
     @property
     def in_use(self) -> Context | None:
-        return None if self.current is None else self.named(self.current)
+        return None if self.current is None else self.find(self.current)
 
-    def with_one(self, context: Context) -> Contexts:
+    def add(self, context: Context) -> Contexts:
         """With this one among them, in use from now on."""
         others = tuple(each for each in self.known if each.name != context.name)
         return Contexts(tuple(sorted((*others, context))), context.name)
 
-    def using(self, name: str | None) -> Contexts:
+    def select(self, name: str | None) -> Contexts:
         return self._replace(current=name)
 
-    def without(self, name: str) -> Contexts:
+    def remove(self, name: str) -> Contexts:
         left = tuple(each for each in self.known if each.name != name)
         return Contexts(left, None if self.current == name else self.current)
 

@@ -45,7 +45,7 @@ from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.task_request import TaskRequest
 from ...settings import Settings
 from ..output.readiness import Readiness
-from .open_store import home_zone, opened_url, settings_of
+from .open_store import prepare_url, process_zone, settings_of
 
 T = TypeVar("T")
 GROUP: Final = "group"
@@ -62,10 +62,10 @@ class LocalSession:
 
     def __init__(self, url: str, store: Keeping, settings: Settings) -> None:
         self.store = store
-        self.default_zone = home_zone(None, settings)
+        self.default_zone = process_zone(None, settings)
         self.zone = self.default_zone.name
         self.clock: Clock = SystemClock()
-        self._ring = make_wakeup(url, precise=read_wake_mode(settings, os.environ))
+        self._wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ))
         self._url, self._key_file = url, settings.value("key_file")
         secrets = SecretVault(store, make_sealing(url, self._key_file), self.clock)
         self.service = Service(
@@ -81,7 +81,7 @@ class LocalSession:
         )
 
     def notify(self, _due: datetime | None) -> None:
-        self._ring.notify()
+        self._wakeup.notify()
 
     async def has_live_node(self) -> bool:
         """Whether somebody is there to run what is due; who has died without a word does not count."""
@@ -194,12 +194,12 @@ class LocalSession:
 
     async def close(self) -> None:
         await self.service.webhooks.close()
-        await self._ring.finish()
+        await self._wakeup.finish()
 
 
 def run_locally(store: str | None, work: Callable[[LocalSession], Awaitable[T]], *, create: bool = False) -> T:
     """Open the store, do it, close it again. Unless it is to be made, a file that is not there is refused."""
-    url = opened_url(store, create=create)
+    url = prepare_url(store, create=create)
     return asyncio.run(_within(url, settings_of(store), work))
 
 

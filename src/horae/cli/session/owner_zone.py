@@ -6,8 +6,8 @@ from ...errors import Refusal
 from ...service.tasks.default_zone import AssumedZone, needs_zone, zone_of_owner
 from ...service.tasks.task_request import TaskRequest
 from ..schedule_question import zone_of_process
-from .open_store import home_zone, settings_of
-from .workplace import CommandSession
+from .command_session import CommandSession
+from .open_store import process_zone, settings_of
 
 
 async def owner_zone(app: CommandSession, owner: str | None = None) -> AssumedZone | None:
@@ -26,6 +26,6 @@ async def with_assumed_zone(app: CommandSession, wish: TaskRequest) -> tuple[Tas
     owner, else that of this process. The zone is returned too where the schedule means other instants in another one."""
     if (await app.resolve(wish)).request.zone is not None:
         return wish, None
-    assumed = await owner_zone(app, wish.owner) or zone_of_process(home_zone(None, settings_of(None)))
+    assumed = await owner_zone(app, wish.owner) or zone_of_process(process_zone(None, settings_of(None)))
     told = isinstance(wish.when, str) and needs_zone(wish.when, app.clock.now())
     return wish._replace(zone=assumed.name), assumed if told else None

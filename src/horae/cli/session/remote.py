@@ -23,28 +23,28 @@ from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.functions import ResolvedRequest, function_of
 from ...service.tasks.task_request import TaskRequest
 from ..output.readiness import Readiness
-from .open_store import home_zone, settings_of
-from .servers import Server, connected
+from .open_store import process_zone, settings_of
+from .servers import Server, connect
 
 T = TypeVar("T")
-_SOMEBODY: Final = Principal("")
+_UNKNOWN_PRINCIPAL: Final = Principal("")
 """The server knows who is asking, by the token; nothing that is said here counts."""
 
 
 class RemoteSession:
-    principal: Final[Principal] = _SOMEBODY
+    principal: Final[Principal] = _UNKNOWN_PRINCIPAL
 
     def __init__(self, connection: Connection, clock: Clock, zone: str) -> None:
         self.clock = clock
         self.zone = zone
         self.service = RemoteService(connection, clock, zone)
-        self._self: TokenIdentity | None = None
+        self._identity: TokenIdentity | None = None
 
     async def caller(self) -> TokenIdentity:
         """As the server knows it; asked once for a command."""
-        if self._self is None:
-            self._self = await self.service.whoami()
-        return self._self
+        if self._identity is None:
+            self._identity = await self.service.whoami()
+        return self._identity
 
     async def owner(self) -> str:
         return (await self.caller()).owner
@@ -119,7 +119,7 @@ def run_remotely(server: Server, language: Language, work: Callable[[RemoteSessi
 
 async def _within(server: Server, language: Language, work: Callable[[RemoteSession], Awaitable[T]]) -> T:
     clock = SystemClock()
-    async with connected(server, clock, language) as connection:
+    async with connect(server, clock, language) as connection:
         desk = RemoteSession(connection, clock, _zone())
         # As at a store: moments are read and shown in the zone of the owner, if there is one.
         desk.zone = (await desk.caller()).owner_zone or desk.zone
@@ -134,4 +134,4 @@ async def _within(server: Server, language: Language, work: Callable[[RemoteSess
 
 
 def _zone() -> str:
-    return home_zone(None, settings_of(None)).name
+    return process_zone(None, settings_of(None)).name

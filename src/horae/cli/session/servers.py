@@ -56,12 +56,12 @@ def _named(said: str, origin: str) -> Server:
     """An address, or the name of a context."""
     contexts = read_contexts()
     if "://" not in said:
-        context = contexts.named(said)
+        context = contexts.find(said)
         if context is None:
             raise refuse("no_such_context", name=said)
         return Server(context.server, origin, context, by_name=True)
     url = check_address(said)
-    return Server(url, origin, contexts.at(url))
+    return Server(url, origin, contexts.find_server(url))
 
 
 class FoundToken(NamedTuple):
@@ -87,7 +87,7 @@ def token_for(server: Server) -> FoundToken:
         return FoundToken(_from_file(path), "variable", server.url, str(path), store)
     if server.context is not None:
         return FoundToken(server.context.token, "context", server.url, server.context.name, store)
-    found = kept_token_for(server.url)
+    found = find_local_token(server.url)
     if found is None:
         raise refuse_server("no_token_here", server=server.url)
     return found
@@ -130,7 +130,7 @@ def find_local(url: str) -> LocalServer | None:
     return find_server(url)
 
 
-def kept_token_for(url: str) -> FoundToken | None:
+def find_local_token(url: str) -> FoundToken | None:
     """The token that `horae up` of this user keeps beside the store of the server at this address."""
     local = find_local(url)
     text = None if local is None else local.read_token()
@@ -141,12 +141,12 @@ def kept_token_for(url: str) -> FoundToken | None:
 
 
 @asynccontextmanager
-async def connected(server: Server, clock: Clock, language: Language) -> AsyncIterator[Connection]:
+async def connect(server: Server, clock: Clock, language: Language) -> AsyncIterator[Connection]:
     """A connection with the token of this server; over plain HTTP to another machine only where that was allowed.
 
     Where the server refuses the token, the refusal says where the token came from and how to get a valid one.
     """
-    allowed = plain_http_allowed() or (server.context is not None and server.context.plain_http)
+    allowed = is_plain_http_allowed() or (server.context is not None and server.context.plain_http)
     if not allowed:
         refuse_plain_http(server.url)  # before the token is looked for
     token = token_for(server)
@@ -156,12 +156,12 @@ async def connected(server: Server, clock: Clock, language: Language) -> AsyncIt
     except NotAuthenticated as refusal:
         if refusal.code != _BAD_TOKEN:
             raise
-        raise explain_refused(token, server.context) from None
+        raise explain_refused_token(token, server.context) from None
     finally:
         await connection.close()
 
 
-def explain_refused(token: FoundToken, context: Context | None = None) -> HoraeError:
+def explain_refused_token(token: FoundToken, context: Context | None = None) -> HoraeError:
     """The refusal of this token, with a command that replaces it."""
     login = f"horae login {quote(token.url)}"
     if context is not None:
@@ -170,7 +170,7 @@ def explain_refused(token: FoundToken, context: Context | None = None) -> HoraeE
     return refuse_token(token.origin, server=token.url, store=token.store, login=login, **facts)
 
 
-def plain_http_allowed() -> bool:
+def is_plain_http_allowed() -> bool:
     return str(settings_of(None).value("plain_http")).strip().lower() in ("on", "true", "yes", "1")
 
 

@@ -10,30 +10,30 @@ from ..messages.operating_refusals import refuse
 from ..output.printer import Printer
 
 
-def place(out: Printer) -> Path | str:
+def locate_store(out: Printer) -> Path | str:
     """A file, or the address of a store on a server."""
     return server_address(out) or store_file(out)
 
 
 def server_address(out: Printer) -> str | None:
     """Without its password; None where the store is on no server."""
-    from ...runtime.url_schemes import is_on_server  # noqa: PLC0415 - `--help` does without
+    from ...runtime.stores import is_on_server  # noqa: PLC0415 - `--help` does without
 
     url = _url(out)
     return _masked(url) if is_on_server(url) else None
 
 
-def existing_place(out: Printer) -> Path | str:
-    here = place(out)
+def locate_existing_store(out: Printer) -> Path | str:
+    here = locate_store(out)
     return here if isinstance(here, str) else existing_file(out)
 
 
-def place_json(here: Path | str) -> dict[str, Any]:
+def location_json(here: Path | str) -> dict[str, Any]:
     """`path` is that of a file; a store on a server has an address."""
     return {"path": str(here), "store": None} if isinstance(here, Path) else {"path": None, "store": here}
 
 
-def schema_of(out: Printer, here: Path | str) -> int:
+def read_schema(out: Printer, here: Path | str) -> int:
     """Before anything is done to it; 0 where there is none."""
     import asyncio  # noqa: PLC0415
 
@@ -78,8 +78,8 @@ def real_path(path: Path) -> Path:
 
 
 def existing_file(out: Printer) -> Path:
-    from .open_store import opened_url  # noqa: PLC0415
+    from .open_store import prepare_url  # noqa: PLC0415
 
     here = store_file(out)
-    opened_url(out.store, create=False)
+    prepare_url(out.store, create=False)
     return here

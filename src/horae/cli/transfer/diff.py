@@ -19,21 +19,20 @@ from ...service.tasks.advisories import Advisory
 from ...service.tasks.default_zone import AssumedZone
 from ...service.tasks.task_request import TaskRequest
 from ...wire.tasks import definition_json
-from ..messages.operating_refusals import placed
-from ..session.dry_run import DryRun, planned
+from ..messages.operating_refusals import with_location
+from ..session.command_session import CommandSession
 from ..session.owner_zone import with_assumed_zone
-from ..session.workplace import CommandSession
 from .tasks_file import APPLIED, TasksFile
 
-Turn: TypeAlias = Literal["new", "changed", "same", "gone"]
+ChangeKind: TypeAlias = Literal["new", "changed", "same", "gone"]
 AHEAD: Final = timedelta(days=7)
 _MOST_FIRES: Final = 10_000
 
 
 class Difference(NamedTuple):
-    turn: Turn
+    kind: ChangeKind
     task: Task
-    wish: TaskRequest | None = None
+    request: TaskRequest | None = None
     fields: Mapping[str, tuple[Any, Any]] = {}
     removed: int = 0
     added: int = 0
@@ -52,28 +51,28 @@ class Differences(NamedTuple):
     zones: tuple[AssumedZone, ...] = ()
     """Zones that were taken for schedules that name none."""
 
-    def count(self, turn: Turn) -> int:
-        return sum(each.turn == turn for each in self.tasks)
+    def count(self, turn: ChangeKind) -> int:
+        return sum(each.kind == turn for each in self.tasks)
 
     @property
-    def nothing(self) -> bool:
-        return not self.lanes and all(each.turn == "same" for each in self.tasks)
+    def is_empty(self) -> bool:
+        return not self.lanes and all(each.kind == "same" for each in self.tasks)
 
 
-async def differences(
+async def compute_differences(
     app: CommandSession, file: TasksFile, language: Language, *, prune: bool, labels: tuple[tuple[str, str], ...]
 ) -> Differences:
     now, found = app.clock.now(), []
     zones: dict[str, AssumedZone] = {}
     for number, each in enumerate(file.tasks, 1):
         try:
-            wish, assumed = await with_assumed_zone(app, each.wish)
-            found.append(_difference(await planned(app, wish), language, now))
+            wish, assumed = await with_assumed_zone(app, each.request)
+            found.append(_difference(await plan_request(app, wish), language, now))
             if assumed is not None:
                 zones[assumed.name] = assumed
         except Refusal as refused:
-            en, zh = f"task {number} ({each.wish.name})", f"第 {number} 个任务（{each.wish.name}）"
-            raise placed(refused, en, zh) from None
+            en, zh = f"task {number} ({each.request.name})", f"第 {number} 个任务（{each.request.name}）"
+            raise with_location(refused, en, zh) from None
     if prune:
         kept = {each.task.id for each in found}
         found += [
@@ -98,13 +97,13 @@ async def _prunable(app: CommandSession, file: TasksFile, labels: tuple[tuple[st
 
 
 def _difference(step: DryRun, language: Language, now: datetime) -> Difference:
-    if step.before is None or step.turn == "same":
-        return Difference(step.turn, step.after, step.wish, warnings=step.warnings)
+    if step.before is None or step.kind == "same":
+        return Difference(step.kind, step.after, step.request, warnings=step.warnings)
     before, after = step.before.task, step.after
     old, new = _shown(before, language), _shown(after, language)
     fields = {name: (old[name], new[name]) for name in new if old[name] != new[name]}
     removed, added = _fires(step.before, after, now)
-    return Difference("changed", after, step.wish, fields, removed, added, step.warnings)
+    return Difference("changed", after, step.request, fields, removed, added, step.warnings)
 
 
 def _shown(task: Task, language: Language) -> dict[str, Any]:
@@ -129,3 +128,25 @@ def _fires(before: Facts, after: Task, now: datetime) -> tuple[int, int]:
 
 def _ahead(task: Task, facts: Facts, now: datetime) -> set[datetime]:
     return set(islice(iterate(task.schedule, now, past_of(task, facts.status), until=now + AHEAD), _MOST_FIRES))
+
+
+class DryRun(NamedTuple):
+    """A wish, the task that it meets, and the task that it would leave."""
+
+    request: TaskRequest
+    before: Facts | None
+    after: Task
+    warnings: tuple[Advisory, ...] = ()
+
+    @property
+    def kind(self) -> Literal["new", "changed", "same"]:
+        if self.before is None:
+            return "new"
+        return "same" if self.before.task == self.after else "changed"
+
+
+async def plan_request(app: CommandSession, wish: TaskRequest, *, paused: str | None = None) -> DryRun:
+    """Everything that would refuse it refuses it now."""
+    resolved = await app.resolve(wish)
+    before, after = await app.service.tasks.preview_declaration(app.principal, resolved.request, paused=paused)
+    return DryRun(resolved.request, before, after, app.with_advisories(resolved).warnings)

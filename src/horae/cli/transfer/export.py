@@ -12,12 +12,12 @@ from ...wire.instants import utc
 from ...wire.overview import lane_json
 from ...wire.runs import run_json
 from ...wire.tasks import task_json
-from ..session.workplace import CommandSession
+from ..session.command_session import CommandSession
 
 VERSION: Final = 1
 
 
-async def exported(app: CommandSession, *, runs: bool) -> AsyncIterator[dict[str, Any]]:
+async def export_items(app: CommandSession, *, runs: bool) -> AsyncIterator[dict[str, Any]]:
     """A header, then one object for each thing. Secrets are named in tasks, and never held by them."""
     yield {"horae": "export", "version": VERSION, "at": utc(app.clock.now()), "by": __version__, "zone": app.zone}
     for lane in await app.service.lanes.all(app.principal):

@@ -13,42 +13,42 @@ from ...model.task import TaskState
 from ...schedule.durations import parse_duration
 from ...wire.instants import utc
 from ...wire.tasks import read_task
-from ..messages.operating_refusals import placed, refuse
+from ..messages.operating_refusals import refuse, with_location
 from .export import VERSION
-from .export_rows import instant, read_group, read_lane, read_run
-from .import_batch import Incoming, OldRun
+from .export_rows import read_group, read_instant, read_lane, read_run
+from .import_batch import ImportBatch, ImportedRun
 
 _OVER: Final = ("completed", "cancelled")
 _PAUSED: Final = ("paused", "failed")
 _IMPORTED: Final = "import:"
 """Begins the key of a task that had none where it was exported."""
-MOST_CHARACTERS: Final = 1_000_000
+MAX_LINE_CHARACTERS: Final = 1_000_000
 """Of one line: more than the largest task, with its payload, needs."""
 
 
-def read_export(path: str, lines: Iterable[str], owner: str | None) -> Incoming:
-    reading = _Reading(path, owner)
+def read_export(path: str, lines: Iterable[str], owner: str | None) -> ImportBatch:
+    reading = _ExportReader(path, owner)
     for number, line in enumerate(lines, 1):
-        if len(line) > MOST_CHARACTERS:
-            problem = f"it has more than {MOST_CHARACTERS:,} characters"
+        if len(line) > MAX_LINE_CHARACTERS:
+            problem = f"it has more than {MAX_LINE_CHARACTERS:,} characters"
             raise refuse("bad_export", path=path, line=number, problem=problem)
         if line.strip():
             _read_line(reading, number, line)
-    return reading.done()
+    return reading.result()
 
 
-def _read_line(reading: _Reading, number: int, line: str) -> None:
+def _read_line(reading: _ExportReader, number: int, line: str) -> None:
     try:
-        reading.take(number, read_json(line))
+        reading.read(number, read_json(line))
     except Refusal as refused:
         own = refused.code in ("bad_export", "newer_export")
-        raise refused if own else placed(refused, f"line {number}", f"第 {number} 行") from None
+        raise refused if own else with_location(refused, f"line {number}", f"第 {number} 行") from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         # Whatever else a file makes the readers of tasks stumble over: it is the file that is wrong.
         raise refuse("bad_export", path=reading.path, line=number, problem=repr(error)) from None
 
 
-class _Reading:
+class _ExportReader:
     def __init__(self, path: str, owner: str | None) -> None:
         self.path = path
         self._owner = owner
@@ -56,15 +56,15 @@ class _Reading:
         self._over = 0
         self._keys: dict[str, tuple[str | None, str]] = {}
         self._found: list[ImportedTask] = []
-        self._runs: list[OldRun] = []
+        self._runs: list[ImportedRun] = []
         self._lanes: list[tuple[str, int]] = []
         self._groups: list[AgentGroup] = []
 
-    def done(self) -> Incoming:
+    def result(self) -> ImportBatch:
         harvest = ImportResult(tuple(self._found), groups=tuple(self._groups))
-        return Incoming(harvest, tuple(self._runs), tuple(self._lanes), self._over, exact=True)
+        return ImportBatch(harvest, tuple(self._runs), tuple(self._lanes), self._over, is_own_export=True)
 
-    def take(self, number: int, value: Any) -> None:
+    def read(self, number: int, value: Any) -> None:
         if not self._begun:
             _check_header(self.path, number, value)
             self._begun = True
@@ -92,7 +92,7 @@ class _Reading:
         if state in _OVER or (state == TaskState.FAILED and _has_no_more(body)):
             self._over += 1
             return
-        wish = read_task({**body, "when": carried_on(body)}, exported=True)._replace(key=key)
+        wish = read_task({**body, "when": continue_schedule(body)}, exported=True)._replace(key=key)
         if self._owner is not None:
             wish = wish._replace(owner=self._owner)
         self._keys[str(body.get("id"))] = wish.owner, key
@@ -110,7 +110,7 @@ def _has_no_more(body: dict[str, Any]) -> bool:
     when, ended = body.get("when"), body.get("ended")
     if not isinstance(when, dict) or not isinstance(ended, str) or when.get("kind") not in ("now", "once"):
         return False
-    return when["kind"] == "now" or instant(when, "at") <= instant(body, "ended")
+    return when["kind"] == "now" or read_instant(when, "at") <= read_instant(body, "ended")
 
 
 def _check_header(path: str, number: int, value: Any) -> None:
@@ -134,7 +134,7 @@ def _only(path: str, number: int, value: Any) -> tuple[str, dict[str, Any]]:
     return name, body
 
 
-def carried_on(body: dict[str, Any]) -> Any:
+def continue_schedule(body: dict[str, Any]) -> Any:
     """The schedule as it goes on from where it was: a grid keeps its beat, and what has run counts as run."""
     when = body.get("when")
     if not isinstance(when, dict):
@@ -142,7 +142,7 @@ def carried_on(body: dict[str, Any]) -> Any:
     when = dict(when)
     created, counted = body.get("created"), body.get("counted") or 0
     if "start" not in when and isinstance(created, str):
-        made = instant(body, "created")
+        made = read_instant(body, "created")
         if when.get("kind") == "every" and when.get("from", "grid") == "grid":
             when["start"] = utc(made + parse_duration(when["interval"]))
         elif when.get("kind") == "calendar" and when.get("every", 1) > 1:

@@ -13,22 +13,22 @@ from ...interchange import AgentGroup, PastRun
 from ...interchange.fields import read_folder, read_optional_text, read_required_text, refuse_field
 from ...model.limits import KEY_CHARACTERS
 from ...model.run import Origin, RunState
-from .import_batch import OldRun
+from .import_batch import ImportedRun
 
 _MOST_ATTEMPTS: Final = 1_000
 _LONGEST_MS: Final = 100 * 366 * 24 * 60 * 60 * 1000
 _GROUP: Final = frozenset(AgentGroup._fields)
 
 
-def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]], source: str) -> OldRun:
-    planned = instant(body, "planned")
+def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]], source: str) -> ImportedRun:
+    planned = read_instant(body, "planned")
     owner, key = keys.get(read_required_text(body, "task_id"), (None, ""))
     result, error = body.get("result"), body.get("error")
     if error is not None and not isinstance(error, str):
         raise refuse_field("error", error, "a text")
     past = PastRun(
         key,
-        instant(body, "started") if body.get("started") else planned,
+        read_instant(body, "started") if body.get("started") else planned,
         _length(body.get("duration_ms")),
         RunState(_choice(body, "state", None, RunState)),
         None if result is None else json.dumps(result, ensure_ascii=False),
@@ -36,7 +36,7 @@ def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]]
     )
     attempt = _whole("attempt", body.get("attempt", 1), 1, _MOST_ATTEMPTS)
     origin = Origin(_choice(body, "origin", Origin.SCHEDULED, Origin))
-    return OldRun(key, past, planned, attempt, origin, owner, source)
+    return ImportedRun(key, past, planned, attempt, origin, owner, source)
 
 
 def read_group(body: Mapping[str, Any]) -> AgentGroup:
@@ -64,7 +64,7 @@ def read_lane(body: Mapping[str, Any]) -> tuple[str, int]:
     return name, _whole("limit", body.get("limit"), 0, MAX_LANE_LIMIT)
 
 
-def instant(body: Mapping[str, Any], key: str) -> datetime:
+def read_instant(body: Mapping[str, Any], key: str) -> datetime:
     """With a zone: without one it could be many instants."""
     text = read_required_text(body, key)
     try:

@@ -11,8 +11,8 @@ from ...interchange import ImportResult, crontab, nanoclaw, openclaw
 from ...interchange.files import read_bytes
 from ...interchange.zone_evidence import AssumedZone, ZoneChoice, ZoneEvidence, choose_zone
 from ..messages.operating_refusals import refuse
-from .export_reader import MOST_CHARACTERS, read_export
-from .import_batch import Incoming, OldRun
+from .export_reader import MAX_LINE_CHARACTERS, read_export
+from .import_batch import ImportBatch, ImportedRun
 
 Format: TypeAlias = Literal["auto", "jsonl", "crontab", "nanoclaw", "openclaw"]
 _SQLITE: Final = b"SQLite format 3\0"
@@ -25,7 +25,7 @@ class Options(NamedTuple):
     system: bool = False
 
 
-def read_file(path: Path | None, piped: bytes, options: Options) -> Incoming:
+def read_file(path: Path | None, piped: bytes, options: Options) -> ImportBatch:
     """`path` None: what came in is in `piped`."""
     kind = options.format if options.format != "auto" else _kind(path, piped)
     if kind == "jsonl":
@@ -69,14 +69,14 @@ def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8") as file:
             # A file without any line ends is not read as a whole to find that out.
-            while line := file.readline(MOST_CHARACTERS + 1):
+            while line := file.readline(MAX_LINE_CHARACTERS + 1):
                 yield line
     except (OSError, UnicodeDecodeError) as error:
         raise refuse("unreadable_file", path=path, problem=getattr(error, "strerror", None) or "no UTF-8") from None
 
 
-def _foreign(harvest: ImportResult, seen: ZoneChoice) -> Incoming:
+def _foreign(harvest: ImportResult, seen: ZoneChoice) -> ImportBatch:
     if seen.note is not None and harvest.tasks:
         harvest = harvest._replace(notes=(seen.note, *harvest.notes))
-    runs = tuple(OldRun(past.key, past, past.started) for past in harvest.past_runs)
-    return Incoming(harvest, runs)
+    runs = tuple(ImportedRun(past.key, past, past.started) for past in harvest.past_runs)
+    return ImportBatch(harvest, runs)

@@ -9,7 +9,7 @@ from ...interchange import ImportResult, PastRun
 from ...model.run import Origin
 
 
-class OldRun(NamedTuple):
+class ImportedRun(NamedTuple):
     """A run from before, of the task with this key; `owner` tells whose, where several have the same."""
 
     key: str
@@ -22,7 +22,7 @@ class OldRun(NamedTuple):
     """Where it stands in its file."""
 
     @property
-    def over_by(self) -> datetime | None:
+    def ended(self) -> datetime | None:
         """When it ended; None when no calendar reaches that far."""
         try:
             return self.past.started + (self.past.duration or timedelta(0))
@@ -30,10 +30,10 @@ class OldRun(NamedTuple):
             return None
 
 
-class Incoming(NamedTuple):
-    harvest: ImportResult
-    runs: tuple[OldRun, ...] = ()
+class ImportBatch(NamedTuple):
+    result: ImportResult
+    runs: tuple[ImportedRun, ...] = ()
     lanes: tuple[tuple[str, int], ...] = ()
-    over: int = 0
-    exact: bool = False
+    finished: int = 0
+    is_own_export: bool = False
     """Our own file: what is refused in it is a mistake, and stops the rest."""

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ...interchange import ImportedTask
     from ...schedule.compat import Note
     from ...settings import DefaultZone
-    from ..session.workplace import CommandSession
-    from .import_batch import Incoming
-    from .import_writer import ImportResult, Plan
+    from ..session.command_session import CommandSession
+    from .import_batch import ImportBatch
+    from .import_writer import ImportCounts, ImportPlan
 
 T = TypeVar("T")
 _STANDARD_INPUT: Final = "-"
@@ -42,7 +42,7 @@ def export(
     path: Path | None = typer.Option(None, "--out", metavar="FILE", help="Into a file that only you may read."),
 ) -> None:
     """Write all tasks as JSON lines, to move or to keep them."""
-    from ..session.workplace import run_in_session  # noqa: PLC0415 - `--help` does without
+    from ..session.command_session import run_in_session  # noqa: PLC0415 - `--help` does without
 
     if path is None:
         run_in_session(out, lambda app: _write_lines(app, sys.stdout, runs=runs))
@@ -60,10 +60,10 @@ def export(
 
 
 async def _write_lines(app: CommandSession, stream: Any, *, runs: bool) -> tuple[int, int]:
-    from .export import exported  # noqa: PLC0415
+    from .export import export_items  # noqa: PLC0415
 
     tasks = rows = 0
-    async for value in exported(app, runs=runs):
+    async for value in export_items(app, runs=runs):
         write(stream, json_text(value))
         tasks, rows = tasks + ("task" in value), rows + ("run" in value)
     return tasks, rows
@@ -71,7 +71,7 @@ async def _write_lines(app: CommandSession, stream: Any, *, runs: bool) -> tuple
 
 def _to_file(out: Printer, path: Path, *, runs: bool) -> tuple[int, int]:
     """Complete or not there."""
-    from ..session.workplace import run_in_session  # noqa: PLC0415
+    from ..session.command_session import run_in_session  # noqa: PLC0415
 
     try:
         handle, draft = tempfile.mkstemp(prefix=".horae-export-", dir=path.parent)
@@ -100,24 +100,24 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
     dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
 ) -> None:
     """Take tasks over; doing it twice changes nothing."""
-    from ..session.open_store import home_zone, settings_of  # noqa: PLC0415
+    from ..session.open_store import process_zone, settings_of  # noqa: PLC0415
 
-    incoming = _read(path, kind, home_zone(zone, settings_of(out.store)), owner, system=system)
+    incoming = _read(path, kind, process_zone(zone, settings_of(out.store)), owner, system=system)
 
-    async def take(app: CommandSession) -> tuple[Plan, ImportResult]:
-        from .import_writer import import_batch, plan_for, preview_import  # noqa: PLC0415
+    async def take(app: CommandSession) -> tuple[ImportPlan, ImportCounts]:
+        from .import_writer import plan_import, preview_import, write_import  # noqa: PLC0415
 
-        plan = await plan_for(app, incoming, path)
+        plan = await plan_import(app, incoming, path)
         if dry_run:
             return plan, await preview_import(app, incoming, plan)
-        with out.progress(words.IMPORTING, len(plan.found)) as bar:
-            tell = bar.to if len(plan.found) >= _MANY else _nobody
-            return plan, await import_batch(app, incoming, plan, partial(_pause_note, out), tell)
+        with out.progress(words.IMPORTING, len(plan.tasks)) as bar:
+            tell = bar.update if len(plan.tasks) >= _MANY else _nobody
+            return plan, await write_import(app, incoming, plan, partial(_pause_note, out), tell)
 
     plan, taken = at_work_or_in_memory(out, take, dry_run=dry_run)
     _show(out, incoming, plan, taken, dry_run=dry_run)
-    if plan.unclear and not plan.found and not taken.groups:
-        raise refuse("nothing_taken_over", path=path, number=len(plan.unclear))
+    if plan.rejected and not plan.tasks and not taken.groups:
+        raise refuse("nothing_taken_over", path=path, number=len(plan.rejected))
 
 
 def _pause_note(out: Printer, found: ImportedTask) -> str:
@@ -130,7 +130,7 @@ def _nobody(_done: int) -> None:
 
 def at_work_or_in_memory(out: Printer, work: Callable[[CommandSession], Awaitable[T]], *, dry_run: bool) -> T:
     """A rehearsal on a store that is not there yet needs one, but not on the disk."""
-    from ..session.workplace import has_durable_store, refuse_memory, run_in_memory, run_in_session  # noqa: PLC0415
+    from ..session.command_session import has_durable_store, refuse_memory, run_in_memory, run_in_session  # noqa: PLC0415
 
     if dry_run and not has_durable_store(out):
         return run_in_memory(work)
@@ -139,7 +139,7 @@ def at_work_or_in_memory(out: Printer, work: Callable[[CommandSession], Awaitabl
     return run_in_session(out, work, create=not dry_run)
 
 
-def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, system: bool) -> Incoming:
+def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, system: bool) -> ImportBatch:
     from typing import get_args  # noqa: PLC0415
 
     from ...interchange.zone_evidence import AssumedZone  # noqa: PLC0415
@@ -161,35 +161,35 @@ def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, syst
 # --- told ----------------------------------------------------------------------------------------------------------
 
 
-def _show(out: Printer, incoming: Incoming, plan: Plan, taken: ImportResult, *, dry_run: bool) -> None:
-    turns = [step.turn for step in plan.planned]
+def _show(out: Printer, incoming: ImportBatch, plan: ImportPlan, taken: ImportCounts, *, dry_run: bool) -> None:
+    turns = [step.kind for step in plan.dry_runs]
     counts: dict[str, int] = {turn: turns.count(turn) for turn in ("new", "changed", "same")}
     if out.json:
         out.data(_shape(out, incoming, plan, taken, counts, dry_run=dry_run))
         return
-    out.line(out.translate(words.IMPORT_SUMMARY, **counts, unclear=len(plan.unclear)))
-    for each in plan.unclear:
+    out.line(out.translate(words.IMPORT_SUMMARY, **counts, unclear=len(plan.rejected)))
+    for each in plan.rejected:
         because = _said(out, each.note)
         out.line(("  ", out.translate(words.NOT_TAKEN_OVER, source=each.source, text=each.text, because=because)))
     if incoming.runs:
-        said = words.RUNS_TAKEN_BEFORE if taken.there else words.RUNS_TAKEN
-        out.line(("  ", out.translate(said, taken=taken.runs, left=taken.left, there=taken.there)))
-    if incoming.harvest.groups:
-        out.line(("  ", out.translate(words.GROUPS_TAKEN, number=len(incoming.harvest.groups))))
-    if incoming.over:
-        out.line(("  ", out.translate(words.OVER, number=incoming.over)))
+        said = words.RUNS_TAKEN_BEFORE if taken.known else words.RUNS_TAKEN
+        out.line(("  ", out.translate(said, taken=taken.runs, left=taken.skipped, there=taken.known)))
+    if incoming.result.groups:
+        out.line(("  ", out.translate(words.GROUPS_TAKEN, number=len(incoming.result.groups))))
+    if incoming.finished:
+        out.line(("  ", out.translate(words.OVER, number=incoming.finished)))
     for source, note in _notes(out, incoming, plan):
         out.note(words.ABOUT, source=source, note=note)
     if dry_run:
         out.note(words.NOTHING_WRITTEN)
 
 
-def _notes(out: Printer, incoming: Incoming, plan: Plan) -> list[tuple[str, str]]:
-    about_file = [("*", _said(out, note)) for note in incoming.harvest.notes]
-    about_lines = [(each.source, _said(out, note)) for each in plan.found for note in each.notes]
+def _notes(out: Printer, incoming: ImportBatch, plan: ImportPlan) -> list[tuple[str, str]]:
+    about_file = [("*", _said(out, note)) for note in incoming.result.notes]
+    about_lines = [(each.source, _said(out, note)) for each in plan.tasks for note in each.notes]
     about_targets = [
         (each.source, warning.in_language(out.language))
-        for each, step in zip(plan.found, plan.planned, strict=True)
+        for each, step in zip(plan.tasks, plan.dry_runs, strict=True)
         for warning in step.warnings
     ]
     return about_file + about_lines + about_targets
@@ -200,22 +200,22 @@ def _said(out: Printer, note: Note) -> str:
 
 
 def _shape(
-    out: Printer, incoming: Incoming, plan: Plan, taken: ImportResult, counts: dict[str, int], *, dry_run: bool
+    out: Printer, incoming: ImportBatch, plan: ImportPlan, taken: ImportCounts, counts: dict[str, int], *, dry_run: bool
 ) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
         **counts,
         "tasks": [
             {
-                "change": step.turn,
-                "id": None if step.turn == "new" and dry_run else task.id,
+                "change": step.kind,
+                "id": None if step.kind == "new" and dry_run else task.id,
                 "name": task.name,
                 "key": task.key,
                 "owner": task.owner,
                 "paused": found.paused,
                 "source": found.source,
             }
-            for found, step, task in zip(plan.found, plan.planned, taken.tasks, strict=True)
+            for found, step, task in zip(plan.tasks, plan.dry_runs, taken.tasks, strict=True)
         ],
         "unclear": [
             {
@@ -224,10 +224,10 @@ def _shape(
                 "code": each.note.code,
                 "because": _said(out, each.note),
             }
-            for each in plan.unclear
+            for each in plan.rejected
         ],
         "notes": [{"source": source, "note": note} for source, note in _notes(out, incoming, plan)],
-        "over": incoming.over,
-        "groups": len(incoming.harvest.groups),
-        "runs": {"taken": taken.runs, "left": taken.left, "there": taken.there},
+        "over": incoming.finished,
+        "groups": len(incoming.result.groups),
+        "runs": {"taken": taken.runs, "left": taken.skipped, "there": taken.known},
     }

@@ -21,10 +21,10 @@ from ...model.run import Run, RunState
 from ...model.task import Task, TaskState
 from ...ports.store import RunFilter
 from ...service.tasks.tasks import check_past
-from ..messages.operating_refusals import placed, refuse
-from ..session.dry_run import DryRun, planned
-from ..session.workplace import CommandSession
-from .import_batch import Incoming, OldRun
+from ..messages.operating_refusals import refuse, with_location
+from ..session.command_session import CommandSession
+from .diff import DryRun, plan_request
+from .import_batch import ImportBatch, ImportedRun
 
 _ENDS = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 _OVER = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
@@ -35,31 +35,31 @@ _Made: TypeAlias = dict[_Key, Task]
 """By owner and key; without an owner too, for files that know of one key only once."""
 
 
-class Plan(NamedTuple):
-    """`found` and `planned` go side by side."""
+class ImportPlan(NamedTuple):
+    """`found` and `plan_request` go side by side."""
 
-    found: tuple[ImportedTask, ...]
-    planned: tuple[DryRun, ...]
-    unclear: tuple[RejectedItem, ...]
+    tasks: tuple[ImportedTask, ...]
+    dry_runs: tuple[DryRun, ...]
+    rejected: tuple[RejectedItem, ...]
 
 
-class ImportResult(NamedTuple):
+class ImportCounts(NamedTuple):
     runs: int = 0
-    left: int = 0
+    skipped: int = 0
     groups: int = 0
-    there: int = 0
+    known: int = 0
     """Runs that an earlier import has brought."""
     tasks: tuple[Task, ...] = ()
     """As they are stored, side by side with those of the plan."""
 
 
-async def plan_for(app: CommandSession, incoming: Incoming, path: str) -> Plan:
+async def plan_import(app: CommandSession, incoming: ImportBatch, path: str) -> ImportPlan:
     """Every task is tried. In a file of our own a refusal refuses all; a foreign line is set aside with the reason."""
     found: list[ImportedTask] = []
     made: list[DryRun] = []
-    unclear = list(incoming.harvest.rejected)
+    unclear = list(incoming.result.rejected)
     keys: set[tuple[str | None, str | None]] = set()
-    for each in incoming.harvest.tasks:
+    for each in incoming.result.tasks:
         place = each.request.owner, each.request.key
         if place in keys:
             raise refuse("twice_in_file", key=each.request.key, path=path)
@@ -67,15 +67,15 @@ async def plan_for(app: CommandSession, incoming: Incoming, path: str) -> Plan:
         try:
             each, step = await _planned(app, each)
         except Refusal as refused:
-            if incoming.exact:
-                raise placed(refused, f"{path}, {each.source}", f"{path},{each.source}") from None
+            if incoming.is_own_export:
+                raise with_location(refused, f"{path}, {each.source}", f"{path},{each.source}") from None
             unclear.append(RejectedItem(each.source, make_excerpt(each.request.name), refusal_note(refused)))
         else:
             found.append(each)
             made.append(step)
-    if incoming.exact:
+    if incoming.is_own_export:
         _check_runs(incoming.runs, path, app.clock.now())
-    return Plan(tuple(found), tuple(made), tuple(unclear))
+    return ImportPlan(tuple(found), tuple(made), tuple(unclear))
 
 
 async def _planned(app: CommandSession, each: ImportedTask) -> tuple[ImportedTask, DryRun]:
@@ -85,11 +85,11 @@ async def _planned(app: CommandSession, each: ImportedTask) -> tuple[ImportedTas
     if there is not None:
         return each, DryRun(each.request, there, there.task)
     try:
-        return each, await planned(app, each.request, paused=_ANY_NOTE if each.paused else None)
+        return each, await plan_request(app, each.request, paused=_ANY_NOTE if each.paused else None)
     except Refusal as refused:
         if refused.code != TARGET_NOT_SUPPORTED:
             raise
-        return pause_unsupported(each), await planned(app, each.request, paused=_ANY_NOTE)
+        return pause_unsupported(each), await plan_request(app, each.request, paused=_ANY_NOTE)
 
 
 async def _present(app: CommandSession, each: ImportedTask) -> Facts | None:
@@ -102,42 +102,42 @@ async def _present(app: CommandSession, each: ImportedTask) -> Facts | None:
     return None
 
 
-def _check_runs(runs: tuple[OldRun, ...], path: str, now: datetime) -> None:
+def _check_runs(runs: tuple[ImportedRun, ...], path: str, now: datetime) -> None:
     for run in runs:
         if run.past.status in _ENDS and not _is_past(run, now):
-            ended = (run.over_by or run.planned).isoformat()
-            raise placed(refuse_task("not_past", value=ended), f"{path}, {run.source}", f"{path},{run.source}")
+            ended = (run.ended or run.planned).isoformat()
+            raise with_location(refuse_task("not_past", value=ended), f"{path}, {run.source}", f"{path},{run.source}")
 
 
-def _is_past(run: OldRun, now: datetime) -> bool:
+def _is_past(run: ImportedRun, now: datetime) -> bool:
     try:
-        check_past(run.planned, run.past.started, run.over_by, now=now)
+        check_past(run.planned, run.past.started, run.ended, now=now)
     except Refusal:
         return False
-    return run.over_by is not None
+    return run.ended is not None
 
 
-async def import_batch(
+async def write_import(
     app: CommandSession,
-    incoming: Incoming,
-    plan: Plan,
+    incoming: ImportBatch,
+    plan: ImportPlan,
     note_of: Callable[[ImportedTask], str],
     progress: Callable[[int], None],
-) -> ImportResult:
+) -> ImportCounts:
     tasks: _Made = {}
     stored: list[Task] = []
     new: set[str] = set()
-    for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
-        if each.paused and step.turn == "new":
+    for number, (each, step) in enumerate(zip(plan.tasks, plan.dry_runs, strict=True), 1):
+        if each.paused and step.kind == "new":
             task = await app.service.tasks.create(app.principal, each.request, paused=note_of(each))
-        elif step.turn == "same":
+        elif step.kind == "same":
             task = step.after
         else:
             task = await app.service.tasks.declare(
                 app.principal, each.request, paused=note_of(each) if each.paused else None
             )
         stored.append(task)
-        if step.turn == "new":
+        if step.kind == "new":
             new.add(task.id)
         if each.request.key is not None:
             tasks[each.request.owner, each.request.key] = tasks[None, each.request.key] = task
@@ -146,7 +146,7 @@ async def import_batch(
     for name, limit in incoming.lanes:
         if name not in lanes:
             await app.service.lanes.limit(app.principal, name, limit)
-    for group in incoming.harvest.groups:
+    for group in incoming.result.groups:
         await _keep_group(app, group, lanes)
     history = await _history(app, incoming.runs, tasks, new)
     await _keep(app, history)
@@ -162,14 +162,14 @@ async def _keep_group(app: CommandSession, group: AgentGroup, lanes: set[str]) -
         await app.service.lanes.limit(app.principal, owner, 1)
 
 
-async def preview_import(app: CommandSession, incoming: Incoming, plan: Plan) -> ImportResult:
-    """What `import_batch` will say that it took."""
+async def preview_import(app: CommandSession, incoming: ImportBatch, plan: ImportPlan) -> ImportCounts:
+    """What `write_import` will say that it took."""
     tasks: _Made = {}
-    would = tuple(step.after for step in plan.planned)
-    for each, step in zip(plan.found, plan.planned, strict=True):
+    would = tuple(step.after for step in plan.dry_runs)
+    for each, step in zip(plan.tasks, plan.dry_runs, strict=True):
         if each.request.key is not None:
             tasks[each.request.owner, each.request.key] = tasks[None, each.request.key] = step.after
-    new = {step.after.id for step in plan.planned if step.turn == "new"}
+    new = {step.after.id for step in plan.dry_runs if step.kind == "new"}
     return _counted(incoming, await _history(app, incoming.runs, tasks, new))._replace(tasks=would)
 
 
@@ -180,12 +180,12 @@ class _History(NamedTuple):
     there: int
 
 
-def _counted(incoming: Incoming, history: _History) -> ImportResult:
+def _counted(incoming: ImportBatch, history: _History) -> ImportCounts:
     taken = sum(map(len, history.rows.values()))
-    return ImportResult(taken, len(incoming.runs) - taken - history.there, len(incoming.harvest.groups), history.there)
+    return ImportCounts(taken, len(incoming.runs) - taken - history.there, len(incoming.result.groups), history.there)
 
 
-async def _history(app: CommandSession, runs: tuple[OldRun, ...], tasks: _Made, new: Collection[str]) -> _History:
+async def _history(app: CommandSession, runs: tuple[ImportedRun, ...], tasks: _Made, new: Collection[str]) -> _History:
     """As rows that have ended. The same run has the same name, so that the second time nothing is written.
 
     `new` are the tasks that have no history yet."""
@@ -212,9 +212,9 @@ async def _known(app: CommandSession, task_id: str) -> set[str]:
             return found
 
 
-def _of_tasks(runs: tuple[OldRun, ...], keys: Collection[_Key], now: datetime) -> dict[_Key, list[OldRun]]:
+def _of_tasks(runs: tuple[ImportedRun, ...], keys: Collection[_Key], now: datetime) -> dict[_Key, list[ImportedRun]]:
     """What can be kept: runs that are over, of tasks that are taken."""
-    found: dict[_Key, list[OldRun]] = {}
+    found: dict[_Key, list[ImportedRun]] = {}
     for run in runs:
         if (run.owner, run.key) in keys and run.past.status in _ENDS and _is_past(run, now):
             found.setdefault((run.owner, run.key), []).append(run)
@@ -227,7 +227,7 @@ async def _keep(app: CommandSession, history: _History) -> None:
             await app.service.tasks.import_history(app.principal, task_id, rows[start : start + _AT_ONCE])
 
 
-def _row(task: Task, old: OldRun) -> Run:
+def _row(task: Task, old: ImportedRun) -> Run:
     past = old.past
     result = past.result
     if result is not None and len(result.encode()) > RESULT_BYTES:
@@ -242,7 +242,7 @@ def _row(task: Task, old: OldRun) -> Run:
         attempt=old.attempt,
         state=past.status,
         started=past.started,
-        ended=old.over_by,
+        ended=old.ended,
         result_json=_as_json(result),
         error=None if past.error is None else shorten(past.error, ERROR_CHARACTERS),
     )

@@ -16,7 +16,7 @@ from ...ports.store import Node
 from ...runtime import make_store
 from ..messages.operating_refusals import refuse
 
-_BESIDE = ("-wal", "-shm")
+_SIDE_FILES = ("-wal", "-shm")
 
 
 def check_backup(backup: Path, here: Path) -> Path:
@@ -41,13 +41,13 @@ def _problem_with(draft: Path) -> str | None:
     if draft.stat().st_size == 0:
         return "It is empty."
     try:
-        doubts = asyncio.run(_doubts(draft))
+        doubts = asyncio.run(_integrity_problems(draft))
     except StoreError as error:
         return str(error)
     return doubts[0] if doubts else None
 
 
-async def _doubts(draft: Path) -> tuple[str, ...]:
+async def _integrity_problems(draft: Path) -> tuple[str, ...]:
     store = make_store(f"sqlite:///{draft}")
     try:
         await store.open()
@@ -65,7 +65,7 @@ def check_no_live_node(here: Path) -> None:
     if nodes:
         raise refuse("node_is_live", nodes=", ".join(node.id for node in nodes))
     # Whoever closes a file last removes its log: where one is left, somebody else has it open.
-    if any(Path(f"{here}{end}").exists() for end in _BESIDE):
+    if any(Path(f"{here}{end}").exists() for end in _SIDE_FILES):
         raise refuse("store_in_use", path=here)
 
 
@@ -78,7 +78,7 @@ async def _live_nodes(here: Path) -> tuple[Node, ...]:
         await store.close()
 
 
-def kept_name(here: Path) -> Path:
+def unused_name(here: Path) -> Path:
     """The first name that nothing has: what an earlier restore kept stays."""
     first = f"{here.name}.before-restore"
     names = chain([first], (f"{first}-{number}" for number in count(2)))
@@ -86,10 +86,10 @@ def kept_name(here: Path) -> Path:
 
 
 def _is_taken(path: Path) -> bool:
-    return any(os.path.lexists(f"{path}{end}") for end in ("", *_BESIDE))
+    return any(os.path.lexists(f"{path}{end}") for end in ("", *_SIDE_FILES))
 
 
-def put_in_place(draft: Path, here: Path) -> Path | None:
+def replace_store(draft: Path, here: Path) -> Path | None:
     """At no moment is there no store, or half of one. The file that was there, under its new name."""
     kept = _keep(here) if here.exists() else None
     _own_like(draft, here if kept is not None else here.parent)
@@ -108,12 +108,12 @@ def _own_like(draft: Path, other: Path) -> None:
 
 def _keep(here: Path) -> Path:
     while True:
-        kept = kept_name(here)
+        kept = unused_name(here)
         # Another restore may have taken the name just now.
         with suppress(FileExistsError):
             os.link(here, kept)
             break
-    for end in _BESIDE:
+    for end in _SIDE_FILES:
         # Only what could not be opened still has a log; it belongs to the file that is kept.
         with suppress(FileNotFoundError):
             Path(f"{here}{end}").replace(f"{kept}{end}")
@@ -129,6 +129,6 @@ def _sync(path: Path) -> None:
 
 
 def _remove(draft: Path) -> None:
-    for end in ("", *_BESIDE):
+    for end in ("", *_SIDE_FILES):
         with suppress(FileNotFoundError):
             Path(f"{draft}{end}").unlink()

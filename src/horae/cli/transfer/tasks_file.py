@@ -14,7 +14,7 @@ from ...model.refusals import refuse as refuse_task
 from ...service.tasks.task_request import Duration, TaskRequest
 from ...wire.fields import check_fields, text_or_none
 from ...wire.tasks import DEFINITION_FIELDS, SHORT_TARGETS, read_task
-from ..messages.operating_refusals import placed, refuse
+from ..messages.operating_refusals import refuse, with_location
 
 APPLIED: Final = "apply:"
 """How the natural key of a task begins for which the file gives none."""
@@ -27,7 +27,7 @@ _MOST_IN_LANE: Final = 1_000_000
 class FileTask(NamedTuple):
     """`takes` is how long a run is expected to go on; only a simulation asks."""
 
-    wish: TaskRequest
+    request: TaskRequest
     takes: Duration | None = None
 
 
@@ -75,7 +75,7 @@ def _task(path: Path, number: int, value: Any, file: Mapping[str, Any]) -> FileT
         return FileTask(read_task(whole), said.get("takes"))
     except Refusal as refused:
         en, zh = f"task {number} of {path.name} ({name})", f"{path.name} 第 {number} 个任务（{name}）"
-        raise placed(refused, en, zh) from None
+        raise with_location(refused, en, zh) from None
 
 
 def _with_defaults(said: Mapping[str, Any], file: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,9 +101,9 @@ def _with_defaults(said: Mapping[str, Any], file: Mapping[str, Any]) -> dict[str
 def _check_keys(path: Path, tasks: tuple[FileTask, ...]) -> None:
     seen: set[tuple[str | None, str | None]] = set()
     for task in tasks:
-        place = task.wish.owner, task.wish.key
+        place = task.request.owner, task.request.key
         if place in seen:
-            raise refuse("twice_in_file", key=task.wish.key, path=path)
+            raise refuse("twice_in_file", key=task.request.key, path=path)
         seen.add(place)
 
 

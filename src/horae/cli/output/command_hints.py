@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from shlex import join, quote
-from typing import Final
+from typing import Any, Final
 
 from ...errors import HoraeError
 from ...runtime.process_settings import load_settings, store_url
 from ...runtime.stores import has_secret, mask_url, sqlite_path, without_password
 from ..command_table import ALIASES, COMMANDS
+from ..messages import messages
 from .printer import Printer
 from .program_name import NAME, called_program
 
@@ -33,14 +35,14 @@ _COMMAND: Final = re.compile(
 )
 
 
-def shown_url(url: str) -> str:
+def display_url(url: str) -> str:
     """What stands before an `@` in the path of a file is no password."""
     return url if sqlite_path(url) is not None else mask_url(url)
 
 
-def flag_for(url: str) -> str:
+def store_option(url: str) -> str:
     """What has to be typed behind `horae` to get at this store from the same folder; nothing where it is found anyway."""
-    return "" if is_found(url) else f" --store {store_argument(url)}"
+    return "" if is_default_store(url) else f" --store {store_argument(url)}"
 
 
 def store_argument(url: str) -> str:
@@ -56,12 +58,12 @@ def store_argument(url: str) -> str:
     return quote(without_password(url))
 
 
-def leaves_password_out(url: str) -> bool:
+def omits_password(url: str) -> bool:
     """Whether `store_argument` of this store is an address whose password is missing."""
     return has_secret(url) and store_argument(url) != _FROM_ENVIRONMENT
 
 
-def is_found(url: str) -> bool:
+def is_default_store(url: str) -> bool:
     """Whether the next command, typed in the same folder without `--store`, opens the same store."""
     from ..session.servers import server_of  # noqa: PLC0415 - it reads sessions, which name stores
 
@@ -78,7 +80,7 @@ def is_found(url: str) -> bool:
     return here == there
 
 
-def option_for(out: Printer) -> str:
+def location_option(out: Printer) -> str:
     """The `--server` or `--store` of the command that is running, as the next command needs it; never with a password.
 
     `out.left_out` then holds the address whose password the printed command lacks.
@@ -86,9 +88,9 @@ def option_for(out: Printer) -> str:
     if out.server is not None:
         return f" --server {quote(out.server)}"
     store = out.store
-    if store is None or is_found(store):
+    if store is None or is_default_store(store):
         return ""
-    if leaves_password_out(store):
+    if omits_password(store):
         out.left_out.add(store)
     return f" --store {store_argument(store)}"
 
@@ -101,19 +103,19 @@ def command_line(out: Printer, *words: str) -> str:
 def complete_command(out: Printer, command: str) -> str:
     """The same for a command that is quoted already; only its beginning is changed."""
     found = _COMMAND.match(command)
-    return command if found is None else _completed(out, found) + command[found.end() :]
+    return command if found is None else _complete_match(out, found) + command[found.end() :]
 
 
 def complete_commands(out: Printer, text: str) -> str:
     """A text with every `horae COMMAND` in it completed: the program as it was called, and the store, server and owner that
     this command was given."""
-    return _COMMAND.sub(lambda found: _completed(out, found), text)
+    return _COMMAND.sub(lambda found: _complete_match(out, found), text)
 
 
-def _completed(out: Printer, found: re.Match[str]) -> str:
+def _complete_match(out: Printer, found: re.Match[str]) -> str:
     name, rest = found["name"], found["rest"] or ""
     local = name in _AT_STORE and out.server is not None
-    option = "" if local or name in _WITHOUT_STORE else option_for(out)
+    option = "" if local or name in _WITHOUT_STORE else location_option(out)
     owner = ""
     if out.owner is not None and out.family == name and rest.strip() in _OWNED.get(name, ()):
         owner = "" if _names_owner(found.string) else f" --owner {quote(out.owner)}"
@@ -123,3 +125,21 @@ def _completed(out: Printer, found: re.Match[str]) -> str:
 def _names_owner(text: str) -> bool:
     """The owner stands in the text already, or is filled in later."""
     return "--owner" in text or "owner_option" in text
+
+
+def note_next_page(out: Printer, command: str, said: Mapping[str, Any], after: object) -> None:
+    """`said` are the options as they were given; what was not given is left out."""
+    parts = command.split()
+    for name, value in said.items():
+        parts += _option(name, value)
+    out.note(messages.MORE, command=command_line(out, *parts, "--after", str(after)))
+
+
+def _option(name: str, value: Any) -> list[str]:
+    """A name without dashes is that of an argument."""
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [name]
+    values = value if isinstance(value, list | tuple) else [value]
+    return [part for each in values for part in ([name, str(each)] if name.startswith("-") else [str(each)])]

@@ -112,17 +112,17 @@ def run_in_memory(work: Callable[[CommandSession], Awaitable[T]]) -> T:
 
 def has_store(out: Printer) -> bool:
     """Whether there is anything to look at; a server is asked when it is needed."""
-    return server_of(out) is not None or open_store.is_there(out.store)
+    return server_of(out) is not None or open_store.store_exists(out.store)
 
 
 def has_durable_store(out: Printer) -> bool:
     """Whether there is a store that outlives this command: a rehearsal may do without one."""
-    return server_of(out) is not None or (not open_store.is_memory(out.store) and open_store.is_there(out.store))
+    return server_of(out) is not None or (not open_store.is_memory(out.store) and open_store.store_exists(out.store))
 
 
-def place_of(out: Printer) -> str:
+def display_location(out: Printer) -> str:
     server = server_of(out)
-    return open_store.place_of(out.store) if server is None else server.url
+    return open_store.display_location(out.store) if server is None else server.url
 
 
 def refuse_memory(out: Printer) -> None:

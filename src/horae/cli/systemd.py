@@ -85,7 +85,7 @@ AmbientCapabilities=
 KeyringMode=private
 RemoveIPC=yes
 RestrictNamespaces=yes
-# Programs that write their own machine code (node, java) need a drop-in that says no here, if tasks are to run them.
+# Programs that write their own machine code (node, java) need a drop-in with `no` here, if tasks run them.
 MemoryDenyWriteExecute=yes
 """
 

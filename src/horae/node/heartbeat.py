@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..app import Horae
 
 GRACE: Final = timedelta(seconds=60)
-"""An entry that could be claimed, is overdue by more than this and is still there at the next check is not being claimed."""
+"""A claimable entry that is overdue by more than this at two checks in a row means that the engine is stuck."""
 _STORE_TIMEOUT_SECONDS: Final = 5.0
 
 Head = tuple[str, datetime] | None

@@ -47,7 +47,7 @@ class _Lifetime(NamedTuple):
 
 
 class Supervisor:
-    """Starts a child with one end of a socket pair: it reports on it that it is ready, and sees there that we died.
+    """Starts a child with one end of a socket pair: it reports there that it is ready, and gets EOF when we die.
 
     Children have a session of their own, so that Ctrl-C on a terminal reaches the supervisor alone.
     """

@@ -87,10 +87,10 @@ async def open_api(
     observability = observability or make_observability(Observer("api", clock), settings)
     app = make_app(service, clock, web_settings, observability=observability)
     await report_signer(service.store, can_sign=service.webhooks.client.can_sign)
-    courier = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
-    courier.on_attempt = observability.observer.count_webhook_attempt
+    dispatcher = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
+    dispatcher.on_attempt = observability.observer.count_webhook_attempt
     loops = [
-        asyncio.ensure_future(run_background_work(service, clock, read_watch_settings(settings), courier)),
+        asyncio.ensure_future(run_background_work(service, clock, read_watch_settings(settings), dispatcher)),
         asyncio.ensure_future(restart_on_error("steward", AuditSealer(service, clock).run, clock)),
         asyncio.ensure_future(restart_on_error("quota enforcer", QuotaEnforcer(service, clock).run, clock)),
     ]

@@ -1,4 +1,4 @@
-"""Background loop of a serving process that seals the audit trail."""
+"""Background loops of a serving process: one seals the audit trail, one enforces quotas."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_what_is_due_and_unclaimed_is_an_error_with_a_fix(deployment: Deployment
     deployment.add(name="due", when="now", say="x")
     done = deployment.horae("doctor")
     assert done.returncode == 1
-    assert "✕ 1 is due, and nobody has claimed it   → horae up" in done.stdout
+    assert "✕ 1 is due, and not claimed by any node   → horae up" in done.stdout
 
 
 def test_what_no_node_can_run_is_told(deployment: Deployment) -> None:

@@ -1,4 +1,4 @@
-"""What `horae doctor` looks at when commands go to a server: whether it answers, which it is, and whom it takes us for."""
+"""Checks of `horae doctor` for commands at a server: connection, version, identity of the token, readiness, TLS."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .machine_checks import Check, escape_braces, make_check
 
 
 def check_server(server: Server, language: Language) -> list[Check]:
-    """One after the other; where one fails, those behind it could only fail too."""
+    """Run the checks; a failed connection is the only result, since the others need it."""
     try:
-        found, state, webhooks = asyncio.run(_query_server(server, language))
+        identity, state, webhooks = asyncio.run(_query_server(server, language))
     except HoraeError as error:
         return [connection_failure(error)]
-    from .store_checks import check_webhooks  # noqa: PLC0415 - it loads what looks at stores
+    from .store_checks import check_webhooks  # noqa: PLC0415 - it imports the stores
 
-    checks = [_check_version(server, state), _check_identity(found), _check_parts(state)]
+    checks = [_check_version(server, state), _check_identity(identity), _check_parts(state)]
     return [*checks, *check_webhooks(webhooks), *_check_encryption(server)]
 
 
@@ -39,10 +39,10 @@ async def _query_server(
     async with connect(server, clock, language) as connection:
         state = await connection.readiness()
         service = RemoteService(connection, clock, "UTC")
-        found = await service.whoami()
+        identity = await service.whoami()
         # Agents have no webhooks.
-        webhooks = () if found.agent is not None else (await service.webhooks.page(LOCAL)).items
-        return found, state, webhooks
+        webhooks = () if identity.agent is not None else (await service.webhooks.page(LOCAL)).items
+        return identity, state, webhooks
 
 
 def connection_failure(error: HoraeError) -> Check:
@@ -62,13 +62,15 @@ def _check_version(server: Server, state: Mapping[str, Any]) -> Check:
     return make_check("server", "warning", words.SERVER_IS_OTHER, words.SAME_VERSION, ours=__version__, **facts)
 
 
-def _check_identity(found: TokenIdentity) -> Check:
-    agent = "" if found.agent is None else f" ({found.agent})"
-    return make_check("token", "ok", words.TAKEN_FOR, owner=f"{found.owner}{agent}", scopes=", ".join(found.scopes))
+def _check_identity(identity: TokenIdentity) -> Check:
+    agent = "" if identity.agent is None else f" ({identity.agent})"
+    return make_check(
+        "token", "ok", words.TOKEN_IDENTITY, owner=f"{identity.owner}{agent}", scopes=", ".join(identity.scopes)
+    )
 
 
 def _check_parts(state: Mapping[str, Any]) -> Check:
-    missing = [name for name, there in dict(state.get("parts") or {}).items() if there is False]
+    missing = [name for name, is_present in dict(state.get("parts") or {}).items() if is_present is False]
     if missing:
         return make_check("ready", "error", words.PARTS_MISSING, words.PARTS_FIX, names=", ".join(missing))
     return make_check("ready", "ok", words.ALL_PARTS)

@@ -1,4 +1,4 @@
-"""What `horae doctor` looks at on the server of a store: which it is, what it promises, how far our clocks are apart."""
+"""Checks of `horae doctor` for a store on a database server: version, durability, TLS, and clock offsets."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from .machine_checks import Check, escape_braces, make_check
 
 
 def check_encryption(url: str) -> Iterator[Check]:
-    """A server beyond this machine whose address asks for no TLS."""
-    found = plain_connection(url)
-    if found is not None:
-        fix = fill_message(words.PLAIN_FIX, option=found.option)
-        yield make_check("encryption", "warning", words.PLAIN_CONNECTION, fix, host=found.host)
+    """Yield a warning for a server on another machine whose URL requires no TLS."""
+    connection = plain_connection(url)
+    if connection is not None:
+        fix = fill_message(words.PLAIN_FIX, option=connection.option)
+        yield make_check("encryption", "warning", words.PLAIN_CONNECTION, fix, host=connection.host)
 
 
 def check_database_server(server: ServerStatus, settings: Settings) -> Iterator[Check]:
-    """Before the store is opened: to open it would make its tables, or bring them up to date."""
+    """Yield the checks of the server before the store is opened, since opening it creates or migrates tables."""
     if server.schema == 0:
         yield make_check("store", "warning", words.NO_TABLES, words.NO_STORE_FIX, where=server_location(server))
     else:
@@ -46,16 +46,17 @@ def check_database_server(server: ServerStatus, settings: Settings) -> Iterator[
 
 
 def refused_store(error: StoreError, place: str) -> Check:
-    """Why it cannot be opened, and what would help, as whoever refused it said."""
+    """Return why the store cannot be opened, with the hint of its refusal."""
     if not isinstance(error, Refusal):
         return make_check("store", "error", words.NOT_A_STORE, words.SERVER_FIX, path=place, problem=error)
-    told = [error.in_language(each) for each in words.LANGUAGES]
-    said, fix = Message(*(each.message for each in told)), Message(*(each.hint for each in told))
-    return make_check("store", "error", escape_braces(said), escape_braces(fix))
+    sentences = [error.in_language(each) for each in words.LANGUAGES]
+    message = Message(*(each.message for each in sentences))
+    fix = Message(*(each.hint for each in sentences))
+    return make_check("store", "error", escape_braces(message), escape_braces(fix))
 
 
 def check_node_clocks(nodes: tuple[Node, ...]) -> Iterator[Check]:
-    """Nodes correct their clocks to the server's; a machine that is far off is worth a look all the same."""
+    """Yield a warning for nodes whose clock is off, although they correct it to the server's."""
     off = [node for node in nodes if abs(node.offset) >= NOTEWORTHY]
     if off:
         names = ", ".join(sorted({node.host or node.id for node in off}))

@@ -1,4 +1,4 @@
-"""What `horae doctor` looks at in the store: is it whole, is it kept, does anything wait, is anybody there."""
+"""Checks of `horae doctor` in the store: integrity, backup, lateness, waiting tasks, nodes, functions, webhooks, tasks."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ _OLD_BACKUP: Final = timedelta(days=7)
 _ON_TIME_SHARE: Final = 0.95
 _NAMED: Final = 3
 _FIRST_BEFORE: Final = "admin"
-"""Owner of the first token in deployments that began with an earlier version."""
+"""Owner of the first token in deployments of earlier versions."""
 _LITTLE_BEHIND: Final = timedelta(seconds=2)
 
 
 def check_file(path: Path) -> Iterator[Check]:
-    """Before it is opened: to open it would bring it up to date."""
-    found = read_file_status(str(path))
-    size = in_bytes(found.size)
+    """Yield the checks of the file before it is opened, since opening it migrates it."""
+    status = read_file_status(str(path))
+    size = in_bytes(status.size)
     yield make_check(
-        "store", "ok", words.STORE_FINE, schema=found.schema, journal=found.journal.upper(), size=size, path=path
+        "store", "ok", words.STORE_FINE, schema=status.schema, journal=status.journal.upper(), size=size, path=path
     )
-    if found.journal != "wal":
-        yield make_check("journal", "error", words.WRONG_JOURNAL, words.DAMAGED_FIX, journal=found.journal)
+    if status.journal != "wal":
+        yield make_check("journal", "error", words.WRONG_JOURNAL, words.DAMAGED_FIX, journal=status.journal)
 
 
 async def check_store(app: Horae, path: Path | None, server: ServerStatus | None = None) -> list[Check]:
     overview = await app.service.overview.now(app.who)
-    # What is on a server is told by the server's clock.
+    # Times in a store on a server come from the server's clock.
     now = overview.at if server is None else overview.at + server.clock_offset
     found = [await _check_integrity(app)]
     if server is None:
@@ -82,7 +82,7 @@ async def check_store(app: Horae, path: Path | None, server: ServerStatus | None
 
 
 async def _check_owners(app: Horae) -> list[Check]:
-    """Deployments of earlier versions: the first token belongs to `admin`, tasks of this machine to `local`."""
+    """Detect deployments of earlier versions, where the first token belongs to `admin` and tasks of this machine to `local`."""
     tokens = {owner: await app.service.tokens.page(app.who, owner, limit=1) for owner in (LOCAL_OWNER, _FIRST_BEFORE)}
     if tokens[LOCAL_OWNER].items or not tokens[_FIRST_BEFORE].items:
         return []
@@ -97,18 +97,20 @@ async def _check_secrets(app: Horae, path: Path | None) -> Check:
 
 
 async def _check_integrity(app: Horae) -> Check:
-    doubts = await app.store.check()
-    if doubts:
-        return make_check("integrity", "error", words.DAMAGED, words.DAMAGED_FIX, number=len(doubts), doubt=doubts[0])
+    problems = await app.store.check()
+    if problems:
+        return make_check(
+            "integrity", "error", words.DAMAGED, words.DAMAGED_FIX, number=len(problems), doubt=problems[0]
+        )
     return make_check("integrity", "ok", words.INTACT)
 
 
 async def _check_backup(app: Horae, overview: Overview) -> Check:
-    said = await app.store.read_metadata(LAST_BACKUP)
-    if said is None:
-        anything = sum(overview.tasks.values())
-        return make_check("backup", "warning" if anything else "ok", words.NO_BACKUP, words.BACKUP_FIX)
-    at = datetime.fromisoformat(said)
+    text = await app.store.read_metadata(LAST_BACKUP)
+    if text is None:
+        has_tasks = any(overview.tasks.values())
+        return make_check("backup", "warning" if has_tasks else "ok", words.NO_BACKUP, words.BACKUP_FIX)
+    at = datetime.fromisoformat(text)
     ago = _ago(at - overview.at)
     if overview.at - at > _OLD_BACKUP:
         return _fill(make_check("backup", "warning", words.OLD_BACKUP, words.BACKUP_FIX), ago)
@@ -116,7 +118,7 @@ async def _check_backup(app: Horae, overview: Overview) -> Check:
 
 
 async def _check_time(app: Horae, overview: Overview, now: datetime) -> list[Check]:
-    """What has happened cannot lie ahead of us: where it does, the clock was set back."""
+    """Check zone data and clock: an event in the future means that the clock was set back."""
     found: list[Check] = []
     seen = await app.store.read_metadata(ZONE_DATA_KEY)
     if seen is not None and seen > TZDATA_VERSION:
@@ -203,16 +205,16 @@ async def _check_functions(app: Horae) -> list[Check]:
 
 
 async def _check_listeners(app: Horae) -> list[Check]:
-    """Of the first page of active events: those that no listener would receive now."""
+    """Warn about event tasks, of the first page of active ones, that no listener would receive now."""
     events = await app.store.tasks(TaskFilter(states=frozenset({TaskState.ACTIVE}), kind="event"), limit=MAX_PAGE_SIZE)
-    unheard = []
+    unreceived = []
     for each in events.items:
         reach = await app.service.listeners.reach(each.task.owner, each.task.id, topic_of(each.task.target))
         if not reach.total:
-            unheard.append(each.task.name)
-    if not unheard:
+            unreceived.append(each.task.name)
+    if not unreceived:
         return []
-    facts: dict[str, Any] = {"number": len(unheard), "names": _few(unheard)}
+    facts: dict[str, Any] = {"number": len(unreceived), "names": _few(unreceived)}
     return [make_check("listeners", "warning", words.NO_LISTENER, words.NO_LISTENER_FIX, **facts)]
 
 
@@ -227,15 +229,17 @@ def check_webhooks(webhooks: Iterable[Webhook]) -> Iterator[Check]:
         yield _blocked_webhooks(refused, words.WEBHOOKS_BLOCKED, refuse_address("", networks))
 
 
-def _blocked_webhooks(webhooks: list[Webhook], said: Message, refusal: Refusal) -> Check:
+def _blocked_webhooks(webhooks: list[Webhook], message: Message, refusal: Refusal) -> Check:
     fix = escape_braces(Message(*(refusal.in_language(language).hint for language in ("en", "zh"))))
-    return make_check("webhooks", "error", said, fix, number=len(webhooks), names=_few([each.id for each in webhooks]))
+    return make_check(
+        "webhooks", "error", message, fix, number=len(webhooks), names=_few([each.id for each in webhooks])
+    )
 
 
 async def _check_refused_targets(app: Horae, overview: Overview) -> list[Check]:
-    """Tasks whose last run of the day failed because a node allows neither its network nor its program."""
-    wanted = RunFilter(states=frozenset({RunState.FAILED}), since=overview.at - timedelta(days=1))
-    runs = (await app.service.runs.page(app.who, wanted, limit=MAX_PAGE_SIZE)).items
+    """Report tasks whose last run of the day failed because the node does not allow its network or program."""
+    query = RunFilter(states=frozenset({RunState.FAILED}), since=overview.at - timedelta(days=1))
+    runs = (await app.service.runs.page(app.who, query, limit=MAX_PAGE_SIZE)).items
     found: list[str] = []
     for name in dict.fromkeys(run.task_id for run in runs if run.reason is Reason.TARGET_NOT_ALLOWED):
         facts = await app.store.facts(name, app.who.owner_filter)
@@ -244,8 +248,8 @@ async def _check_refused_targets(app: Horae, overview: Overview) -> list[Check]:
             found.append(facts.task.name)
     if not found:
         return []
-    said: dict[str, Any] = {"number": len(found), "names": _few(found)}
-    return [make_check("targets", "error", words.TARGETS_REFUSED, words.TARGETS_REFUSED_FIX, **said)]
+    fix, names = words.TARGETS_REFUSED_FIX, _few(found)
+    return [make_check("targets", "error", words.TARGETS_REFUSED, fix, number=len(found), names=names)]
 
 
 async def _check_tasks(app: Horae, overview: Overview) -> list[Check]:
@@ -257,19 +261,19 @@ async def _check_tasks(app: Horae, overview: Overview) -> list[Check]:
         fix = _fix_of_failed(page.items, app.clock.now())
         found.append(make_check("failed", "error", words.TASKS_FAILED, fix, number=failed, names=names))
     paused = await app.store.tasks(TaskFilter(states=frozenset({TaskState.PAUSED})), limit=MAX_PAGE_SIZE)
-    lost = [each.task.name for each in paused.items if each.status.pause and _orphaned(each.status.pause.cause)]
-    if lost:
-        facts: dict[str, Any] = {"number": len(lost), "names": _few(lost)}
+    orphaned = [each.task.name for each in paused.items if each.status.pause and _is_orphaned(each.status.pause.cause)]
+    if orphaned:
+        facts: dict[str, Any] = {"number": len(orphaned), "names": _few(orphaned)}
         found.append(make_check("orphaned", "warning", words.TASKS_ORPHANED, words.TASKS_ORPHANED_FIX, **facts))
-    barred = await _blocked_owners(app)
-    if barred:
-        facts = {"number": len(barred), "names": _few(barred)}
-        found.append(make_check("owners", "warning", words.OWNERS_BARRED, words.OWNERS_BARRED_FIX, **facts))
+    blocked = await _blocked_owners(app)
+    if blocked:
+        facts = {"number": len(blocked), "names": _few(blocked)}
+        found.append(make_check("owners", "warning", words.OWNERS_BLOCKED, words.OWNERS_BLOCKED_FIX, **facts))
     return found or [make_check("tasks", "ok", words.TASKS_FINE, number=sum(overview.tasks.values()))]
 
 
 def _fix_of_failed(failed: Sequence[Facts], now: datetime) -> Message:
-    """A task that runs once has nothing left to resume; its failed run can be retried."""
+    """Return the fix: a task that runs once cannot be resumed, but its failed run can be retried."""
     resumable = {can_start_again(facts, now) for facts in failed}
     if resumable == {False}:
         return words.ONCE_FAILED_FIX
@@ -277,7 +281,7 @@ def _fix_of_failed(failed: Sequence[Facts], now: datetime) -> Message:
 
 
 async def _blocked_owners(app: Horae) -> list[str]:
-    """Owners that have active tasks and may run nothing; of the accounts the first page is looked at."""
+    """Return blocked owners with active tasks, of the first page of accounts."""
     accounts = (await app.service.accounts.page(app.who, limit=MAX_PAGE_SIZE)).items
     active = frozenset({TaskState.ACTIVE})
     return [
@@ -287,7 +291,7 @@ async def _blocked_owners(app: Horae) -> list[str]:
     ]
 
 
-def _orphaned(cause: PauseCause) -> bool:
+def _is_orphaned(cause: PauseCause) -> bool:
     return cause is PauseCause.ORPHANED
 
 
@@ -300,10 +304,10 @@ def _ago(length: timedelta) -> Message:
     return Message(format_relative(length, "en"), format_relative(length, "zh"))
 
 
-def _fill(found: Check, said: Message, place: str = "{ago}") -> Check:
-    return found._replace(
-        message=Message(found.message.en.replace(place, said.en), found.message.zh.replace(place, said.zh))
-    )
+def _fill(check: Check, fact: Message, placeholder: str = "{ago}") -> Check:
+    message = check.message
+    filled = Message(message.en.replace(placeholder, fact.en), message.zh.replace(placeholder, fact.zh))
+    return check._replace(message=filled)
 
 
 def _milliseconds(length: timedelta | None) -> str:

@@ -1,4 +1,4 @@
-"""Help in the language of the user: the texts of a command and of its options are replaced while help is printed."""
+"""Prints help in the language of the user, by replacing the texts of a command and its options meanwhile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..output.failure import choose_language
 
 
 def render_help(command: Any, ctx: Any) -> str:
-    """The help of `command`; in Chinese, its texts are exchanged for as long as it is printed."""
+    """Return the help of a command, in the language of the arguments or environment."""
     from ..output.help_format import HelpFormatter  # noqa: PLC0415 - only help needs it
 
     language = choose_language(sys.argv[1:])
@@ -43,7 +43,7 @@ def _in_chinese(command: Any, render: Callable[[], str]) -> str:
 
 
 def help_in_chinese(text: str) -> str:
-    """A help text in Chinese; one that has none stays in English, and a test says so."""
+    """Return a help text in Chinese; one without translation stays English, which a test forbids."""
     from .help_chinese import COMMANDS as DESCRIPTIONS  # noqa: PLC0415
     from .help_chinese import OPTIONS  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Every way in which running and operating a deployment from the command line is refused."""
+"""Refusals of the commands that run and operate a deployment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "nothing_taken_over": RefusalEntry(
             InvalidTask,
             "Nothing of '{path}' could be taken over: {number} entries are unclear.",
-            "Each is told with its reason; mend the file or the settings, and import it again.",
+            "Each is listed with its reason; correct the file or the settings, and import it again.",
             "无法从“{path}”导入任何内容:{number} 项不明确。",
             "每一项都已说明原因;请修正文件或设置后重新导入。",
         ),
@@ -169,7 +169,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "unknown_format": RefusalEntry(
             InvalidTask,
-            "It cannot be told what kind of file {path} is.",
+            "The format of {path} is unknown.",
             "Say it with --format: jsonl, crontab, nanoclaw or openclaw.",
             "无法判断 {path} 是哪种文件。",
             "请用 --format 指明:jsonl、crontab、nanoclaw 或 openclaw。",
@@ -231,7 +231,7 @@ refuse: Final = CATALOGUE.refuse
 
 
 def with_location(refused: Refusal, en: str, zh: str) -> Refusal:
-    """The same refusal, with the place in a file that it is about."""
+    """Return the refusal with a position in a file before its message."""
     places: dict[Language, str] = {"en": en, "zh": zh}
     sentences = {
         language: Sentence(f"{place}: {refused.in_language(language).message}", refused.in_language(language).hint)

@@ -1,4 +1,4 @@
-"""A store as it may be shown, and every command that is printed for the user to type next: never with a password."""
+"""Commands that are printed for the user to type next, with the store, server and owner of this one, never a password."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ STORE_VARIABLE: Final = "HORAE_STORE"
 _FROM_ENVIRONMENT: Final = f'"${STORE_VARIABLE}"'
 _WITHOUT_STORE: Final = frozenset({"completion", "context", "explain", "help", "login", "logout", "move", "version"})
 _AT_STORE: Final = frozenset({"db", "doctor", "mcp", "service", "up", "worker"})
-"""Commands that are typed where the store is, not at a server."""
+"""Commands that work on a store only, not on a server."""
 _OWNED: Final[dict[str, frozenset[str]]] = {
     "agent": frozenset({"ls", "set", "stop", "restart"}),
     "secret": frozenset({"set", "ls", "rm", "grant", "revoke"}),
     "token": frozenset({"make", "ls"}),
 }
-"""Subcommands with `--owner`: a hint within the same family keeps the owner."""
+"""Subcommands with `--owner`: a hint of the same family repeats the owner."""
 _NAMES: Final = "|".join(sorted({*COMMANDS, *ALIASES}, key=len, reverse=True))
 _COMMAND: Final = re.compile(
     rf"(?<![A-Za-z0-9_/.\-])(?<!-m )horae[ ](?P<name>{_NAMES})(?![A-Za-z0-9_.\-])"
@@ -36,20 +36,19 @@ _COMMAND: Final = re.compile(
 
 
 def display_url(url: str) -> str:
-    """What stands before an `@` in the path of a file is no password."""
+    """Return the URL without its password; in the path of a file, text before an `@` is none."""
     return url if sqlite_path(url) is not None else mask_url(url)
 
 
 def store_option(url: str) -> str:
-    """What has to be typed behind `horae` to get at this store from the same folder; nothing where it is found anyway."""
+    """Return the ` --store` option for this store, from the same folder; empty if it is the default store."""
     return "" if is_default_store(url) else f" --store {store_argument(url)}"
 
 
 def store_argument(url: str) -> str:
-    """The value of `--store` for this store, quoted for a shell and without a password.
+    """Return the value of `--store` for this store, quoted for a shell and without a password.
 
-    `"$HORAE_STORE"` stands only for the store that the variable names: with any other value the command would act on
-    another store.
+    `"$HORAE_STORE"` is used only if the variable has this value, since the command would act on another store otherwise.
     """
     if not has_secret(url):
         return quote(url)
@@ -59,31 +58,30 @@ def store_argument(url: str) -> str:
 
 
 def omits_password(url: str) -> bool:
-    """Whether `store_argument` of this store is an address whose password is missing."""
+    """Whether `store_argument` returns this URL without its password."""
     return has_secret(url) and store_argument(url) != _FROM_ENVIRONMENT
 
 
 def is_default_store(url: str) -> bool:
     """Whether the next command, typed in the same folder without `--store`, opens the same store."""
-    from ..session.servers import server_of  # noqa: PLC0415 - it reads sessions, which name stores
+    from ..session.servers import server_of  # noqa: PLC0415 - it imports this package
 
     try:
         if server_of(Printer()) is not None:
             return False
-        usual = store_url(load_settings(os.environ))
+        default = store_url(load_settings(os.environ))
     except HoraeError:
-        return False  # settings that cannot be read lead to no store
-    paths = [sqlite_path(each) for each in (usual, url)]
+        return False  # unreadable settings name no store
+    paths = [sqlite_path(each) for each in (default, url)]
     if None in paths:
-        return usual == url
-    here, there = (Path(str(path)).resolve() for path in paths)
-    return here == there
+        return default == url
+    return len({Path(str(path)).resolve() for path in paths}) == 1
 
 
 def location_option(out: Printer) -> str:
-    """The `--server` or `--store` of the command that is running, as the next command needs it; never with a password.
+    """Return the ` --server` or ` --store` option that the next command needs, without a password.
 
-    `out.left_out` then holds the address whose password the printed command lacks.
+    Adds the URL to `out.left_out` if its password is missing.
     """
     if out.server is not None:
         return f" --server {quote(out.server)}"
@@ -96,19 +94,19 @@ def location_option(out: Printer) -> str:
 
 
 def command_line(out: Printer, *words: str) -> str:
-    """A command to be typed next, with the store or server of this one."""
+    """Return a command to type next, with the store or server of this one."""
     return complete_command(out, join((NAME, *words)))
 
 
 def complete_command(out: Printer, command: str) -> str:
-    """The same for a command that is quoted already; only its beginning is changed."""
+    """Complete the beginning of a command that is quoted already."""
     found = _COMMAND.match(command)
     return command if found is None else _complete_match(out, found) + command[found.end() :]
 
 
 def complete_commands(out: Printer, text: str) -> str:
-    """A text with every `horae COMMAND` in it completed: the program as it was called, and the store, server and owner that
-    this command was given."""
+    """Complete every `horae COMMAND` in a text: with the program as it was called, and the store, server and owner of this
+    command."""
     return _COMMAND.sub(lambda found: _complete_match(out, found), text)
 
 
@@ -123,20 +121,20 @@ def _complete_match(out: Printer, found: re.Match[str]) -> str:
 
 
 def _names_owner(text: str) -> bool:
-    """The owner stands in the text already, or is filled in later."""
+    """Whether the text names the owner already, or has a placeholder for it."""
     return "--owner" in text or "owner_option" in text
 
 
-def note_next_page(out: Printer, command: str, said: Mapping[str, Any], after: object) -> None:
-    """`said` are the options as they were given; what was not given is left out."""
+def note_next_page(out: Printer, command: str, options: Mapping[str, Any], after: object) -> None:
+    """Print the command that shows the next page. `options` are those of this command; None and False are left out."""
     parts = command.split()
-    for name, value in said.items():
+    for name, value in options.items():
         parts += _option(name, value)
     out.note(messages.MORE, command=command_line(out, *parts, "--after", str(after)))
 
 
 def _option(name: str, value: Any) -> list[str]:
-    """A name without dashes is that of an argument."""
+    """Return the words of an option; a name without dashes is an argument."""
     if value is None or value is False:
         return []
     if value is True:

@@ -1,4 +1,4 @@
-"""Line breaking for terminals: between words and between Chinese characters, never inside a word, a time or a command."""
+"""Wraps lines for a terminal: between words and Chinese characters, never inside a word, a time or a command."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .width import display_width
 
 NARROW_HANG: Final = 4
 _INDENTS: Final = (NARROW_HANG, 2)
-"""Of a word that does not fit behind the usual indent."""
+"""Smaller indents for a word that does not fit behind the requested one."""
 _SPACE: Final[StyledCharacter] = (" ", "")
 _NARROW: Final = 60
-"""Columns below which the usual indent would take too much of the line."""
+"""Columns below which deep indents would take too much of the line."""
 _WEEKDAY: Final = r"(?:\b[A-Z][a-z]{2} |周. ?)?"
 _TIME: Final = rf"{_WEEKDAY}\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[+-]\d\d:\d\d(?::\d\d)?| UTC|Z)?"
 _AMOUNT: Final = r"p\d\d \d[\d.]*(?: ?(?:ms|s|m|h)\b)?|\d+ (?:秒|分钟|小时|天|次|个)|\d+ (?:ms|s|m|h|d|min|MB|GB|kB|%)(?![\w/])(?: \d+ (?:m|s|h)(?![\w/]))*"
@@ -40,7 +40,7 @@ _NEVER_LAST: Final = frozenset("（「『“‘([{《")
 
 
 class _Unit(NamedTuple):
-    """Letters that stay on one line, and the spaces before them."""
+    """Characters that stay on one line, and the spaces before them."""
 
     gap: list[StyledCharacter]
     letters: list[StyledCharacter]
@@ -51,10 +51,10 @@ class _Unit(NamedTuple):
 
 
 def wrap_cell(cell: Cell, room: int, hang: int = 0) -> list[Cell]:
-    """The cell in lines of at most `room` columns; lines after the first begin with `hang` spaces.
+    """Return the cell in lines of at most `room` columns; lines after the first begin with `hang` spaces.
 
-    A word, time or command that does not fit behind the indent gets a line of its own with a smaller indent. One that is
-    wider than the terminal stays whole, so that it can be copied.
+    A word, time or command that does not fit behind the indent gets its own line with a smaller indent. One that is wider
+    than the terminal is not broken, so that it can be copied.
     """
     if cell_width(cell) <= room:
         return [cell]
@@ -65,7 +65,7 @@ def wrap_cell(cell: Cell, room: int, hang: int = 0) -> list[Cell]:
         taken = _width(line) + len(atom.gap)
         indents = [each for each in (hang, *_INDENTS) if each <= hang and each + atom.width <= room]
         if taken + atom.width <= room or (not indents and _is_sign(line)):
-            line += atom.gap + atom.letters  # a sign stays beside a word that fits nowhere
+            line += atom.gap + atom.letters  # a sign stays next to a word that fits nowhere
             continue
         if line:
             lines.append(line)
@@ -75,17 +75,17 @@ def wrap_cell(cell: Cell, room: int, hang: int = 0) -> list[Cell]:
 
 
 def is_narrow(room: int) -> bool:
-    """Whether labels are too wide to indent the lines below them as well."""
+    """Whether a terminal is too narrow to indent lines below a label."""
     return room < _NARROW
 
 
 def find_indent(cell: Cell) -> int:
-    """Where the text of a line begins, behind its leading spaces and a sign such as ✓ or !."""
+    """Return the column where the text of a line begins, behind leading spaces and a sign such as ✓ or !."""
     return display_width(_START.match(cell_text(cell)).group())  # type: ignore[union-attr]  # it also matches nothing
 
 
 def longest_word(cell: Cell) -> int:
-    """The width below which a word of the cell would have to be broken."""
+    """Return the width of the longest unbreakable part."""
     return max((atom.width for atom in _split_units(cell, 0)), default=0)
 
 
@@ -103,10 +103,10 @@ def _width(letters: Sequence[StyledCharacter]) -> int:
 
 
 def _split_units(cell: Cell, room: int) -> list[_Unit]:
-    """Words, times, amounts and commands; each Chinese character is a word, with the punctuation that clings to it."""
+    """Split into words, times, amounts and commands; each Chinese character is a word, with its punctuation."""
     letters = to_characters(cell)
     text = cell_text(cell)
-    # Prose that looks like a command and goes on behind it may break like any other.
+    # A long match that continues as prose is not a command, and may be broken.
     units = {
         each.start(): each.end()
         for each in _UNBREAKABLE.finditer(text)
@@ -132,10 +132,10 @@ def _split_units(cell: Cell, room: int) -> list[_Unit]:
 
 
 def _joins(text: str, place: int, last: _Unit, gap: Sequence[StyledCharacter], room: int) -> bool:
-    """Whether the word at this place stays beside the one before: no space is between them, or one of both is a sign and
-    there is room."""
+    """Whether the word at this place stays on the line of the one before: no space is between them, or one of both is a
+    sign and there is room."""
     if not gap:
-        return _clings(text, place)
+        return _is_unbroken(text, place)
     return len(gap) == 1 and (text[place] == "·" or _is_sign(last.letters)) and last.width + 1 <= room
 
 
@@ -154,8 +154,8 @@ def _word_end(text: str, place: int, units: Mapping[int, int]) -> int:
     return end
 
 
-def _clings(text: str, place: int) -> bool:
-    """Whether there is no break before this place, which no space precedes."""
+def _is_unbroken(text: str, place: int) -> bool:
+    """Whether a break before this place, which no space precedes, is forbidden."""
     before, letter = text[place - 1], text[place]
     if before in _NEVER_LAST or (before in "\"'" and text[place - 2 : place - 1] in ("", " ")):
         return True

@@ -91,13 +91,13 @@ class PrintedWorkerReports(PrintedReports):
         if not out.json:
             show_start(out, start)
         outage = await find_outage(self._app, self._opened)
-        account = None if outage is None else await summarize_outage(self._app, outage)
+        summary = None if outage is None else await summarize_outage(self._app, outage)
         if out.json:
-            gap: Any = None if outage is None or account is None else outage_summary_json(outage, account)
-            out.each({**start_json(start), "outage": gap})
+            outage_json: Any = None if outage is None or summary is None else outage_summary_json(outage, summary)
+            out.each({**start_json(start), "outage": outage_json})
             return
-        if outage is not None and account is not None:
-            print_labelled(out, words.OUTAGE, outage_sentence(out, start.zone, outage, account))
+        if outage is not None and summary is not None:
+            print_labelled(out, words.OUTAGE, outage_sentence(out, start.zone, outage, summary))
         if self._options.restarts == 0:
             self._show_hints()
 

@@ -1,4 +1,4 @@
-"""How far something has come: a bar on a terminal, a line for every tenth elsewhere."""
+"""Progress bar on a terminal; elsewhere one line for every tenth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NARROWEST: Final = 4
 
 
 class ProgressBar:
-    """On standard error, so that data stays data. Told where it is as often as one likes; it shows only what changed."""
+    """Writes to standard error, apart from the data; redraws only when the shown value changes."""
 
     def __init__(self, title: str, total: int, *, shown: bool) -> None:
         self._title = replace_unprintable(title)
@@ -35,20 +35,20 @@ class ProgressBar:
         self.show_share(done / self._total, f"{done:,}/{self._total:,}")
 
     def show_share(self, share: float, text: str = "") -> None:
-        """Of a whole that is 1, with a word on it."""
+        """Show a share between 0 and 1, with a short text."""
         percent = int(100 * min(1.0, max(0.0, share)))
         step = percent if self._live else percent // 10
         if not self._shown or step == self._last:
             return
         self._last = step
-        beside = f"  {percent:3d} %  {replace_unprintable(text)}".rstrip()
-        room = terminal_width() - display_width(self._title) - display_width(beside) - 3 if self._live else _WIDTH
-        line = f"{self._title}  {_bar(percent, min(_WIDTH, max(_NARROWEST, room)))}{beside}"
+        text = f"  {percent:3d} %  {replace_unprintable(text)}".rstrip()
+        room = terminal_width() - display_width(self._title) - display_width(text) - 3 if self._live else _WIDTH
+        line = f"{self._title}  {_bar(percent, min(_WIDTH, max(_NARROWEST, room)))}{text}"
         sys.stderr.write(f"\r\x1b[2K{line}" if self._live else f"{line}\n")
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Something else is to be printed where the bar is."""
+        """Erase the bar, so that something else can be printed in its line."""
         if self._shown and self._live and self._last >= 0:
             sys.stderr.write("\r\x1b[2K")
             sys.stderr.flush()

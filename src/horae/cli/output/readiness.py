@@ -1,4 +1,4 @@
-"""Commands that start a node for a task, and notes that no node starts its work now."""
+"""Prints why no node would run a task now, and the command that starts one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Readiness(NamedTuple):
 
 
 def node_start_command(out: Printer, source: str | None) -> str:
-    """Starts a node with the functions of this file or module, from the current folder."""
+    """Return the command that starts a node with the functions of this file or module, from the current folder."""
     if source is None or server_of(out) is not None:
         return start_command(source)
     path = _shown_path(source) if source.endswith(".py") else None
@@ -35,7 +35,7 @@ def node_start_command(out: Printer, source: str | None) -> str:
 
 
 def advisory_text(out: Printer, warning: ScheduleWarning | Advisory, language: Language) -> str:
-    """Its sentence, with the path of the function's file as it is found from the current folder."""
+    """Return the warning, with the path of the function's file relative to the current folder."""
     text = warning.in_language(language)
     if isinstance(warning, Advisory) and warning.source is not None:
         text = text.replace(start_command(warning.source), node_start_command(out, warning.source))
@@ -43,14 +43,14 @@ def advisory_text(out: Printer, warning: ScheduleWarning | Advisory, language: L
 
 
 def show_readiness(out: Printer, readiness: Readiness, shown: tuple[ScheduleWarning | Advisory, ...] = ()) -> None:
-    """Says why nothing starts the task's work now, unless a warning has said it."""
+    """Print why no node runs the task now, unless a shown warning says it."""
     nodes, missing = readiness.nodes, readiness.missing
-    said = next((each for each in shown if each.code in FUNCTION_CODES), None)
-    if missing is not None and said is None:
+    warned = next((each for each in shown if each.code in FUNCTION_CODES), None)
+    if missing is not None and warned is None:
         out.warn(advisory_text(out, missing, out.language))
-    if missing is not None or said is not None:
+    if missing is not None or warned is not None:
         # The warning names the file to start, where one is registered.
-        if "function_unknown" in {each.code for each in (missing, said) if each is not None} and not nodes.live:
+        if "function_unknown" in {each.code for each in (missing, warned) if each is not None} and not nodes.live:
             out.note(messages.NO_ENGINE_FILE)
     elif nodes.only_draining:
         out.note(messages.ONLY_DRAINING, node=nodes.draining[0])

@@ -1,4 +1,4 @@
-"""How wide text is on a terminal, where Chinese signs take two columns."""
+"""Display width of text on a terminal: wide East Asian characters take two columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def display_width(text: str) -> int:
 
 
 def terminal_width() -> int:
-    """COLUMNS, or what the terminal says; 80 where there is none."""
+    """Return COLUMNS, else the width of the terminal, else 80."""
     return get_terminal_size().columns
 
 

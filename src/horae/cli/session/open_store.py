@@ -1,4 +1,4 @@
-"""Opens the deployment for one command: which store it is, whether it is there, and in which zone its owner lives."""
+"""Opens the store of a command: settings, checks that its file exists and is accessible, and the default zone."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ T = TypeVar("T")
 
 
 def run_with_app(store: str | None, work: Callable[[Horae], Awaitable[T]], *, create: bool = True) -> T:
-    """Open the store, do it, close it again. `create` False: a file that is not there is not made, but refused."""
+    """Open the store with an app, run `work`, and close it. `create` False: a missing file is refused."""
     url = prepare_url(store, create=create)
     return asyncio.run(_within(url, process_zone(None, settings_of(store)).name, work))
 
 
 def run_with_existing_app(store: str | None, work: Callable[[Horae], Awaitable[T]]) -> T:
-    """The same for whoever only wants to see or touch what is there: nothing is made by looking."""
+    """Run `work` with an app on a store that must exist."""
     return run_with_app(store, work, create=False)
 
 
 async def _within(url: str, zone: str, work: Callable[[Horae], Awaitable[T]]) -> T:
-    from ...app import Horae  # noqa: PLC0415 - the whole house; refusals before it is needed are quick
+    from ...app import Horae  # noqa: PLC0415 - slow to import; refusals before it are quick
 
     async with Horae(url, engine=False, zone=zone) as app:
         return await work(app)
 
 
 def settings_of(store: str | None) -> Settings:
-    found = load_settings(os.environ, flags={"store": store})
-    check_output(found)
-    return found
+    settings = load_settings(os.environ, flags={"store": store})
+    check_output(settings)
+    return settings
 
 
 def store_exists(store: str | None) -> bool:
-    """Whether there is anything to look at; a store that is no file is asked when it is opened."""
+    """Whether the store exists; one that is not a file counts as existing, and is checked when it is opened."""
     path = sqlite_path(store_url(settings_of(store)))
     if path is None or Path(path).exists():
         return True
@@ -58,14 +58,14 @@ def store_exists(store: str | None) -> bool:
 
 
 def _refuse_missing_folder(path: str) -> None:
-    """A folder that is not there was mistyped; but the user's own is made when it is needed."""
+    """Refuse a missing folder, which was probably mistyped; the default one is created when it is needed."""
     folder = Path(path).absolute().parent
     if path != str(data_file()) and not folder.exists():
         raise refuse("no_such_folder", folder=folder)
 
 
 def display_location(store: str | None) -> str:
-    """Where it is, as people would look for it."""
+    """Return the absolute path of the file, or the URL without its password."""
     url = store_url(settings_of(store))
     path = sqlite_path(url)
     return mask_url(url) if path is None else str(Path(path).resolve())
@@ -76,13 +76,13 @@ def is_memory(store: str | None) -> bool:
 
 
 def refuse_memory(store: str | None) -> None:
-    """A store in memory ends with the command: whatever it was given would be gone."""
+    """Refuse a store in memory, since it would end with the command."""
     if is_memory(store):
         raise refuse("nothing_would_be_kept", url=MEMORY)
 
 
 def prepare_url(store: str | None, *, create: bool) -> str:
-    """The store's address, ready to be opened: the user's own folder is made, nobody else may look into it."""
+    """Return the URL after checks of its file; the default folder is created, for this user only (mode 0700)."""
     url = store_url(settings_of(store))
     path = sqlite_path(url)
     if path is not None and Path(path).exists():
@@ -97,39 +97,40 @@ def prepare_url(store: str | None, *, create: bool) -> str:
 
 
 def _refuse_unreachable(path: Path) -> None:
-    from .open_store import find_access_problem  # noqa: PLC0415 - it has words of its own
-
-    obstacle = find_access_problem(path)
-    if obstacle is not None:
-        raise obstacle.refusal()
+    problem = find_access_problem(path)
+    if problem is not None:
+        raise problem.refusal()
 
 
 def process_zone(flag: str | None, settings: Settings) -> DefaultZone:
-    """The zone where a schedule names none: said here, in the environment, in a file, or that of the machine."""
-    found = default_zone(flag, os.environ)
+    """Return the zone for schedules that name none: from the option, the environment, a file, or the machine."""
+    zone = default_zone(flag, os.environ)
     chosen = settings.overrides.get("zone")
-    if found.origin not in ("flag", "environment") and chosen is not None:
+    if zone.origin not in ("flag", "environment") and chosen is not None:
         return DefaultZone(str(chosen.value), "environment", chosen.origin)
-    return found
+    return zone
 
 
-_FOR: Final[dict[str, Message]] = {"reading": Message("reading", "读取"), "writing": Message("writing", "写入")}
+_USES: Final[dict[str, Message]] = {"reading": Message("reading", "读取"), "writing": Message("writing", "写入")}
 
 
 class AccessProblem(NamedTuple):
-    """What cannot be done with the file or its folder, and what the system says to that."""
+    """Access to the file or its folder that the system denies, with its reason."""
 
     path: Path
     use: Literal["reading", "writing"]
     reason: str
 
     def refusal(self) -> Refusal:
-        said = _FOR[self.use]
-        return refuse("store_not_reached", path=self.path, use=said.en, use_zh=said.zh, reason=self.reason)
+        use = _USES[self.use]
+        return refuse("store_not_reached", path=self.path, use=use.en, use_zh=use.zh, reason=self.reason)
 
 
 def find_access_problem(path: Path) -> AccessProblem | None:
-    """Of a file that is there. Its folder counts too: the log of what was written last lies beside the file."""
+    """Return what prevents the use of an existing file; SQLite needs write access to its folder too, for the write-ahead log.
+
+    Checked before it is opened, because SQLite would only report that it could not.
+    """
     if not os.access(path, os.R_OK):
         return AccessProblem(path, "reading", _reason(path))
     for place in (path, Path(os.path.realpath(path)).parent):

@@ -1,4 +1,4 @@
-"""What a file of tasks would change: task by task, field by field, with the fires that come and go."""
+"""Computes what a tasks file would change: tasks, their fields, lanes, and the number of fires added and removed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from .tasks_file import APPLIED, TasksFile
 
 ChangeKind: TypeAlias = Literal["new", "changed", "same", "gone"]
 AHEAD: Final = timedelta(days=7)
-_MOST_FIRES: Final = 10_000
+"""Fires within this time from now are compared."""
+_MAX_FIRES: Final = 10_000
 
 
 class Difference(NamedTuple):
@@ -49,7 +50,7 @@ class Differences(NamedTuple):
     tasks: tuple[Difference, ...]
     lanes: tuple[LaneChange, ...]
     zones: tuple[AssumedZone, ...] = ()
-    """Zones that were taken for schedules that name none."""
+    """Zones that were assumed for schedules that name none."""
 
     def count(self, turn: ChangeKind) -> int:
         return sum(each.kind == turn for each in self.tasks)
@@ -66,25 +67,27 @@ async def compute_differences(
     zones: dict[str, AssumedZone] = {}
     for number, each in enumerate(file.tasks, 1):
         try:
-            wish, assumed = await with_assumed_zone(app, each.request)
-            found.append(_difference(await plan_request(app, wish), language, now))
+            request, assumed = await with_assumed_zone(app, each.request)
+            found.append(_difference(await plan_request(app, request), language, now))
             if assumed is not None:
                 zones[assumed.name] = assumed
         except Refusal as refused:
             en, zh = f"task {number} ({each.request.name})", f"第 {number} 个任务（{each.request.name}）"
             raise with_location(refused, en, zh) from None
     if prune:
-        kept = {each.task.id for each in found}
+        named = {each.task.id for each in found}
         found += [
-            Difference("gone", facts.task) for facts in await _prunable(app, file, labels) if facts.task.id not in kept
+            Difference("gone", facts.task) for facts in await _prunable(app, file, labels) if facts.task.id not in named
         ]
-    known = {lane.name: lane.limit for lane in await app.service.lanes.all(app.principal)}
-    lanes = [LaneChange(name, known.get(name), limit) for name, limit in file.lanes.items() if known.get(name) != limit]
+    limits = {lane.name: lane.limit for lane in await app.service.lanes.all(app.principal)}
+    lanes = [
+        LaneChange(name, limits.get(name), limit) for name, limit in file.lanes.items() if limits.get(name) != limit
+    ]
     return Differences(tuple(found), tuple(lanes), tuple(zones.values()))
 
 
 async def _prunable(app: CommandSession, file: TasksFile, labels: tuple[tuple[str, str], ...]) -> list[Facts]:
-    """What carries these labels; without any, what such a file has made."""
+    """Return the tasks with these labels; without labels, those that a tasks file has created."""
     found: list[Facts] = []
     after: str | None = None
     owner = file.owner or await app.owner()
@@ -107,7 +110,7 @@ def _difference(step: DryRun, language: Language, now: datetime) -> Difference:
 
 
 def _shown(task: Task, language: Language) -> dict[str, Any]:
-    """The schedule as a sentence, policies one by one."""
+    """Return the fields that are compared: the schedule as a sentence, each policy by itself."""
     shape = definition_json(task)
     policies = {f"policies.{name}": value for name, value in shape.pop("policies").items()}
     return {**shape, **policies, "when": describe_schedule(task.schedule, language)}
@@ -116,22 +119,22 @@ def _shown(task: Task, language: Language) -> dict[str, Any]:
 def _fires(before: Facts, after: Task, now: datetime) -> tuple[int, int]:
     if before.task.schedule == after.schedule:
         return 0, 0
-    standing = before.status
     old = _ahead(before.task, before, now)
     new = set(
         islice(
-            iterate(after.schedule, now, past_of(after, standing._replace(counted=0)), until=now + AHEAD), _MOST_FIRES
+            iterate(after.schedule, now, past_of(after, before.status._replace(counted=0)), until=now + AHEAD),
+            _MAX_FIRES,
         )
     )
     return len(old - new), len(new - old)
 
 
 def _ahead(task: Task, facts: Facts, now: datetime) -> set[datetime]:
-    return set(islice(iterate(task.schedule, now, past_of(task, facts.status), until=now + AHEAD), _MOST_FIRES))
+    return set(islice(iterate(task.schedule, now, past_of(task, facts.status), until=now + AHEAD), _MAX_FIRES))
 
 
 class DryRun(NamedTuple):
-    """A wish, the task that it meets, and the task that it would leave."""
+    """A request, the task that it would change, and the task that would result."""
 
     request: TaskRequest
     before: Facts | None
@@ -145,8 +148,8 @@ class DryRun(NamedTuple):
         return "same" if self.before.task == self.after else "changed"
 
 
-async def plan_request(app: CommandSession, wish: TaskRequest, *, paused: str | None = None) -> DryRun:
-    """Everything that would refuse it refuses it now."""
-    resolved = await app.resolve(wish)
+async def plan_request(app: CommandSession, request: TaskRequest, *, paused: str | None = None) -> DryRun:
+    """Apply a request without writing; raises the same refusals."""
+    resolved = await app.resolve(request)
     before, after = await app.service.tasks.preview_declaration(app.principal, resolved.request, paused=paused)
     return DryRun(resolved.request, before, after, app.with_advisories(resolved).warnings)

@@ -1,4 +1,4 @@
-"""What a file brings in: tasks, what was unclear, runs from before, lanes."""
+"""Content of an import file: tasks with rejected items, past runs, and lanes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...model.run import Origin
 
 
 class ImportedRun(NamedTuple):
-    """A run from before, of the task with this key; `owner` tells whose, where several have the same."""
+    """A past run of the task with this key; `owner` distinguishes tasks with the same key."""
 
     key: str
     past: PastRun
@@ -19,11 +19,11 @@ class ImportedRun(NamedTuple):
     origin: Origin = Origin.SCHEDULED
     owner: str | None = None
     source: str = ""
-    """Where it stands in its file."""
+    """Position in its file."""
 
     @property
     def ended(self) -> datetime | None:
-        """When it ended; None when no calendar reaches that far."""
+        """Return when it ended; None if that is beyond the largest datetime."""
         try:
             return self.past.started + (self.past.duration or timedelta(0))
         except OverflowError:
@@ -31,9 +31,11 @@ class ImportedRun(NamedTuple):
 
 
 class ImportBatch(NamedTuple):
+    """`finished` counts exported tasks that have ended, which are not imported."""
+
     result: ImportResult
     runs: tuple[ImportedRun, ...] = ()
     lanes: tuple[tuple[str, int], ...] = ()
     finished: int = 0
     is_own_export: bool = False
-    """Our own file: what is refused in it is a mistake, and stops the rest."""
+    """Whether Horae has exported the file: then a refused task refuses the whole import."""

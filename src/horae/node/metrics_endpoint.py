@@ -20,6 +20,7 @@ from ..settings import Settings
 from .options import NodeOptions
 
 Options = TypeVar("Options", bound=NodeOptions)
+_MAX_PORT: Final = 65_535
 _LOOPBACK_OF: Final = {"0.0.0.0": DEFAULT_HOST, "::": "::1"}  # noqa: S104 - the address that reaches it from this machine
 
 
@@ -58,9 +59,6 @@ def _open(
     has_api_process = options.api_socket is not None and options.store != MEMORY
     is_installed = find_spec("prometheus_client") is not None
     return open_listener(DEFAULT_HOST, 0) if has_api_process and is_installed else None
-
-
-_MAX_PORT: Final = 65_535
 
 
 def open_metrics_socket(settings: Settings, port: int | None) -> socket.socket | None:

@@ -10,6 +10,7 @@ from ..store_retry import StoreRetry, repeat_with_backoff
 
 _SEAL_INTERVAL: Final = 0.5
 """Seconds. Audit rows are sealed within one second."""
+_QUOTA_INTERVAL: Final = 60.0
 
 
 class AuditSealer:
@@ -25,9 +26,6 @@ class AuditSealer:
     async def run(self) -> None:
         """Seal until cancelled; retry after store errors."""
         await repeat_with_backoff(self.step, StoreRetry("sealing of the audit trail", self._clock), self._clock)
-
-
-_QUOTA_INTERVAL: Final = 60.0
 
 
 class QuotaEnforcer:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 
+from ...errors import Refusal
 from ...runtime.process_settings import check_output, data_file, load_settings, store_url
 from ...runtime.stores import MEMORY, mask_url, sqlite_path
 from ...settings import DefaultZone, Settings, default_zone
+from ..messages.messages import Message
 from ..messages.refusals import refuse
 
 if TYPE_CHECKING:
     from ...app import Horae
-import errno
-from typing import Final, Literal, NamedTuple
-
-from ...errors import Refusal
-from ..messages.messages import Message
 
 T = TypeVar("T")
+_USES: Final[dict[str, Message]] = {"reading": Message("reading", "读取"), "writing": Message("writing", "写入")}
 
 
 def run_with_app(store: str | None, work: Callable[[Horae], Awaitable[T]], *, create: bool = True) -> T:
@@ -109,9 +108,6 @@ def process_zone(flag: str | None, settings: Settings) -> DefaultZone:
     if zone.origin not in ("flag", "environment") and chosen is not None:
         return DefaultZone(str(chosen.value), "environment", chosen.origin)
     return zone
-
-
-_USES: Final[dict[str, Message]] = {"reading": Message("reading", "读取"), "writing": Message("writing", "写入")}
 
 
 class AccessProblem(NamedTuple):

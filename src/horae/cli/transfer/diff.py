@@ -30,6 +30,28 @@ AHEAD: Final = timedelta(days=7)
 _MAX_FIRES: Final = 10_000
 
 
+class DryRun(NamedTuple):
+    """A request, the task that it would change, and the task that would result."""
+
+    request: TaskRequest
+    before: Facts | None
+    after: Task
+    warnings: tuple[Advisory, ...] = ()
+
+    @property
+    def kind(self) -> Literal["new", "changed", "same"]:
+        if self.before is None:
+            return "new"
+        return "same" if self.before.task == self.after else "changed"
+
+
+async def plan_request(app: CommandSession, request: TaskRequest, *, paused: str | None = None) -> DryRun:
+    """Apply a request without writing; raises the same refusals."""
+    resolved = await app.resolve(request)
+    before, after = await app.service.tasks.preview_declaration(app.principal, resolved.request, paused=paused)
+    return DryRun(resolved.request, before, after, app.with_advisories(resolved).warnings)
+
+
 class Difference(NamedTuple):
     kind: ChangeKind
     task: Task
@@ -52,8 +74,8 @@ class Differences(NamedTuple):
     zones: tuple[AssumedZone, ...] = ()
     """Zones that were assumed for schedules that name none."""
 
-    def count(self, turn: ChangeKind) -> int:
-        return sum(each.kind == turn for each in self.tasks)
+    def count(self, kind: ChangeKind) -> int:
+        return sum(each.kind == kind for each in self.tasks)
 
     @property
     def is_empty(self) -> bool:
@@ -131,25 +153,3 @@ def _fires(before: Facts, after: Task, now: datetime) -> tuple[int, int]:
 
 def _ahead(task: Task, facts: Facts, now: datetime) -> set[datetime]:
     return set(islice(iterate(task.schedule, now, past_of(task, facts.status), until=now + AHEAD), _MAX_FIRES))
-
-
-class DryRun(NamedTuple):
-    """A request, the task that it would change, and the task that would result."""
-
-    request: TaskRequest
-    before: Facts | None
-    after: Task
-    warnings: tuple[Advisory, ...] = ()
-
-    @property
-    def kind(self) -> Literal["new", "changed", "same"]:
-        if self.before is None:
-            return "new"
-        return "same" if self.before.task == self.after else "changed"
-
-
-async def plan_request(app: CommandSession, request: TaskRequest, *, paused: str | None = None) -> DryRun:
-    """Apply a request without writing; raises the same refusals."""
-    resolved = await app.resolve(request)
-    before, after = await app.service.tasks.preview_declaration(app.principal, resolved.request, paused=paused)
-    return DryRun(resolved.request, before, after, app.with_advisories(resolved).warnings)

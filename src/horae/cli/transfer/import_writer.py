@@ -27,11 +27,11 @@ from .diff import DryRun, plan_request
 from .import_batch import ImportBatch, ImportedRun
 
 _FINAL_STATES = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
-_OVER = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
+_ENDED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
 _BATCH_SIZE = 200
 _ANY_NOTE = "import"
 _Key: TypeAlias = tuple[str | None, str]
-_Made: TypeAlias = dict[_Key, Task]
+_TasksByKey: TypeAlias = dict[_Key, Task]
 """Tasks by owner and key, and also by (None, key), for files that name no owners."""
 
 
@@ -97,7 +97,7 @@ async def _present(app: CommandSession, each: ImportedTask) -> Facts | None:
     for name in each.origins:
         facts = await app.facts(name) if name.startswith("tsk_") else None
         is_ours = facts is not None and facts.task.owner == (each.request.owner or await app.owner())
-        if facts is not None and is_ours and facts.status.state not in _OVER:
+        if facts is not None and is_ours and facts.status.state not in _ENDED:
             return facts
     return None
 
@@ -124,7 +124,7 @@ async def write_import(
     note_of: Callable[[ImportedTask], str],
     progress: Callable[[int], None],
 ) -> ImportCounts:
-    tasks: _Made = {}
+    tasks: _TasksByKey = {}
     stored: list[Task] = []
     new: set[str] = set()
     for number, (each, step) in enumerate(zip(plan.tasks, plan.dry_runs, strict=True), 1):
@@ -164,7 +164,7 @@ async def _save_group(app: CommandSession, group: AgentGroup, lanes: set[str]) -
 
 async def preview_import(app: CommandSession, batch: ImportBatch, plan: ImportPlan) -> ImportCounts:
     """Return the counts that `write_import` would return; nothing is written."""
-    tasks: _Made = {}
+    tasks: _TasksByKey = {}
     planned = tuple(step.after for step in plan.dry_runs)
     for each, step in zip(plan.tasks, plan.dry_runs, strict=True):
         if each.request.key is not None:
@@ -185,14 +185,16 @@ def _count(batch: ImportBatch, history: _History) -> ImportCounts:
     return ImportCounts(taken, len(batch.runs) - taken - history.known, len(batch.result.groups), history.known)
 
 
-async def _history(app: CommandSession, runs: tuple[ImportedRun, ...], tasks: _Made, new: Collection[str]) -> _History:
+async def _history(
+    app: CommandSession, runs: tuple[ImportedRun, ...], tasks: _TasksByKey, new: Collection[str]
+) -> _History:
     """Return the past runs as rows. Their ids are derived, so that a second import writes nothing.
 
     `new` are the ids of tasks without a history.
     """
     rows: dict[str, list[Run]] = {}
     known = 0
-    for key, old in _of_tasks(runs, tasks, app.clock.now()).items():
+    for key, old in _group_by_task(runs, tasks, app.clock.now()).items():
         task = tasks[key]
         named = {row.id: row for row in (_row(task, each) for each in old)}
         stored = set() if task.id in new else await _stored_runs(app, task.id)
@@ -213,7 +215,9 @@ async def _stored_runs(app: CommandSession, task_id: str) -> set[str]:
             return found
 
 
-def _of_tasks(runs: tuple[ImportedRun, ...], keys: Collection[_Key], now: datetime) -> dict[_Key, list[ImportedRun]]:
+def _group_by_task(
+    runs: tuple[ImportedRun, ...], keys: Collection[_Key], now: datetime
+) -> dict[_Key, list[ImportedRun]]:
     """Group by task the runs that can be imported: those that have ended, of imported tasks."""
     found: dict[_Key, list[ImportedRun]] = {}
     for run in runs:

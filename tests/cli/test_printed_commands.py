@@ -14,8 +14,8 @@ import horae.cli
 from horae.cli.command_table import ALIASES, COMMANDS
 from horae.cli.main import app
 from horae.cli.messages.messages import Message
+from horae.cli.output.command_hints import complete_commands
 from horae.cli.output.printer import Printer
-from horae.cli.output.shown_store import complete_commands
 from tests.cli.driving import Cli
 
 ROOM = Path(horae.cli.__file__).parent

@@ -9,7 +9,7 @@ import click
 
 from ..choices import Language
 from .messages.account_refusals import refuse
-from .messages.help_language import help_of
+from .messages.help_language import render_help
 from .output.failure import language_for, wants_json
 from .output.printer import Colour, Printer
 from .parameters import one_of, type_name
@@ -104,7 +104,7 @@ class Command(click.Command):
         for each in self.params:
             if isinstance(each, click.Option) and not each.is_flag and each.metavar is None:
                 each.metavar = type_name(each)
-        return help_of(self, ctx)
+        return render_help(self, ctx)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -151,7 +151,7 @@ class CommandGroup(click.Group):
         return super().parse_args(ctx, _without_language(args))
 
     def get_help(self, ctx: click.Context) -> str:
-        return help_of(self, ctx)
+        return render_help(self, ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx

@@ -14,8 +14,8 @@ from .. import __version__
 from ..choices import Language
 from ..errors import HoraeError
 from .command_table import ALIASES, COMMANDS, PANELS
-from .messages.help_language import help_of
-from .output.failure import ErrorStyle, end_with, wanted_language, wants_json
+from .messages.help_language import render_help
+from .output.failure import ErrorStyle, choose_language, print_failure, wants_json
 
 
 class LazyGroup(click.Group):
@@ -34,11 +34,11 @@ class LazyGroup(click.Group):
         return self.commands.get(name)
 
     def get_help(self, ctx: click.Context) -> str:
-        return help_of(self, ctx)
+        return render_help(self, ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
-        language = wanted_language(sys.argv[1:])
+        language = choose_language(sys.argv[1:])
         widest = max(map(len, COMMANDS))
         for title, panel in PANELS:
             with formatter.section(title.in_language(language)):
@@ -88,17 +88,17 @@ def _run(arguments: list[str]) -> int:
     except click.exceptions.Exit as ending:
         return ending.exit_code
     except click.ClickException as error:
-        return end_with(_with_own_sentence(error), _error_style(arguments))
+        return print_failure(_with_own_sentence(error), _error_style(arguments))
     except EOFError:  # the input ended at a question
         click.echo(err=True)
-        return end_with(click.Abort(), _error_style(arguments))
+        return print_failure(click.Abort(), _error_style(arguments))
     except (HoraeError, OSError, KeyboardInterrupt, click.Abort) as error:
-        return end_with(error, _error_style(arguments))
+        return print_failure(error, _error_style(arguments))
     return 0
 
 
 def _error_style(arguments: list[str]) -> ErrorStyle:
-    return ErrorStyle(wanted_language(arguments), wants_json(arguments), tuple(arguments))
+    return ErrorStyle(choose_language(arguments), wants_json(arguments), tuple(arguments))
 
 
 def _with_own_sentence(error: click.ClickException) -> click.ClickException:

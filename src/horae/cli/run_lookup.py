@@ -8,7 +8,7 @@ from ..model.change import Facts
 from ..model.run import Run, RunState
 from ..ports.store import RunFilter
 from .messages.refusals import refuse
-from .session.workplace import CommandSession
+from .session.command_session import CommandSession
 
 FAILURES = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 

@@ -25,7 +25,7 @@ from ..schedule.zones import find_zone
 from ..service.tasks.default_zone import AssumedZone, needs_zone
 from ..settings import DefaultZone
 from .output.schedule_text import Answer
-from .session.open_store import home_zone, settings_of
+from .session.open_store import process_zone, settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Question:
 
 def answer_question(question: Question, now: datetime) -> Answer:
     now = now.replace(microsecond=0)  # the output has whole seconds
-    default = home_zone(question.zone, settings_of(None))
+    default = process_zone(question.zone, settings_of(None))
     assumed = question.assumed or zone_of_process(default)
     zone = resolve_default_zone(default) if question.zone is not None else assumed.name
     text = question.text.strip()

@@ -19,7 +19,7 @@ from .messages.messages import Message
 from .messages.refusals import refuse
 from .output.printer import Printer
 from .parameters import Values, option_group
-from .session.workplace import CommandSession, has_store, run_in_session
+from .session.command_session import CommandSession, has_store, run_in_session
 
 CONFIRM_ABOVE: Final = 20
 """A bulk action on more tasks than this asks for confirmation."""
@@ -125,7 +125,7 @@ def act_on_many(
     report = BulkReport(0, 0)
     if matched:
         with out.progress(title, matched) as bar:
-            report = run_in_session(out, lambda app: _act_on_each(app, query, action, bar.to))
+            report = run_in_session(out, lambda app: _act_on_each(app, query, action, bar.update))
     _show_report(out, title, report)
 
 

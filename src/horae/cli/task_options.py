@@ -16,7 +16,7 @@ from ..model.limits import NAME_CHARACTERS, shorten
 from ..model.policy import Guarantee, Overlap
 from ..schedule.text.zone_words import resolve_zone
 from .messages.refusals import refuse
-from .output.styled_text import inert
+from .output.styled_text import replace_unprintable
 from .parameters import INTEGER, Values, one_of, option_group
 from .task_filter import parse_labels
 
@@ -166,7 +166,7 @@ def default_name(shape: dict[str, Any]) -> str:
         target = shape.get("target")
         kind = target.get("kind", "") if isinstance(target, dict) else ""
         name = shape.get("function") or shape.get("event") or kind
-    return shorten(inert(without_ignorable(str(name))).strip(), NAME_CHARACTERS) or "task"
+    return shorten(replace_unprintable(without_ignorable(str(name))).strip(), NAME_CHARACTERS) or "task"
 
 
 def _name_from_url(url: str) -> str:

@@ -10,8 +10,8 @@ from ..model.ids import SHORT_TASK_DIGITS
 from ..model.page import MAX_PAGE_SIZE
 from ..model.task import Task
 from .output.printer import Printer
-from .output.styled_text import inert
-from .session.workplace import CommandSession
+from .output.styled_text import replace_unprintable
+from .session.command_session import CommandSession
 
 if TYPE_CHECKING:
     from ..choices import Language
@@ -39,6 +39,6 @@ async def with_nearest(app: CommandSession, refusal: NotFound) -> NotFound:
     if not near:
         return refusal
     en, zh = refusal.in_language("en"), refusal.in_language("zh")
-    name = inert(near[0])
+    name = replace_unprintable(near[0])
     sentences = {"en": en._replace(hint=f"Did you mean '{name}'?"), "zh": zh._replace(hint=f"是不是“{name}”？")}
     return type(refusal)(refusal.code, cast("dict[Language, Sentence]", sentences), facts=refusal.facts)

@@ -21,11 +21,10 @@ from ..service.events.webhook_dispatcher import WebhookDispatcher, report_signer
 from ..service.service import Service
 from ..settings import Settings
 from ..store_retry import restart_on_error
-from .maintenance import AuditSealer
+from .maintenance import AuditSealer, QuotaEnforcer
 from .observability import make_observability
 from .plain_connection import warn_about_plain_connection
 from .process_settings import read_wake_mode
-from .quota_enforcer import QuotaEnforcer
 from .service_factory import callback_key, make_service
 from .stores import make_store, make_wakeup
 from .target_kinds import TargetKinds

@@ -17,7 +17,7 @@ from ..parameters import FILE
 
 if TYPE_CHECKING:
     from ...errors import Refusal
-    from ..session.workplace import CommandSession
+    from ..session.command_session import CommandSession
     from .diff import Difference, Differences
 
 _SIGNS: Final[dict[str, tuple[str, Style]]] = {
@@ -45,13 +45,13 @@ def apply(out: Printer, *, file: Path, diff: bool, prune: bool, label: tuple[str
     labels = _labels(label)
 
     async def do(app: CommandSession) -> list[tuple[Difference, Refusal]] | None:
-        from .diff import differences  # noqa: PLC0415
+        from .diff import compute_differences  # noqa: PLC0415
 
-        found = await differences(app, read, out.language, prune=prune, labels=labels)
+        found = await compute_differences(app, read, out.language, prune=prune, labels=labels)
         if not out.json:
             _show(out, found, full=diff)
         refused = None
-        if not found.nothing and not dry_run:
+        if not found.is_empty and not dry_run:
             out.confirm(words.APPLY)
             refused = await _write(app, found)
         if out.json:
@@ -75,9 +75,9 @@ async def _write(app: CommandSession, found: Differences) -> list[tuple[Differen
         await app.service.lanes.limit(app.principal, lane.name, lane.after)
     refused: list[tuple[Difference, Refusal]] = []
     for each in found.tasks:
-        if each.turn in ("new", "changed") and each.wish is not None:
-            await app.service.tasks.declare(app.principal, each.wish)
-        elif each.turn == "gone":
+        if each.kind in ("new", "changed") and each.request is not None:
+            await app.service.tasks.declare(app.principal, each.request)
+        elif each.kind == "gone":
             try:
                 await app.service.tasks.delete(app.principal, each.task.id)
             except Refusal as error:
@@ -109,7 +109,7 @@ def _show(out: Printer, found: Differences, *, full: bool) -> None:
         before = "-" if lane.before is None else lane.before
         out.line(("~ ", out.translate(words.LANE_CHANGES, name=lane.name, before=before, after=lane.after)))
     for each in found.tasks:
-        if each.turn != "same" or full:
+        if each.kind != "same" or full:
             _show_one(out, each, full=full)
             for warning in each.warnings:
                 out.note(words.ABOUT, source=each.task.name, note=warning.in_language(out.language))
@@ -120,9 +120,9 @@ def _show(out: Printer, found: Differences, *, full: bool) -> None:
 def _show_one(out: Printer, each: Difference, *, full: bool) -> None:
     from ...schedule.describe import describe_schedule  # noqa: PLC0415
 
-    sign, style = _SIGNS[each.turn]
-    rest = f"  {describe_schedule(each.task.schedule, out.language)}" if each.turn in ("new", "gone") else ""
-    if each.turn == "changed":
+    sign, style = _SIGNS[each.kind]
+    rest = f"  {describe_schedule(each.task.schedule, out.language)}" if each.kind in ("new", "gone") else ""
+    if each.kind == "changed":
         shown = each.fields if full else {name: each.fields[name] for name in each.fields if name == "when"}
         parts = [f"{name}: {_text(before)} → {_text(after)}" for name, (before, after) in shown.items()]
         if not full:
@@ -146,7 +146,7 @@ def _shape(out: Printer, found: Differences, *, dry_run: bool, applied: bool) ->
         **{turn: found.count(turn) for turn in ("new", "changed", "same", "gone")},
         "tasks": [
             {
-                "change": each.turn,
+                "change": each.kind,
                 "name": each.task.name,
                 "key": each.task.key,
                 "owner": each.task.owner,

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ...interchange import ImportedTask
     from ...schedule.compat import Note
     from ...settings import DefaultZone
-    from ..session.workplace import CommandSession
-    from .import_batch import Incoming
-    from .import_writer import ImportResult, Plan
+    from ..session.command_session import CommandSession
+    from .import_batch import ImportBatch
+    from .import_writer import ImportCounts, ImportPlan
 
 T = TypeVar("T")
 _STANDARD_INPUT: Final = "-"
@@ -37,7 +37,7 @@ _PROGRESS_ABOVE: Final = 100
 @click.option("--out", "path", type=FILE, metavar="FILE", help="Into a file that only you may read.")
 def export(out: Printer, *, runs: bool, path: Path | None) -> None:
     """Write all tasks as JSON lines, to move or to keep them."""
-    from ..session.workplace import run_in_session  # noqa: PLC0415 - `--help` does without
+    from ..session.command_session import run_in_session  # noqa: PLC0415 - `--help` does without
 
     if path is None:
         run_in_session(out, lambda app: _write_lines(app, sys.stdout, runs=runs))
@@ -55,10 +55,10 @@ def export(out: Printer, *, runs: bool, path: Path | None) -> None:
 
 
 async def _write_lines(app: CommandSession, stream: Any, *, runs: bool) -> tuple[int, int]:
-    from .export import exported  # noqa: PLC0415
+    from .export import export_items  # noqa: PLC0415
 
     tasks = rows = 0
-    async for value in exported(app, runs=runs):
+    async for value in export_items(app, runs=runs):
         write(stream, json_text(value))
         tasks, rows = tasks + ("task" in value), rows + ("run" in value)
     return tasks, rows
@@ -66,7 +66,7 @@ async def _write_lines(app: CommandSession, stream: Any, *, runs: bool) -> tuple
 
 def _to_file(out: Printer, path: Path, *, runs: bool) -> tuple[int, int]:
     """Write to a temporary file, then rename it; returns the numbers of tasks and runs."""
-    from ..session.workplace import run_in_session  # noqa: PLC0415
+    from ..session.command_session import run_in_session  # noqa: PLC0415
 
     try:
         handle, draft = tempfile.mkstemp(prefix=".horae-export-", dir=path.parent)
@@ -94,24 +94,24 @@ def import_file(
     out: Printer, *, path: str, kind: str, zone: str | None, owner: str | None, system: bool, dry_run: bool
 ) -> None:
     """Take tasks over; doing it twice changes nothing."""
-    from ..session.open_store import home_zone, settings_of  # noqa: PLC0415
+    from ..session.open_store import process_zone, settings_of  # noqa: PLC0415
 
-    incoming = _read(path, kind, home_zone(zone, settings_of(out.store)), owner, system=system)
+    incoming = _read(path, kind, process_zone(zone, settings_of(out.store)), owner, system=system)
 
-    async def import_all(app: CommandSession) -> tuple[Plan, ImportResult]:
-        from .import_writer import import_batch, plan_for, preview_import  # noqa: PLC0415
+    async def import_all(app: CommandSession) -> tuple[ImportPlan, ImportCounts]:
+        from .import_writer import plan_import, preview_import, write_import  # noqa: PLC0415
 
-        plan = await plan_for(app, incoming, path)
+        plan = await plan_import(app, incoming, path)
         if dry_run:
             return plan, await preview_import(app, incoming, plan)
-        with out.progress(words.IMPORTING, len(plan.found)) as bar:
-            on_progress = bar.to if len(plan.found) >= _PROGRESS_ABOVE else _ignore_progress
-            return plan, await import_batch(app, incoming, plan, partial(_pause_note, out), on_progress)
+        with out.progress(words.IMPORTING, len(plan.tasks)) as bar:
+            on_progress = bar.update if len(plan.tasks) >= _PROGRESS_ABOVE else _ignore_progress
+            return plan, await write_import(app, incoming, plan, partial(_pause_note, out), on_progress)
 
     plan, result = run_in_store_or_memory(out, import_all, dry_run=dry_run)
     _show(out, incoming, plan, result, dry_run=dry_run)
-    if plan.unclear and not plan.found and not result.groups:
-        raise refuse("nothing_taken_over", path=path, number=len(plan.unclear))
+    if plan.rejected and not plan.tasks and not result.groups:
+        raise refuse("nothing_taken_over", path=path, number=len(plan.rejected))
 
 
 def _pause_note(out: Printer, found: ImportedTask) -> str:
@@ -124,7 +124,7 @@ def _ignore_progress(_done: int) -> None:
 
 def run_in_store_or_memory(out: Printer, work: Callable[[CommandSession], Awaitable[T]], *, dry_run: bool) -> T:
     """Run on the store; a dry run without a store uses a memory store, so that no file is created."""
-    from ..session.workplace import has_durable_store, refuse_memory, run_in_memory, run_in_session  # noqa: PLC0415
+    from ..session.command_session import has_durable_store, refuse_memory, run_in_memory, run_in_session  # noqa: PLC0415
 
     if dry_run and not has_durable_store(out):
         return run_in_memory(work)
@@ -133,7 +133,7 @@ def run_in_store_or_memory(out: Printer, work: Callable[[CommandSession], Awaita
     return run_in_session(out, work, create=not dry_run)
 
 
-def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, system: bool) -> Incoming:
+def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, system: bool) -> ImportBatch:
     from typing import get_args  # noqa: PLC0415
 
     from ...interchange.zone_evidence import AssumedZone  # noqa: PLC0415
@@ -155,35 +155,35 @@ def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, syst
 # --- output --------------------------------------------------------------------------------------------------------
 
 
-def _show(out: Printer, incoming: Incoming, plan: Plan, result: ImportResult, *, dry_run: bool) -> None:
-    turns = [step.turn for step in plan.planned]
+def _show(out: Printer, incoming: ImportBatch, plan: ImportPlan, result: ImportCounts, *, dry_run: bool) -> None:
+    turns = [step.kind for step in plan.dry_runs]
     counts: dict[str, int] = {turn: turns.count(turn) for turn in ("new", "changed", "same")}
     if out.json:
         out.data(_shape(out, incoming, plan, result, counts, dry_run=dry_run))
         return
-    out.line(out.translate(words.IMPORT_SUMMARY, **counts, unclear=len(plan.unclear)))
-    for each in plan.unclear:
+    out.line(out.translate(words.IMPORT_SUMMARY, **counts, unclear=len(plan.rejected)))
+    for each in plan.rejected:
         because = _note_text(out, each.note)
         out.line(("  ", out.translate(words.NOT_TAKEN_OVER, source=each.source, text=each.text, because=because)))
     if incoming.runs:
-        message = words.RUNS_TAKEN_BEFORE if result.there else words.RUNS_TAKEN
-        out.line(("  ", out.translate(message, taken=result.runs, left=result.left, there=result.there)))
-    if incoming.harvest.groups:
-        out.line(("  ", out.translate(words.GROUPS_TAKEN, number=len(incoming.harvest.groups))))
-    if incoming.over:
-        out.line(("  ", out.translate(words.OVER, number=incoming.over)))
+        message = words.RUNS_TAKEN_BEFORE if result.known else words.RUNS_TAKEN
+        out.line(("  ", out.translate(message, taken=result.runs, left=result.skipped, there=result.known)))
+    if incoming.result.groups:
+        out.line(("  ", out.translate(words.GROUPS_TAKEN, number=len(incoming.result.groups))))
+    if incoming.finished:
+        out.line(("  ", out.translate(words.OVER, number=incoming.finished)))
     for source, note in _notes(out, incoming, plan):
         out.note(words.ABOUT, source=source, note=note)
     if dry_run:
         out.note(words.NOTHING_WRITTEN)
 
 
-def _notes(out: Printer, incoming: Incoming, plan: Plan) -> list[tuple[str, str]]:
-    about_file = [("*", _note_text(out, note)) for note in incoming.harvest.notes]
-    about_lines = [(each.source, _note_text(out, note)) for each in plan.found for note in each.notes]
+def _notes(out: Printer, incoming: ImportBatch, plan: ImportPlan) -> list[tuple[str, str]]:
+    about_file = [("*", _note_text(out, note)) for note in incoming.result.notes]
+    about_lines = [(each.source, _note_text(out, note)) for each in plan.tasks for note in each.notes]
     about_targets = [
         (each.source, warning.in_language(out.language))
-        for each, step in zip(plan.found, plan.planned, strict=True)
+        for each, step in zip(plan.tasks, plan.dry_runs, strict=True)
         for warning in step.warnings
     ]
     return about_file + about_lines + about_targets
@@ -194,22 +194,28 @@ def _note_text(out: Printer, note: Note) -> str:
 
 
 def _shape(
-    out: Printer, incoming: Incoming, plan: Plan, result: ImportResult, counts: dict[str, int], *, dry_run: bool
+    out: Printer,
+    incoming: ImportBatch,
+    plan: ImportPlan,
+    result: ImportCounts,
+    counts: dict[str, int],
+    *,
+    dry_run: bool,
 ) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
         **counts,
         "tasks": [
             {
-                "change": step.turn,
-                "id": None if step.turn == "new" and dry_run else task.id,
+                "change": step.kind,
+                "id": None if step.kind == "new" and dry_run else task.id,
                 "name": task.name,
                 "key": task.key,
                 "owner": task.owner,
                 "paused": found.paused,
                 "source": found.source,
             }
-            for found, step, task in zip(plan.found, plan.planned, result.tasks, strict=True)
+            for found, step, task in zip(plan.tasks, plan.dry_runs, result.tasks, strict=True)
         ],
         "unclear": [
             {
@@ -218,10 +224,10 @@ def _shape(
                 "code": each.note.code,
                 "because": _note_text(out, each.note),
             }
-            for each in plan.unclear
+            for each in plan.rejected
         ],
         "notes": [{"source": source, "note": note} for source, note in _notes(out, incoming, plan)],
-        "over": incoming.over,
-        "groups": len(incoming.harvest.groups),
-        "runs": {"taken": result.runs, "left": result.left, "there": result.there},
+        "over": incoming.finished,
+        "groups": len(incoming.result.groups),
+        "runs": {"taken": result.runs, "left": result.skipped, "there": result.known},
     }

@@ -33,13 +33,13 @@ _IDENTIFYING_PARAMETERS: Final = frozenset({"host", "port", "schema", "prefix", 
 def move_store(out: Printer, *, source: str, target: str, dry_run: bool) -> None:
     """Move everything to another store: resumable, and compared at the end."""
     from ..messages.refusals import refuse as refuse_store  # noqa: PLC0415 - `--help` does without
-    from ..session.open_store import is_there, opened_url, place_of  # noqa: PLC0415 - `--help` does without
+    from ..session.open_store import display_location, prepare_url, store_exists  # noqa: PLC0415 - `--help` does without
 
     _refuse_memory(source, target)
-    if not is_there(source):
-        raise refuse_store("no_such_store", path=place_of(source))
-    here = opened_url(source, create=False)
-    there = None if dry_run and not is_there(target) else opened_url(target, create=not dry_run)
+    if not store_exists(source):
+        raise refuse_store("no_such_store", path=display_location(source))
+    here = prepare_url(source, create=False)
+    there = None if dry_run and not store_exists(target) else prepare_url(target, create=not dry_run)
     result = asyncio.run(_move(out, here, there, target, dry_run=dry_run))
     _show(out, result, _Keys.of(here, target, sealed=result.sealed))
 

@@ -18,9 +18,9 @@ from ...messages import account_messages
 from ...messages.account_refusals import refuse
 from ...messages.messages import Message
 from ...output.printer import Printer
-from ...output.review import review_cells
+from ...output.receipt import review_cells
 from ...output.styled_text import StyledText
-from ...session.workplace import CommandSession, run_in_session
+from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import task_argument
 from .owner import read_quotas, show_quotas
 

@@ -16,13 +16,13 @@ from ...command import CommandGroup
 from ...messages import account_messages as words
 from ...messages.account_refusals import refuse
 from ...messages.messages import TIMES_IN
+from ...output.command_hints import note_next_page
 from ...output.formatting import time_cells
-from ...output.next_page import offer_more
 from ...output.printer import Printer
 from ...output.styled_text import Cell
 from ...output.table import Fit
 from ...parameters import after_option, limit_option, typed_limit
-from ...session.workplace import CommandSession, has_store, run_in_session
+from ...session.command_session import CommandSession, has_store, run_in_session
 
 _ID_PATTERN: Final = re.compile(r"[a-z]{3}_[0-9a-f]{20,}")
 _FITS: Final = (Fit(2), Fit(), Fit(), Fit(wrap=12), Fit(4), Fit(1, wrap=8), Fit(5), Fit(3))
@@ -54,7 +54,7 @@ def ls(out: Printer, *, limit: int, after: str | None) -> None:
     if not page.items:
         out.note(words.NO_AUDIT)
     if page.after is not None:
-        offer_more(out, "audit ls", {"--limit": typed_limit(limit)}, page.after)
+        note_next_page(out, "audit ls", {"--limit": typed_limit(limit)}, page.after)
 
 
 def _row(out: Printer, row: AuditRow, at: str) -> list[Cell]:

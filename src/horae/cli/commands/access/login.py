@@ -19,15 +19,15 @@ from ...command import Command, CommandGroup
 from ...messages import account_messages as words
 from ...messages.account_refusals import refuse
 from ...output.printer import Printer
-from ...output.styled_text import inert
+from ...output.styled_text import replace_unprintable
 from ...session.contexts import Context, read_contexts, read_token, token_from_input, write_contexts
 from ...session.servers import (
     FoundToken,
     Server,
-    explain_refused,
+    explain_refused_token,
     find_local,
-    kept_token_for,
-    plain_http_allowed,
+    find_local_token,
+    is_plain_http_allowed,
     token_file_of,
 )
 
@@ -46,12 +46,12 @@ context_commands: Final = CommandGroup("context", help="Choose the server that c
 def login(out: Printer, *, url: str, token_stdin: bool, name: str | None, plain_http: bool) -> None:
     """Log in to a server; commands go there from now on."""
     server = check_address(url)
-    if not (plain_http or plain_http_allowed()):
+    if not (plain_http or is_plain_http_allowed()):
         refuse_plain_http(server)
     chosen = _check_name(_default_name(server) if name is None else name)
     token, found, server_version = _authenticate(out, server, piped=token_stdin)
     server = token.url
-    write_contexts(read_contexts().with_one(Context(chosen, server, token.text, found.owner, plain_http)))
+    write_contexts(read_contexts().add(Context(chosen, server, token.text, found.owner, plain_http)))
     if out.json:
         out.data(_shape(chosen, server, found))
     elif out.quiet:
@@ -68,7 +68,7 @@ def login(out: Printer, *, url: str, token_stdin: bool, name: str | None, plain_
 
 def _authenticate(out: Printer, server: str, *, piped: bool) -> tuple[FoundToken, TokenIdentity, str | None]:
     """Return a token that the server accepts: from standard input, else the stored one of a local server, else typed."""
-    kept = None if piped else kept_token_for(server)
+    kept = None if piped else find_local_token(server)
     if kept is not None:
         try:
             return kept, *asyncio.run(_identify(out, kept))
@@ -88,7 +88,7 @@ async def _identify(out: Printer, token: FoundToken) -> tuple[TokenIdentity, str
     try:
         return await RemoteService(connection, clock, "UTC").whoami(), await connection.version()
     except NotAuthenticated:
-        raise explain_refused(token) from None
+        raise explain_refused_token(token) from None
     finally:
         await connection.close()
 
@@ -98,7 +98,7 @@ def _prompt_for_token(out: Printer, server: str) -> str:
         raise refuse("no_token_given")
     from getpass import getpass  # noqa: PLC0415 - only for an interactive prompt
 
-    return read_token(getpass(inert(out.translate(words.TOKEN_OF, server=server)), stream=sys.stderr))
+    return read_token(getpass(replace_unprintable(out.translate(words.TOKEN_OF, server=server)), stream=sys.stderr))
 
 
 def _default_name(server: str) -> str:
@@ -152,11 +152,11 @@ def use(out: Printer, *, context: str) -> None:
     """Choose the server that commands go to."""
     contexts = read_contexts()
     if context == _NONE:
-        write_contexts(contexts.using(None))
+        write_contexts(contexts.select(None))
         _show_current(out, None, out.translate(words.USING_NONE))
         return
     found = _find_context(context)
-    write_contexts(contexts.using(context))
+    write_contexts(contexts.select(context))
     _show_current(out, found, out.translate(words.USING, server=found.server, name=context))
 
 
@@ -165,7 +165,7 @@ def use(out: Printer, *, context: str) -> None:
 def remove(out: Printer, *, context: str) -> None:
     """Forget a server and the token for it."""
     found = _find_context(context)
-    write_contexts(read_contexts().without(context))
+    write_contexts(read_contexts().remove(context))
     if out.json:
         out.data({"removed": context})
     elif not out.quiet:
@@ -174,7 +174,7 @@ def remove(out: Printer, *, context: str) -> None:
 
 
 def _find_context(name: str) -> Context:
-    found = read_contexts().named(name)
+    found = read_contexts().find(name)
     if found is None:
         raise refuse("no_such_context", name=name)
     return found

@@ -20,14 +20,13 @@ from ...command import CommandGroup
 from ...messages import account_messages as words
 from ...messages.account_refusals import refuse
 from ...messages.messages import FIX, TIMES_IN, Message
-from ...output.formatting import NOTHING, fine, full_time, in_sentence, time_cells
-from ...output.next_page import offer_more
+from ...output.command_hints import command_line, note_next_page
+from ...output.formatting import NOTHING, duration_message, exact_duration, full_time, time_cells
 from ...output.printer import Printer
-from ...output.shown_store import command_line
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit
 from ...parameters import after_option, limit_option, typed_limit
-from ...session.workplace import CommandSession, has_store, run_in_session
+from ...session.command_session import CommandSession, has_store, run_in_session
 
 _owner_argument: Final = click.argument("owner_name", metavar="NAME")
 _role_option: Final = click.option("--role", help="admin, member or viewer. Default for a new one: member.")
@@ -69,7 +68,7 @@ def ls(out: Printer, *, limit: int, after: str | None) -> None:
     if not page.items:
         out.note(words.NO_OWNERS)
     if page.after is not None:
-        offer_more(out, "owner ls", {"--limit": typed_limit(limit)}, page.after)
+        note_next_page(out, "owner ls", {"--limit": typed_limit(limit)}, page.after)
 
 
 def _row(out: Printer, owner: Owner, made: str) -> list[Cell]:
@@ -148,7 +147,7 @@ def show_quotas(out: Printer, quotas: Quotas, chosen: Mapping[str, Limit]) -> No
 
 
 def _format_limit(limit: Limit) -> int | str | Message:
-    return in_sentence(fine(limit)) if isinstance(limit, timedelta) else limit or 0
+    return duration_message(exact_duration(limit)) if isinstance(limit, timedelta) else limit or 0
 
 
 @owner_commands.command("add")

@@ -13,12 +13,12 @@ from ...command import CommandGroup
 from ...messages import operating_messages as words
 from ...messages.operating_refusals import refuse
 from ...output.printer import Printer
-from ...output.styled_text import inert
+from ...output.styled_text import replace_unprintable
 from ...parameters import FILE
 
 if TYPE_CHECKING:
     from ....service.accounts.secrets import SecretName
-    from ...session.workplace import CommandSession
+    from ...session.command_session import CommandSession
 
 _name_argument: Final = click.argument("name", metavar="NAME", help="A-Z a-z 0-9 _ . -")
 _agent_option: Final = click.option(
@@ -37,7 +37,7 @@ secret_commands: Final = CommandGroup("secret", help="Keep values that tasks nam
 @_owner_option
 def set_secret(out: Printer, *, name: str, source: tuple[str, ...], from_file: Path | None, owner: str | None) -> None:
     """Keep a value, asked for without showing it; or from a file, or from standard input."""
-    from ...session.workplace import run_in_session  # noqa: PLC0415 - `--help` does without
+    from ...session.command_session import run_in_session  # noqa: PLC0415 - `--help` does without
 
     if source not in ((), ("-",)):
         raise refuse("secret_as_argument", name=name, owner_option=_typed_owner(owner))
@@ -53,7 +53,7 @@ def set_secret(out: Printer, *, name: str, source: tuple[str, ...], from_file: P
 @_owner_option
 def list_secrets(out: Printer, *, owner: str | None) -> None:
     """List names, never values."""
-    from ...session.workplace import has_store, run_in_session  # noqa: PLC0415
+    from ...session.command_session import has_store, run_in_session  # noqa: PLC0415
 
     names = run_in_session(out, lambda app: _all_names(app, owner)) if has_store(out) else []
     if out.json:
@@ -74,7 +74,7 @@ def list_secrets(out: Printer, *, owner: str | None) -> None:
 @_owner_option
 def remove(out: Printer, *, name: str, owner: str | None) -> None:
     """Remove a secret for good."""
-    from ...session.workplace import run_in_session  # noqa: PLC0415
+    from ...session.command_session import run_in_session  # noqa: PLC0415
 
     out.confirm(words.REMOVE_SECRET, name=name)
     run_in_session(out, lambda app: app.service.secrets.remove(app.principal, name, owner))
@@ -90,7 +90,7 @@ def remove(out: Printer, *, name: str, owner: str | None) -> None:
 @_owner_option
 def grant(out: Printer, *, name: str, agent: str, owner: str | None) -> None:
     """Let the tasks of an agent use a secret."""
-    from ...session.workplace import run_in_session  # noqa: PLC0415
+    from ...session.command_session import run_in_session  # noqa: PLC0415
 
     secret = run_in_session(out, lambda app: app.service.secrets.grant(app.principal, name, agent, owner))
     _show_grants(out, secret, out.translate(words.SECRET_GRANTED, name=name, agent=agent))
@@ -102,7 +102,7 @@ def grant(out: Printer, *, name: str, agent: str, owner: str | None) -> None:
 @_owner_option
 def revoke(out: Printer, *, name: str, agent: str, owner: str | None) -> None:
     """Take a secret back from an agent; its runs that need it fail from now on."""
-    from ...session.workplace import run_in_session  # noqa: PLC0415
+    from ...session.command_session import run_in_session  # noqa: PLC0415
 
     secret = run_in_session(out, lambda app: app.service.secrets.revoke_grant(app.principal, name, agent, owner))
     _show_grants(out, secret, out.translate(words.SECRET_GRANT_REVOKED, name=name, agent=agent))
@@ -122,14 +122,14 @@ def rotate(out: Printer) -> None:
     """Make a new key and seal everything with it; engines that run go on."""
     from ....encryption import KeyFile  # noqa: PLC0415
     from ....service.accounts.secrets import rotate_key  # noqa: PLC0415
-    from ...session.open_store import look  # noqa: PLC0415
+    from ...session.open_store import run_with_existing_app  # noqa: PLC0415
     from ...session.servers import refuse_server_for  # noqa: PLC0415
-    from ...session.store_location import existing_place  # noqa: PLC0415
+    from ...session.store_location import locate_existing_store  # noqa: PLC0415
 
     refuse_server_for(out, "horae secret rotate")
-    here = existing_place(out)
+    here = locate_existing_store(out)
     path = _key_path(out, here)
-    number = look(out.store, lambda app: rotate_key(app.service.secrets, KeyFile(path)))
+    number = run_with_existing_app(out.store, lambda app: rotate_key(app.service.secrets, KeyFile(path)))
     if out.json:
         out.data({"resealed": number, "key_file": str(path)})
     else:
@@ -193,4 +193,4 @@ def _read_value(out: Printer, name: str, file: Path | None, owner: str | None, *
     from getpass import getpass  # noqa: PLC0415 - only for an interactive prompt
 
     # getpass turns the echo off before it prompts, and discards earlier input.
-    return getpass(inert(out.translate(words.VALUE_OF, name=name)), stream=sys.stderr)
+    return getpass(replace_unprintable(out.translate(words.VALUE_OF, name=name)), stream=sys.stderr)

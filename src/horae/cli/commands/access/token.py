@@ -21,13 +21,13 @@ from ...command import CommandGroup
 from ...messages import account_messages as words
 from ...messages.account_refusals import refuse
 from ...messages.messages import TIMES_IN
+from ...output.command_hints import note_next_page
 from ...output.formatting import NOTHING, time_cells
-from ...output.next_page import offer_more
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit
 from ...parameters import FILE, after_option, limit_option, typed_limit
-from ...session.workplace import CommandSession, has_store, run_in_session
+from ...session.command_session import CommandSession, has_store, run_in_session
 
 _FITS: Final = (Fit(), Fit(wrap=8), Fit(1, wrap=6), Fit(3), Fit(4), Fit(6), Fit(5), Fit())
 _owner_option: Final = click.option("--owner", help="Whose. Default: yours; of a list, everybody's that you may see.")
@@ -143,7 +143,7 @@ def ls(out: Printer, *, owner: str | None, limit: int, after: str | None) -> Non
     if not tokens:
         out.note(words.NO_TOKENS)
     if token_list is not None and token_list.page.after is not None:
-        offer_more(out, "token ls", {"--owner": owner, "--limit": typed_limit(limit)}, token_list.page.after)
+        note_next_page(out, "token ls", {"--owner": owner, "--limit": typed_limit(limit)}, token_list.page.after)
 
 
 def _table(out: Printer, token_list: TokenList) -> list[list[Cell]]:

@@ -15,20 +15,20 @@ from ....model.events.webhook import NO_KEY, Delivery, DisabledCause, Webhook
 from ....model.page import Page
 from ....outgoing.refusals import NOT_PUBLIC
 from ....runtime.process_settings import load_settings, store_url
-from ....runtime.url_schemes import is_on_server
+from ....runtime.stores import is_on_server
 from ....service.tasks.advisories import Advisory
 from ....wire.webhooks import blocked_refusal, delivery_json, webhook_json
 from ...command import CommandGroup
 from ...messages import account_messages as words
 from ...messages.messages import TIMES_IN
+from ...output.command_hints import note_next_page
 from ...output.formatting import NOTHING, first_line, full_time, time_cells
-from ...output.next_page import offer_more
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit
 from ...parameters import after_option, limit_option, typed_limit
+from ...session.command_session import CommandSession, has_store, run_in_session
 from ...session.servers import server_of
-from ...session.workplace import CommandSession, has_store, run_in_session
 
 _webhook_argument: Final = click.argument("webhook", metavar="WEBHOOK", help="Its id: whk_….")
 _DISABLED = {DisabledCause.FAILING: "silent"}
@@ -118,7 +118,7 @@ def ls(out: Printer, *, limit: int, after: str | None) -> None:
     if not page.items:
         out.note(words.NO_WEBHOOKS)
     if page.after is not None:
-        offer_more(out, "webhook ls", {"--limit": typed_limit(limit)}, page.after)
+        note_next_page(out, "webhook ls", {"--limit": typed_limit(limit)}, page.after)
 
 
 @webhook_commands.command("show")
@@ -230,7 +230,7 @@ def deliveries(out: Printer, *, webhook: str, limit: int, after: str | None) -> 
     if not page.items:
         out.note(words.NO_DELIVERIES)
     if page.after is not None:
-        offer_more(out, "webhook deliveries", {"webhook": webhook, "--limit": typed_limit(limit)}, page.after)
+        note_next_page(out, "webhook deliveries", {"webhook": webhook, "--limit": typed_limit(limit)}, page.after)
 
 
 def _row(out: Printer, delivery: Delivery, name: str, at: str) -> list[Cell]:

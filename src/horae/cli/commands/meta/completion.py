@@ -13,10 +13,10 @@ from ....errors import HoraeError
 from ...command import Command
 from ...messages.completion_scripts import SCRIPTS
 from ...output.printer import Printer, write
-from ...output.styled_text import inert
+from ...output.styled_text import replace_unprintable
 
 if TYPE_CHECKING:
-    from ...session.workplace import CommandSession
+    from ...session.command_session import CommandSession
 
 _Completer: TypeAlias = Callable[[str, Printer], Iterator[tuple[str, str]]]
 """Maps (prefix, printer with store or server) to values with a description."""
@@ -34,7 +34,7 @@ def completion(out: Printer, *, program: tuple[str, ...], shell: str) -> None:
         from ...main import app  # noqa: PLC0415 - main imports this module
 
         for value, note in complete_words(app, list(program) or [""], out):
-            write(sys.stdout, f"{inert(value)}\t{inert(note)}".rstrip("\t"))
+            write(sys.stdout, f"{replace_unprintable(value)}\t{replace_unprintable(note)}".rstrip("\t"))
         return
     if shell not in SCRIPTS:
         from ....model.refusals import refuse  # noqa: PLC0415
@@ -225,7 +225,7 @@ def _lanes(_prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
 
 def _read_or_empty(out: Printer, read: Callable[[CommandSession], Any]) -> list[tuple[str, str]]:
     """Read from the store or server; errors give no completions."""
-    from ...session.workplace import run_in_session  # noqa: PLC0415
+    from ...session.command_session import run_in_session  # noqa: PLC0415
 
     try:
         found: list[tuple[str, str]] = run_in_session(out, read)

@@ -26,7 +26,7 @@ def explain_topic(out: Printer, *, topic: str | None) -> None:
     from ....model.refusals import refuse  # noqa: PLC0415
     from ...command_table import ALIASES, COMMANDS  # noqa: PLC0415
     from ...messages.help_topics import TOPICS  # noqa: PLC0415
-    from ...output.shown_store import command_line  # noqa: PLC0415
+    from ...output.command_hints import command_line  # noqa: PLC0415
 
     if topic is None:
         text = "".join(f"{command_line(out, 'help', name)}\n" for name in TOPICS)
@@ -49,14 +49,14 @@ def explain_topic(out: Printer, *, topic: str | None) -> None:
 
 def _wrap_topic(text: str) -> Iterator[str]:
     """Wrap a topic to the terminal width; columns stay aligned and commands stay whole."""
-    from ...output.line_breaks import broken  # noqa: PLC0415 - few commands need it
-    from ...output.styled_text import plain  # noqa: PLC0415
-    from ...output.width import columns, terminal_width  # noqa: PLC0415
+    from ...output.line_breaks import wrap_cell  # noqa: PLC0415 - few commands need it
+    from ...output.styled_text import cell_text  # noqa: PLC0415
+    from ...output.width import display_width, terminal_width  # noqa: PLC0415
 
     for line in _join_sentences(text.splitlines()):
         label = _LABEL.match(line)
-        hang = columns(label.group()) if label is not None else 2 if line.startswith("horae ") else 0
-        yield from (plain(part) for part in broken(line, terminal_width(), hang))
+        hang = display_width(label.group()) if label is not None else 2 if line.startswith("horae ") else 0
+        yield from (cell_text(part) for part in wrap_cell(line, terminal_width(), hang))
 
 
 def _join_sentences(lines: list[str]) -> list[str]:

@@ -12,8 +12,8 @@ import click
 from ....typography import full_width
 from ...command import Command
 from ...messages import operating_messages as words
+from ...output.command_hints import display_url
 from ...output.printer import Printer
-from ...output.shown_store import shown_url
 
 if TYPE_CHECKING:
     from ....settings import Settings
@@ -87,7 +87,7 @@ def mask_value(path: str, value: Any) -> Any:
     if _SECRET_NAMES.search(name):
         return MASK
     if path == "store" and isinstance(value, str):
-        return shown_url(value)
+        return display_url(value)
     if isinstance(value, str):
         return _mask_address(value, hides_path=name.lower().endswith(_SECRET_PATHS))
     if isinstance(value, Mapping):

@@ -15,11 +15,11 @@ from ...output.printer import Printer
 from ...parameters import FILE
 from ...session.store_location import (
     existing_file,
-    existing_place,
-    place,
-    place_json,
+    locate_existing_store,
+    locate_store,
+    location_json,
+    read_schema,
     real_path,
-    schema_of,
     server_address,
     store_file,
 )
@@ -39,7 +39,7 @@ db_commands: Final = CommandGroup("db", help="Back up, restore, check or upgrade
 def backup(out: Printer, *, path: Path) -> None:
     """Copy the store while work goes on: of one instant, complete or not there."""
     from ....wire.instants import utc  # noqa: PLC0415 - `--help` does without
-    from ...session.open_store import look  # noqa: PLC0415
+    from ...session.open_store import run_with_existing_app  # noqa: PLC0415
 
     address = server_address(out)
     if address is not None:
@@ -54,11 +54,11 @@ def backup(out: Printer, *, path: Path) -> None:
 
     async def copy(app: Horae) -> int:
         with out.progress(words.BACKING_UP, 1) as bar:
-            await app.store.backup(str(there), lambda done, total: bar.share(done / max(1, total)))
+            await app.store.backup(str(there), lambda done, total: bar.show_share(done / max(1, total)))
         await app.store.write_metadata(LAST_BACKUP, utc(app.clock.now()) or "")
         return sum((await app.service.overview.now(app.who)).tasks.values())
 
-    tasks, size = look(out.store, copy), there.stat().st_size
+    tasks, size = run_with_existing_app(out.store, copy), there.stat().st_size
     _show(out, words.BACKED_UP, path=there, bytes=size, size=in_bytes(size), tasks=tasks)
 
 
@@ -66,7 +66,7 @@ def backup(out: Printer, *, path: Path) -> None:
 @_path_argument
 def restore(out: Printer, *, path: Path) -> None:
     """Put a backup in the place of the store; what was there is kept beside it."""
-    from ...transfer.restore import check_backup, check_no_live_node, kept_name, put_in_place  # noqa: PLC0415
+    from ...transfer.restore import check_backup, check_no_live_node, replace_store, unused_name  # noqa: PLC0415
 
     address = server_address(out)
     if address is not None:
@@ -81,10 +81,10 @@ def restore(out: Printer, *, path: Path) -> None:
     try:
         if here.exists():
             check_no_live_node(here)
-            out.confirm(words.RESTORE_OVER, backup=there, path=here, kept=kept_name(here))
+            out.confirm(words.RESTORE_OVER, backup=there, path=here, kept=unused_name(here))
             # A node may have started while the command waited for the confirmation.
             check_no_live_node(here)
-        before = put_in_place(draft, here)
+        before = replace_store(draft, here)
     finally:
         draft.unlink(missing_ok=True)
     message = words.RESTORED_NEW if before is None else words.RESTORED
@@ -94,12 +94,12 @@ def restore(out: Printer, *, path: Path) -> None:
 @db_commands.command("check")
 def check(out: Printer) -> None:
     """Look for damage and contradictions; exit code 1 when there are any."""
-    from ...session.open_store import look  # noqa: PLC0415
+    from ...session.open_store import run_with_existing_app  # noqa: PLC0415
 
-    here = existing_place(out)
-    doubts = look(out.store, lambda app: app.store.check())
+    here = locate_existing_store(out)
+    doubts = run_with_existing_app(out.store, lambda app: app.store.check())
     if out.json:
-        out.data({**place_json(here), "doubts": list(doubts)})
+        out.data({**location_json(here), "doubts": list(doubts)})
     elif doubts:
         for doubt in doubts:
             out.line(doubt)
@@ -112,14 +112,14 @@ def check(out: Printer) -> None:
 @db_commands.command("upgrade")
 def upgrade(out: Printer) -> None:
     """Bring the store up to the schema of this version; opening it does the same."""
-    from ...session.open_store import look  # noqa: PLC0415
+    from ...session.open_store import run_with_existing_app  # noqa: PLC0415
 
-    here = existing_place(out)
-    before = schema_of(out, here)
-    look(out.store, _open_only)
-    after = schema_of(out, here)
+    here = locate_existing_store(out)
+    before = read_schema(out, here)
+    run_with_existing_app(out.store, _open_only)
+    after = read_schema(out, here)
     if out.json:
-        out.data({**place_json(here), "before": before, "after": after})
+        out.data({**location_json(here), "before": before, "after": after})
     else:
         message = words.UP_TO_DATE if before == after else words.UPGRADED
         out.line(("✓ ", out.translate(message, path=here, before=before, after=after)))
@@ -128,10 +128,10 @@ def upgrade(out: Printer) -> None:
 @db_commands.command("path")
 def path(out: Printer) -> None:
     """Say where the store is."""
-    here = place(out)
+    here = locate_store(out)
     if out.json:
         # The existence of a store on a server is not checked here.
-        out.data({**place_json(here), "exists": here.exists() if isinstance(here, Path) else None})
+        out.data({**location_json(here), "exists": here.exists() if isinstance(here, Path) else None})
     else:
         out.line(str(here))
 

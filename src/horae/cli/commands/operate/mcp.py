@@ -11,9 +11,9 @@ import click
 from ....model.refusals import refuse
 from ...command import Command
 from ...messages import operating_messages as words
-from ...output.failure import typed_option
+from ...output.command_hints import complete_commands
+from ...output.failure import find_option
 from ...output.printer import Printer
-from ...output.shown_store import complete_commands
 from ...session.local import LocalSession, run_locally
 from ...session.open_store import refuse_memory
 from ...session.owner_zone import owner_zone
@@ -44,9 +44,7 @@ def mcp(out: Printer, *, agent: str, trusted: bool) -> None:
         context = ToolContext(
             session.service, session.clock, session.has_live_node, None if zone_of_owner else zone_of_machine, complete
         )
-        await local.serve(
-            context, principal, out.language, states_language=typed_option(sys.argv, "--lang") is not None
-        )
+        await local.serve(context, principal, out.language, states_language=find_option(sys.argv, "--lang") is not None)
 
     if sys.stdin.isatty():
         out.aside(out.translate(words.WAITS_FOR_ASSISTANT))

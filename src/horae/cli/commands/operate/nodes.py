@@ -16,13 +16,13 @@ from ....wire.overview import node_seen_json
 from ...command import Command
 from ...messages import messages
 from ...messages.refusals import refuse
-from ...output.clock_steps import show_steps
-from ...output.formatting import clock_time, in_sentence, short, time_cells
+from ...output.formatting import clock_time, duration_message, short_duration, time_cells
 from ...output.printer import Printer
+from ...output.server_store import show_steps
 from ...output.styled_text import Cell, Style, StyledText
 from ...output.table import Fit
-from ...output.width import columns
-from ...session.workplace import CommandSession, has_store, run_in_session
+from ...output.width import display_width
+from ...session.command_session import CommandSession, has_store, run_in_session
 
 _DRAIN: Final = "drain"
 _POLL_SECONDS: Final = 0.2
@@ -92,7 +92,7 @@ def _show(out: Printer, name: str) -> None:
         out.ids([seen.node.id])
     elif now is not None:
         *titles, functions = out.translate(messages.NODE_TITLES).split("|")
-        widest = max(map(columns, (*titles, functions)))
+        widest = max(map(display_width, (*titles, functions)))
         cells = _table(out, [seen], now, zone)[0][:-1]
         for title, cell in zip(titles, [seen.node.id, *cells[1:]], strict=True):
             out.row(title, cell, width=widest)
@@ -124,7 +124,7 @@ def _row(out: Printer, seen: NodeStatus, name: str, since: str, renewed: str) ->
         node.host or "–",
         node.version,
         since,
-        out.translate(messages.RENEWED_AGO, at=renewed, ago=in_sentence(short(seen.ago))),
+        out.translate(messages.RENEWED_AGO, at=renewed, ago=duration_message(short_duration(seen.ago))),
         f"{node.load}/{node.capacity}" if node.capacity else str(node.load),
         f"{node.offset.total_seconds():+.3f} s" if node.offset else "0",
         StyledText(out.translate(messages.NODE_STATES[seen.state]), _STYLES[seen.state]),

@@ -15,12 +15,12 @@ from ....wire.overview import lane_json, overview_json
 from ....wire.tasks import next_due
 from ...command import Command
 from ...messages import messages
-from ...output.formatting import bracketed, fine, in_sentence, next_times, short, sign_of
+from ...output.command_hints import command_line
+from ...output.formatting import duration_message, exact_duration, in_brackets, next_times, short_duration, sign_of
 from ...output.printer import Printer
-from ...output.shown_store import command_line
 from ...output.styled_text import Cell, StyledText
 from ...parameters import INTEGER
-from ...session.workplace import CommandSession, has_store, place_of, run_in_memory, run_in_session
+from ...session.command_session import CommandSession, display_location, has_store, run_in_memory, run_in_session
 
 _MAX_UPCOMING = 5
 
@@ -31,7 +31,7 @@ def overview(out: Printer) -> None:
     there = has_store(out)
     found, names, zone = run_in_session(out, _load) if there else run_in_memory(_load)
     if not there:
-        out.note(messages.NO_TASKS_YET, path=place_of(out))
+        out.note(messages.NO_TASKS_YET, path=display_location(out))
     if out.json:
         out.data(overview_json(found, out.language))
     elif out.quiet:
@@ -69,7 +69,7 @@ def outcome_count(out: Printer, name: str, number: int) -> str:
     """`3 failed`; for skipped runs with the reason."""
     state, _, reason = name.partition(":")
     text = f"{number} {state}" if out.language == "en" else f"{number} 个{out.translate(messages.STATES[state])}"
-    return f"{text}{bracketed(reason_phrase(Reason(reason), out.language), out.language)}" if reason else text
+    return f"{text}{in_brackets(reason_phrase(Reason(reason), out.language), out.language)}" if reason else text
 
 
 def _label_first(label: str, cells: list[Cell]) -> list[tuple[str, Cell]]:
@@ -82,7 +82,7 @@ def _lateness(out: Printer, found: Overview) -> Cell:
         return out.translate(messages.NOTHING)
     share = f"{100 * found.on_time:.2f} %"
     text = out.translate(messages.ON_TIME_LINE, share=share, number=late.total)
-    figures = in_sentence(f"p50 {fine(late.p50)} · p99 {fine(late.p99)}")
+    figures = duration_message(f"p50 {exact_duration(late.p50)} · p99 {exact_duration(late.p99)}")
     return f"{text} · {figures.in_language(out.language)}"
 
 
@@ -91,7 +91,7 @@ def _settlement_delay(out: Printer, found: Overview) -> Cell:
     if delay.p50 is None or delay.p99 is None or delay.longest is None:
         return out.translate(messages.NO_DELAY_MEASURED)
     facts = {"p50": delay.p50, "p99": delay.p99, "longest": delay.longest}
-    lengths = {name: in_sentence(fine(length)) for name, length in facts.items()}
+    lengths = {name: duration_message(exact_duration(length)) for name, length in facts.items()}
     return out.translate(messages.SETTLED_LINE, **lengths, number=delay.counted)
 
 
@@ -104,7 +104,7 @@ def _nodes(out: Printer, found: Overview) -> Cell:
 
 
 def _running_line(out: Printer, found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
-    age = "" if run.started is None else f"  {short(found.at - run.started)}"
+    age = "" if run.started is None else f"  {short_duration(found.at - run.started)}"
     short_id = out.short_ids((each.id for each in found.running), SHORT_DIGITS)[run.id]
     return [sign_of(run), f" {names.get(run.task_id, run.task_id)}{age}  ", StyledText(short_id, "dim")]
 

@@ -12,10 +12,18 @@ import click
 from ...command import CommandGroup
 from ...messages import service_messages as words
 from ...messages.service_refusals import refuse
-from ...node.systemd import ended, known_of, manager, runs_here
-from ...node.unit_text import MARK, Chosen, unit_text, variable_line
 from ...output.printer import Printer
 from ...parameters import FILE
+from ...systemd import (
+    MARK,
+    UnitOptions,
+    is_systemd_running,
+    stop_unit,
+    systemctl_command,
+    unit_properties,
+    unit_text,
+    variable_line,
+)
 
 _HOME_FOLDERS: Final = ("/home", "/root", "/run/user")
 _user_option: Final = click.option("--user", is_flag=True, help="A service of yours, not of the whole machine.")
@@ -50,7 +58,7 @@ def install(out: Printer, *, place: str | None, user: bool, worker: bool, root: 
     store = _store(out, user=user, root=root)
     places = _places(user=user, worker=worker, root=root)
     program = _program(user=user)
-    chosen = Chosen(program, user, worker, _absolute_app(place), places.named)
+    chosen = UnitOptions(program, user, worker, _absolute_app(place), places.named)
     _check_unit(places.unit)
     if store is not None and not places.variables.exists():
         _write(places.variables, variable_line("HORAE_STORE", store), 0o600)
@@ -74,7 +82,7 @@ def uninstall(out: Printer, *, user: bool, worker: bool, root: Path | None) -> N
     places = _places(user=user, worker=worker, root=root)
     _check_unit(places.unit, must_exist=True)
     if root is None:
-        ended(places.unit.name, user=user)
+        stop_unit(places.unit.name, user=user)
     try:
         places.unit.unlink()
     except OSError as error:
@@ -93,7 +101,7 @@ def status(out: Printer, *, user: bool, root: Path | None) -> None:
     """Say whether the unit is there, and how it stands."""
     places = _places(user=user, worker=False, root=root)
     _check_unit(places.unit, must_exist=True)
-    properties = known_of(places.unit.name, user=user) if root is None else {}
+    properties = unit_properties(places.unit.name, user=user) if root is None else {}
     if out.json:
         out.data(
             {"unit": str(places.unit), "active": properties.get("ActiveState"), "status": properties.get("StatusText")}
@@ -109,12 +117,12 @@ def status(out: Printer, *, user: bool, root: Path | None) -> None:
 
 
 def _check_manager(root: Path | None) -> None:
-    if root is None and not runs_here():
+    if root is None and not is_systemd_running():
         raise refuse("no_systemd")
 
 
 def _places(*, user: bool, worker: bool, root: Path | None) -> Places:
-    name = Chosen(worker=worker).name
+    name = UnitOptions(worker=worker).name
     if user:
         settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
         units, variables = settings / "systemd" / "user", settings / "horae" / "horae.env"
@@ -191,14 +199,14 @@ def _instance_name(unit: str) -> str:
     return unit.replace("@.service", "@1") if "@" in unit else unit.removesuffix(".service")
 
 
-def _steps(chosen: Chosen) -> list[str]:
-    systemctl, name = manager(user=chosen.user), _instance_name(chosen.name)
+def _steps(chosen: UnitOptions) -> list[str]:
+    systemctl, name = systemctl_command(user=chosen.user), _instance_name(chosen.name)
     log = f"journalctl {'--user ' if chosen.user else ''}-u {name} -f"
     steps = [f"{systemctl} daemon-reload", f"{systemctl} enable --now {name}", log]
     return [*steps, "loginctl enable-linger"] if chosen.user else steps
 
 
-def _show_installed(out: Printer, chosen: Chosen, places: Places, *, same: bool) -> None:
+def _show_installed(out: Printer, chosen: UnitOptions, places: Places, *, same: bool) -> None:
     steps = _steps(chosen)
     if out.json:
         out.data({"unit": str(places.unit), "variables": str(places.variables), "changed": not same, "next": steps})

@@ -14,13 +14,13 @@ from ....wire.problems import ExitCode
 from ...command import Command
 from ...messages import messages
 from ...messages.messages import Message
-from ...output.clock_steps import show_steps
 from ...output.printer import Printer
+from ...output.server_store import show_steps
 from ...output.styled_text import Cell, StyledText
-from ...session.workplace import (
+from ...session.command_session import (
     CommandSession,
+    display_location,
     has_durable_store,
-    place_of,
     refuse_memory,
     run_in_memory,
     run_in_session,
@@ -64,7 +64,7 @@ def status(out: Printer) -> None:
     else:
         _show(out, report, problems)
         if not durable:
-            out.note(messages.NO_TASKS_YET, path=place_of(out))
+            out.note(messages.NO_TASKS_YET, path=display_location(out))
     if problems:
         raise click.exceptions.Exit(ExitCode.FAILED)
 
@@ -93,7 +93,7 @@ def _show(out: Printer, report: _Status, problems: list[tuple[str, int]]) -> Non
     for code, number in problems:
         out.line(("! ", StyledText(_problem_text(out, report, code, number), "odd")))
     show_steps(out, report.found.clock_steps)
-    out.row(out.translate(_STORE_LABEL), place_of(out))
+    out.row(out.translate(_STORE_LABEL), display_location(out))
     nodes = out.translate(messages.NODES)
     rows: list[tuple[str, Cell]] = overview_rows(out, report.found, report.zone, report.names)
     for label, cell in rows:
@@ -113,7 +113,7 @@ def _shape(out: Printer, report: _Status, problems: list[tuple[str, int]]) -> di
     return {
         "ok": not problems,
         "node_up": report.is_up,
-        "store": place_of(out),
+        "store": display_location(out),
         "version": __version__,
         "problems": [
             {"code": code, "number": number, "detail": _problem_text(out, report, code, number)}

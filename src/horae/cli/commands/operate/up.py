@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import sys
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -14,15 +12,15 @@ import click
 from ....clock import SystemClock
 from ...command import Command
 from ...messages import operating_messages as words
-from ...messages.messages import Message
 from ...output.printer import Printer
 from ...output.program_name import called_program
 from ...parameters import IntegerRange, NumberRange
 
 if TYPE_CHECKING:
-    from ...node.api_server import ListenAddress
-    from ...node.supervisor import Death
-    from ...node.work_order import WorkOrder
+    from ....node.api_server import ListenAddress
+    from ....node.processes import ChildKind
+    from ....node.supervisor import ChildExit
+    from ...node_options import UpOptions
 
 _place_argument: Final = click.argument(
     "place",
@@ -55,9 +53,6 @@ _metrics_port_option: Final = click.option(
 _host_option: Final = click.option(
     "--host", metavar="ADDRESS", help="Let the HTTP API listen beyond this machine. Default: 127.0.0.1."
 )
-MEMORY: Final = "memory://"
-_ENGINE: Final = "engine"
-_API: Final = "API"
 
 
 @click.command("up", cls=Command, local_only=True)
@@ -86,135 +81,105 @@ def up(
     no_engine: bool,
 ) -> None:
     """Run the engine and the HTTP API here, until Ctrl-C."""
-    order = make_work_order(out, place, demo=demo, verbose=verbose, seconds=seconds, lease=lease, engine=not no_engine)
-    address = _listen_address(out, order, host, port, no_api=no_api)
+    options = prepare_options(
+        out, place, demo=demo, verbose=verbose, seconds=seconds, lease=lease, engine=not no_engine
+    )
+    address = _api_address(out, options, host, port, no_api=no_api)
     if address is None:
-        run_node(out, order, metrics_port)
+        run_node(out, options, metrics_port)
         return
-    from ...node.api_server import opened_door  # noqa: PLC0415 - `--help` does without
+    from ....node.api_server import open_api_socket  # noqa: PLC0415 - `--help` does without
+    from ...output.api_lines import show_no_api  # noqa: PLC0415
 
-    with opened_door(out, address) as line:
-        run_node(out, order if line is None else replace(order, door=line.fileno()), metrics_port)
+    with open_api_socket(address, partial(show_no_api, out, address)) as listener:
+        run_node(out, options if listener is None else replace(options, api_socket=listener.fileno()), metrics_port)
 
 
-def _listen_address(
-    out: Printer, order: WorkOrder, host: str | None, port: int | None, *, no_api: bool
+def _api_address(
+    out: Printer, options: UpOptions, host: str | None, port: int | None, *, no_api: bool
 ) -> ListenAddress | None:
-    """Return the address for the HTTP API; None where it is off."""
-    from ...messages.operating_refusals import refuse  # noqa: PLC0415 - `--help` does without
-    from ...node.api_server import listen_address  # noqa: PLC0415
+    """Return where the API is to listen; None: it is switched off."""
+    from ....node.api_server import listen_address  # noqa: PLC0415 - `--help` does without
+    from ...messages.operating_refusals import refuse  # noqa: PLC0415
     from ...session.open_store import settings_of  # noqa: PLC0415
 
     settings = settings_of(out.store)
-    cause = host is not None or port is not None
-    off = no_api or (str(settings.value("api")).strip().lower() == "off" and not cause and order.engine)
-    if off and not order.engine:
+    is_chosen = host is not None or port is not None
+    off = no_api or (str(settings.value("api")).strip().lower() == "off" and not is_chosen and options.engine)
+    if off and not options.engine:
         raise refuse("nothing_to_run")
-    if not order.engine and order.store in (None, MEMORY):
+    if not options.engine and options.serves_api_in_worker:
         raise refuse("no_engine_in_memory")
     if off:
         return None
     address = listen_address(settings, host, port)
-    return address if order.engine else address._replace(chosen=True)
+    return address if options.engine else address._replace(chosen=True)
 
 
-def make_work_order(out: Printer, place: str | None, **chosen: Any) -> WorkOrder:
-    """Return the work order of the child processes; `chosen`: its fields."""
-    from ...session.open_store import home_zone, opened_url, settings_of  # noqa: PLC0415 - `--help` does without
+def prepare_options(out: Printer, place: str | None, **chosen: Any) -> UpOptions:
+    """Return the options for the child processes; `chosen` are fields of them."""
+    from ...node_options import UpOptions  # noqa: PLC0415 - `--help` does without
+    from ...session.open_store import prepare_url, process_zone, settings_of  # noqa: PLC0415
     from ...session.servers import note_unused_server  # noqa: PLC0415
 
     note_unused_server(out)
-    zone = home_zone(None, settings_of(out.store))
-    # An app brings its own store unless --store is given; without an app the store is chosen here.
-    store = out.store if place is not None else opened_url(out.store, create=True)
-    return replace(_base_order(out, place, SystemClock().steady()), store=store, zone=zone.name, **chosen)
-
-
-def run_node(out: Printer, order: WorkOrder, metrics_port: int | None = None) -> None:
-    """Run the supervisor and its child processes in the foreground until they end."""
-    from ...node.metrics_endpoint import looked_at  # noqa: PLC0415 - `--help` does without
-
-    with looked_at(out, order, metrics_port) as complete_order:
-        code = _run_supervised(complete_order, out, SystemClock()) if os.name == "posix" else _run_alone(complete_order)
-    if code:
-        raise click.exceptions.Exit(code)
-
-
-def _base_order(out: Printer, place: str | None, began: float) -> WorkOrder:
-    from ...node.work_order import WorkOrder  # noqa: PLC0415
-
-    return WorkOrder(
-        began,
-        place,
+    zone = process_zone(None, settings_of(out.store))
+    # Without an app of its own, the store is chosen here; an app has one, unless another is asked for.
+    store = out.store if place is not None else prepare_url(out.store, create=True)
+    return UpOptions(
+        SystemClock().steady(),
+        store=store,
+        zone=zone.name,
+        place=place,
         json=out.json,
         fields=out.fields,
         quiet=out.quiet,
         language=out.language,
         colour=out.colour,
         program=called_program(),
+        **chosen,
     )
 
 
-def _run_supervised(order: WorkOrder, out: Printer, clock: SystemClock) -> int:
-    from ...node.sd_notify import ServiceLine, ServiceNotifier  # noqa: PLC0415
-    from ...node.supervisor import Supervisor, run_both  # noqa: PLC0415
+def run_node(out: Printer, options: UpOptions, metrics_port: int | None = None) -> None:
+    """Run the child processes under a supervisor, in the foreground."""
+    from ....node.metrics_endpoint import open_metrics_endpoint  # noqa: PLC0415 - `--help` does without
+    from ...output.api_lines import show_metrics_url  # noqa: PLC0415
+    from ...session.open_store import settings_of  # noqa: PLC0415
+
+    settings = settings_of(options.store)
+    with open_metrics_endpoint(options, settings, metrics_port, partial(show_metrics_url, out)) as complete:
+        code = _run_supervised(complete, out) if os.name == "posix" else _run_here(complete)
+    if code:
+        raise click.exceptions.Exit(code)
+
+
+def _run_supervised(options: UpOptions, out: Printer) -> int:
+    from ....node.processes import ChildModules, run_supervised  # noqa: PLC0415
     from ...output.streams import prepare_streams  # noqa: PLC0415
 
     prepare_streams()
-    line = ServiceLine.taken(os.environ)
-    # A memory store, or the store of an app, exists only in the engine process, so that process serves the API too.
-    in_one_process = order.door is None or order.store in (None, MEMORY)
-    notifier = ServiceNotifier(line, _child_names(order, in_one_process=in_one_process))
-
-    def make_supervisor(module: str, part: WorkOrder, died: Message, kind: str) -> Supervisor:
-        def start(line: int, _number: int) -> list[str]:
-            # -P: modules of the current folder must not shadow modules of the worker.
-            return [sys.executable, "-P", "-m", f"horae.cli.node.{module}", str(line)]
-
-        def encode_order(number: int) -> bytes:
-            began = order.began if number == 0 else clock.steady()
-            return replace(part, supervised=True, number=number, began=began, beat=line.beat).sent()
-
-        passed = tuple(each for each in (part.door, part.look) if each is not None)
-        on_signal = partial(notifier.heard, _ENGINE if kind == "worker.died" else _API)
-        return Supervisor(
-            start, lambda death: _show_death(out, death, died, kind), clock, encode_order, passed, on_signal
-        )
-
-    async def run() -> int:
-        server = make_supervisor("api_process", replace(order, look=None), words.SERVER_DIED, "api.died")
-        if not order.engine:
-            return await server.run(order.seconds)
-        worker = make_supervisor(
-            "worker_process", order if in_one_process else replace(order, door=None), words.WORKER_DIED, "worker.died"
-        )
-        return await (worker.run(order.seconds) if in_one_process else run_both(worker, server, order.seconds))
-
-    return asyncio.run(run())
+    modules = ChildModules("horae.cli.worker_process", "horae.cli.api_process")
+    return run_supervised(options, modules, SystemClock(), partial(_show_exit, out))
 
 
-def _child_names(order: WorkOrder, *, in_one_process: bool) -> tuple[str, ...]:
-    """Return the names of the child processes; the service manager is notified once all are ready."""
-    if not order.engine:
-        return (_API,)
-    return (_ENGINE,) if in_one_process else (_ENGINE, _API)
+def _run_here(options: UpOptions) -> int:
+    """Run the worker in this process, where no child process can inherit a socket."""
+    from ....node.supervisor import DRAINED  # noqa: PLC0415
+    from ...worker_process import run  # noqa: PLC0415
 
-
-def _run_alone(order: WorkOrder) -> int:
-    from ...node.supervisor import DRAINED  # noqa: PLC0415
-    from ...node.worker_process import run  # noqa: PLC0415
-
-    code = run(order)
+    code = run(options)
     return 0 if code == DRAINED else code
 
 
-def _show_death(out: Printer, death: Death, died: Message, kind: str) -> None:
+def _show_exit(out: Printer, kind: ChildKind, ended: ChildExit) -> None:
     if out.json:
-        out.each({"type": kind, **death._asdict()})
+        out.each({"type": f"{kind}.died", **ended._asdict()})
         return
-    how = words.BY_SIGNAL if death.code < 0 else words.BY_EXIT
-    cause = out.translate(how, number=abs(death.code))
-    out.line(("! ", out.translate(died, pid=death.pid, how=cause, pause=death.pause)), flush=True)
+    how = words.BY_SIGNAL if ended.code < 0 else words.BY_EXIT
+    code = out.translate(how, number=abs(ended.code))
+    message = words.WORKER_DIED if kind == "worker" else words.SERVER_DIED
+    out.line(("! ", out.translate(message, pid=ended.pid, how=code, pause=ended.pause)), flush=True)
 
 
 _LONGEST_POLL = 10.0
@@ -259,5 +224,5 @@ def worker(
 ) -> None:
     """Run the engine as one of many nodes, until SIGTERM."""
     chosen = {"poll": poll, "batch": batch, "concurrency": concurrency, "lease": lease}
-    order = make_work_order(out, place, **chosen, seconds=seconds, verbose=verbose)
-    run_node(out, order, metrics_port)
+    options = prepare_options(out, place, **chosen, seconds=seconds, verbose=verbose)
+    run_node(out, options, metrics_port)

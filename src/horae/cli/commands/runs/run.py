@@ -28,14 +28,14 @@ from ....wire.tasks import task_json
 from ...command import Command
 from ...messages import messages
 from ...messages.refusals import refuse
-from ...node.node_start import Readiness, show_readiness
-from ...output.formatting import error_text, fine, first_line, in_sentence, sign_of
+from ...output.formatting import duration_message, error_text, exact_duration, first_line, sign_of
 from ...output.printer import Printer
-from ...output.run_tail import RunTail, said_by, started
+from ...output.readiness import Readiness, show_readiness
+from ...output.run_tail import RunTail, follow_lines, wait_for_claim
 from ...output.styled_text import StyledText
 from ...parameters import Values
 from ...run_lookup import find_failed_run, find_run, is_run
-from ...session.workplace import CommandSession, run_in_session
+from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import (
     CONFIRM_ABOVE,
     BulkAction,
@@ -118,12 +118,12 @@ async def _follow_to_end(
     app: CommandSession, out: Printer, queued: QueuedRun, seconds: float | None, *, follow: bool
 ) -> Run:
     async with asyncio.timeout(seconds):
-        first = await started(app, queued.id, queued.task.id)
+        first = await wait_for_claim(app, queued.id, queued.task.id)
         with out.progress(messages.PROGRESS, 1) as bar:
             tail = RunTail(out, queued.zone, bar)
             if follow:
                 _show_started(out, first)
-                async for line in said_by(app, queued.id, follow=True):
+                async for line in follow_lines(app, queued.id, follow=True):
                     tail.show(line)
             return await _wait_for_end(app, queued.task.id, (first.origin, first.planned))
 
@@ -164,7 +164,10 @@ def _show_started(out: Printer, run: Run) -> None:
         return
     node = "" if run.node is None else f" · {run.node}"
     out.line(
-        StyledText(out.translate(messages.STARTED, id=run.id, late=in_sentence(fine(run.lateness)), node=node), "dim"),
+        StyledText(
+            out.translate(messages.STARTED, id=run.id, late=duration_message(exact_duration(run.lateness)), node=node),
+            "dim",
+        ),
         flush=True,
     )
 
@@ -176,7 +179,11 @@ def _show_ended(out: Printer, queued: QueuedRun, ended: Run, *, follow: bool) ->
     elif out.quiet:
         out.ids([ended.id])
     else:
-        took = "–" if ended.started is None or ended.ended is None else in_sentence(fine(ended.ended - ended.started))
+        took = (
+            "–"
+            if ended.started is None or ended.ended is None
+            else duration_message(exact_duration(ended.ended - ended.started))
+        )
         out.line(
             (
                 sign_of(ended),

@@ -22,11 +22,12 @@ from ....wire.overview import event_json
 from ....wire.runs import line_json, run_json
 from ...command import Command
 from ...messages import messages
+from ...output.command_hints import note_next_page
 from ...output.formatting import (
     NOTHING,
     clock_time,
     error_text,
-    fine,
+    exact_duration,
     first_line,
     full_time,
     planned_text,
@@ -35,14 +36,13 @@ from ...output.formatting import (
     time_cells,
     time_column,
 )
-from ...output.next_page import offer_more
 from ...output.printer import Printer
-from ...output.run_tail import RunTail, said_by
+from ...output.run_tail import RunTail, follow_lines
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit
 from ...parameters import IntegerRange, after_option, limit_option, typed_limit
 from ...run_lookup import FAILURES, find_run
-from ...session.workplace import CommandSession, has_store, run_in_session
+from ...session.command_session import CommandSession, has_store, run_in_session
 from ...task_filter import optional_task_argument
 
 _ATTEMPT_COLUMN, _ERROR_COLUMN = 5, 7
@@ -114,7 +114,7 @@ def runs(
             "--until": until,
             "--query": query,
         }
-        offer_more(out, "runs", {**options, "--limit": typed_limit(limit)}, rows.page.after)
+        note_next_page(out, "runs", {**options, "--limit": typed_limit(limit)}, rows.page.after)
 
 
 def _states(names: Sequence[str], *, failed: bool) -> frozenset[RunState] | None:
@@ -194,12 +194,12 @@ def _constant_columns(runs: Sequence[Run]) -> set[int]:
 
 def _row(out: Printer, rows: Rows, run: Run, name: str, planned: str) -> list[Cell]:
     task = rows.tasks.get(run.task_id)
-    took = NOTHING if run.started is None or run.ended is None else fine(run.ended - run.started)
+    took = NOTHING if run.started is None or run.ended is None else exact_duration(run.ended - run.started)
     return [
         [sign_of(run), f" {state_of_run(run, 'en' if out.plain else out.language)}"],
         run.task_id if task is None else task.name,
         planned,
-        NOTHING if run.lateness is None else f"+{fine(run.lateness)}",
+        NOTHING if run.lateness is None else f"+{exact_duration(run.lateness)}",
         took,
         str(run.attempt),
         StyledText(name, "dim"),
@@ -226,12 +226,12 @@ async def _print_log(app: CommandSession, out: Printer, name: str, *, follow: bo
     is_function = found.facts.task.target.kind == "function"
     number = 0
     if out.json and not follow:
-        lines = [line_json(each) async for each in said_by(app, found.run.id, follow=False)]
+        lines = [line_json(each) async for each in follow_lines(app, found.run.id, follow=False)]
         out.data(lines)
         return len(lines), is_function
     with out.progress(messages.PROGRESS, 1) as bar:
         tail = RunTail(out, app.zone, bar if follow else None)
-        async for line in said_by(app, found.run.id, follow=follow):
+        async for line in follow_lines(app, found.run.id, follow=follow):
             tail.show(line)
             number += 1
     return number, is_function
@@ -260,7 +260,7 @@ def events(out: Printer, *, after: int | None, follow: bool, limit: int) -> None
     if not found:
         out.note(messages.NO_EVENTS)
     elif after is not None and len(found) == limit:
-        offer_more(out, "events", {"--limit": typed_limit(limit)}, found[-1].cursor)
+        note_next_page(out, "events", {"--limit": typed_limit(limit)}, found[-1].cursor)
 
 
 async def _load_events(

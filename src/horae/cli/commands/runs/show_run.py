@@ -12,12 +12,12 @@ from ....ports.journal import NumberedLine
 from ....ports.store import RunFilter
 from ....wire.runs import result_of, run_json
 from ...messages import messages
-from ...output.formatting import error_text, fine, full_time, planned_text, sign_of, state_of_run
+from ...output.formatting import error_text, exact_duration, full_time, planned_text, sign_of, state_of_run
 from ...output.printer import Printer, json_text
-from ...output.run_tail import RunTail, said_by
+from ...output.run_tail import RunTail, follow_lines
 from ...output.styled_text import Style, StyledText
 from ...run_lookup import FoundRun, find_run
-from ...session.workplace import CommandSession, run_in_session
+from ...session.command_session import CommandSession, run_in_session
 
 _MAX_LINES: Final = 20
 
@@ -48,7 +48,7 @@ async def _load(app: CommandSession, name: str) -> RunDetails:
     found = await find_run(app, name)
     last: deque[NumberedLine] = deque(maxlen=_MAX_LINES)
     number = 0
-    async for line in said_by(app, found.run.id, follow=False):
+    async for line in follow_lines(app, found.run.id, follow=False):
         last.append(line)
         number += 1
     return RunDetails(found, tuple(last), number, found.zone or app.zone, await _is_requested(app, found))
@@ -95,11 +95,11 @@ def _show(out: Printer, shown: RunDetails) -> None:
 def _show_times(out: Printer, run: Run, zone: str) -> None:
     if run.started is None:
         return
-    late = "" if run.lateness is None else f"  +{fine(run.lateness)}"
+    late = "" if run.lateness is None else f"  +{exact_duration(run.lateness)}"
     node = "" if run.node is None else f" · {run.node}"
     out.row(out.translate(messages.BEGAN), f"{full_time(run.started, zone, out.language)}{late}{node}")
     if run.ended is not None:
-        took = f"  {fine(run.ended - run.started)}"
+        took = f"  {exact_duration(run.ended - run.started)}"
         out.row(out.translate(messages.OVER), f"{full_time(run.ended, zone, out.language)}{took}")
 
 

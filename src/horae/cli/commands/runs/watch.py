@@ -19,15 +19,15 @@ from ....service.runs.overview import Overview
 from ....wire.tasks import next_due
 from ...command import Command
 from ...messages import messages
-from ...output.formatting import error_text, first_line, next_times, short, sign_of, state_of_run, time_cells
-from ...output.line_breaks import broken
+from ...output.formatting import error_text, first_line, next_times, short_duration, sign_of, state_of_run, time_cells
+from ...output.line_breaks import wrap_cell
 from ...output.printer import Printer
-from ...output.styled_text import Cell, StyledText, painted
-from ...output.table import Fit, laid_out
-from ...output.width import padded, terminal_width
+from ...output.styled_text import Cell, StyledText, render_cell
+from ...output.table import Fit, render_table
+from ...output.width import pad, terminal_width
 from ...parameters import NumberRange
 from ...run_lookup import FAILURES
-from ...session.workplace import CommandSession, run_in_session
+from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import optional_task_argument
 from ..operate.overview import need_lines, overview_rows
 from .runs import follow_events
@@ -116,7 +116,7 @@ def dashboard_lines(
     above = _wrap(head, 2)
     for label, cell in overview_rows(out, found, zone, names)[:_OVERVIEW_ROWS]:
         rest = (cell,) if isinstance(cell, str | StyledText) else tuple(cell)
-        above += _wrap(["  ", StyledText(padded(label, _LABEL_WIDTH), "dim"), " ", *rest], _LABEL_WIDTH + 3)
+        above += _wrap(["  ", StyledText(pad(label, _LABEL_WIDTH), "dim"), " ", *rest], _LABEL_WIDTH + 3)
     above += _section(out.translate(messages.RUNNING), _running(out, found, names))
     needs = [line for cell in need_lines(out, found) for line in _wrap(cell, 2)]
     above += _section(out.translate(messages.NEEDS_YOU), needs)
@@ -131,7 +131,7 @@ def _running(out: Printer, found: Overview, names: dict[str, str]) -> list[str]:
     rows: list[list[Cell]] = [
         [
             [sign_of(run), f" {names.get(run.task_id, run.task_id)}"],
-            "" if run.started is None else short(found.at - run.started),
+            "" if run.started is None else short_duration(found.at - run.started),
             StyledText(short_ids[run.id], "dim"),
         ]
         for run in found.running
@@ -167,17 +167,17 @@ def _failures(out: Printer, failed: tuple[Run, ...], names: dict[str, str], zone
 def _table(rows: list[list[Cell]], fits: tuple[Fit, ...]) -> list[str]:
     if not rows:
         return []
-    return list(laid_out((), rows, room=terminal_width() - _INDENT, colour=True, fits=fits))
+    return list(render_table((), rows, room=terminal_width() - _INDENT, colour=True, fits=fits))
 
 
 def _section(title: str, lines: list[str]) -> list[str]:
     if not lines:
         return []
-    return ["", painted(StyledText(title, "bold"), colour=True), *(f"{' ' * _INDENT}{line}" for line in lines)]
+    return ["", render_cell(StyledText(title, "bold"), colour=True), *(f"{' ' * _INDENT}{line}" for line in lines)]
 
 
 def _wrap(cell: Cell, hang: int) -> list[str]:
-    return [painted(line, colour=True) for line in broken(cell, terminal_width() - _INDENT, hang)]
+    return [render_cell(line, colour=True) for line in wrap_cell(cell, terminal_width() - _INDENT, hang)]
 
 
 def _as_rich_text(lines: list[str]) -> Text:

@@ -21,15 +21,15 @@ from ....wire.instants import utc
 from ....wire.runs import why_json
 from ...command import Command
 from ...messages import messages
-from ...node.node_start import start_here
+from ...output.command_hints import complete_command, complete_commands
 from ...output.fixes import Fix, fixes_for
 from ...output.formatting import full_time, sign_of
 from ...output.printer import Printer
-from ...output.shown_store import complete_command, complete_commands
+from ...output.readiness import node_start_command
 from ...output.styled_text import StyledText
-from ...output.width import columns, padded
+from ...output.width import display_width, pad
 from ...run_lookup import is_run
-from ...session.workplace import CommandSession, run_in_session
+from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import task_argument
 from ...task_reference import task_reference
 from ..tasks.show import run_line
@@ -52,7 +52,7 @@ def why(out: Printer, *, task: str, at: str | None) -> None:
     found, zone, reference, has_lines = run_in_session(out, lambda app: _load(out, app, task, at))
     fixes = tuple(
         fix._replace(command=complete_command(out, fix.command))
-        for fix in fixes_for(found, shlex.quote(reference), partial(start_here, out), has_lines=has_lines)
+        for fix in fixes_for(found, shlex.quote(reference), partial(node_start_command, out), has_lines=has_lines)
     )
     if out.json:
         out.data(_json(out, found, fixes))
@@ -122,7 +122,7 @@ def _sentence(out: Printer, found: OccurrenceExplanation) -> str:
     text = found.explanation.in_language(out.language)
     if found.missing is not None and found.missing.source is not None:
         source = found.missing.source
-        text = text.replace(start_command(source), start_here(out, source))
+        text = text.replace(start_command(source), node_start_command(out, source))
     return complete_commands(out, text)
 
 
@@ -141,16 +141,16 @@ def _shorten_run_ids(out: Printer, text: str, runs: Sequence[Run]) -> str:
 
 def _show_fixes(out: Printer, fixes: Sequence[tuple[str, str]]) -> None:
     """Print commands and their effect side by side, or below each other on a narrow terminal."""
-    widest = max((columns(typed) for typed, _ in fixes), default=0)
+    widest = max((display_width(typed) for typed, _ in fixes), default=0)
     room = out.row_room - widest - 3
-    below = out.on_terminal and any(columns(does) > room for _, does in fixes)
+    below = out.on_terminal and any(display_width(does) > room for _, does in fixes)
     for number, (typed, does) in enumerate(fixes):
         label = out.translate(messages.FIX) if number == 0 else ""
         if below:
             out.row(label, typed)
             out.row("", StyledText(f"  {does}", "dim"))
         else:
-            out.row(label, (padded(typed, widest), "   ", StyledText(does, "dim")))
+            out.row(label, (pad(typed, widest), "   ", StyledText(does, "dim")))
 
 
 def _verdict_sign(found: OccurrenceExplanation) -> StyledText:

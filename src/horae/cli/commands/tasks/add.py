@@ -22,8 +22,9 @@ from ....wire.tasks import read_task, task_json
 from ...command import Command
 from ...messages import messages
 from ...messages.refusals import refuse
-from ...node.node_start import Readiness, show_readiness
+from ...output.command_hints import command_line
 from ...output.printer import Printer
+from ...output.readiness import Readiness, show_readiness
 from ...output.receipt import (
     FIRES,
     fires_json,
@@ -34,12 +35,11 @@ from ...output.receipt import (
     show_warnings,
     target_line,
 )
-from ...output.shown_store import command_line
 from ...output.styled_text import Cell, StyledText
 from ...parameters import Values
 from ...schedule_question import Question, answer_question, hint_explain_command
+from ...session.command_session import CommandSession, has_durable_store, refuse_memory, run_in_memory, run_in_session
 from ...session.owner_zone import owner_zone
-from ...session.workplace import CommandSession, has_durable_store, refuse_memory, run_in_memory, run_in_session
 from ...task_options import default_name, definition_options, task_shape
 from ...task_reference import short_task_id, task_reference
 from .edit import changed_fields, fires_changed_json, show_changes

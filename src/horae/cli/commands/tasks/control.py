@@ -17,10 +17,10 @@ from ....service.query.instants import parse_future_instant
 from ....wire.tasks import task_json
 from ...command import Command
 from ...messages import messages
-from ...output.formatting import full_time, in_sentence, short
+from ...output.formatting import duration_message, full_time, short_duration
 from ...output.printer import Printer
 from ...parameters import INTEGER, Values, one_of
-from ...session.workplace import CommandSession, run_in_session
+from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import BulkAction, act_on_many, bulk_options, is_filter, optional_task_argument, task_argument
 
 
@@ -159,7 +159,9 @@ def _ask_about_missed(out: Printer, facts: Facts, number: int, now: datetime) ->
         return "skip"
     pause_state = facts.status.pause
     since = (pause_state.since if pause_state is not None else facts.status.ended) or now
-    question = out.translate(messages.MISSED_WHILE_PAUSED, length=in_sentence(short(now - since)), number=number)
+    question = out.translate(
+        messages.MISSED_WHILE_PAUSED, length=duration_message(short_duration(now - since)), number=number
+    )
     choices = [(mode, messages.MISSED_MODES[mode].in_language(out.language)) for mode in MISSED_MODES]
     answer = out.choose(f"  {question}", choices, "skip", "--missed")
     return next(mode for mode in MISSED_MODES if mode == answer)

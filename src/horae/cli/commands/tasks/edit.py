@@ -25,7 +25,7 @@ from ...output.schedule_text import fire_lines
 from ...output.styled_text import StyledText
 from ...parameters import INTEGER, Values
 from ...schedule_question import Question, answer_question, hint_explain_command
-from ...session.workplace import CommandSession, run_in_session
+from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import task_argument
 from ...task_options import definition_options, task_shape
 

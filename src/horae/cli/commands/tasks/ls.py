@@ -21,14 +21,14 @@ from ....service.runs.overview import Overview
 from ....wire.tasks import next_due, task_json
 from ...command import Command
 from ...messages import messages
+from ...output.command_hints import note_next_page
 from ...output.formatting import count_of, last_cell, next_column, state_cell, was_missed, when_cell
-from ...output.next_page import offer_more
 from ...output.printer import Printer
-from ...output.styled_text import Cell, StyledText, plain
+from ...output.styled_text import Cell, StyledText, cell_text
 from ...output.table import STAYS, Fit, is_table
 from ...output.width import terminal_width
 from ...parameters import Values, after_option, limit_option, one_of, typed_limit
-from ...session.workplace import CommandSession, has_store, place_of, run_in_session
+from ...session.command_session import CommandSession, display_location, has_store, run_in_session
 from ...task_filter import filter_options, task_filter
 
 Sort = Literal["created", "next"]
@@ -95,7 +95,7 @@ def ls(out: Printer, *, filters: Values, sort: Sort, limit: int, after: str | No
         out.note(messages.FINISHED_HIDDEN, number=task_list.hidden)
     if task_list is not None and task_list.after is not None:
         options = {f"--{name}": value for name, value in filters.items()}
-        offer_more(out, "ls", {**options, "--limit": typed_limit(limit)}, task_list.after)
+        note_next_page(out, "ls", {**options, "--limit": typed_limit(limit)}, task_list.after)
 
 
 async def _load(app: CommandSession, request: _ListRequest) -> TaskList:
@@ -211,7 +211,7 @@ def _layouts(out: Printer, task_list: TaskList) -> Iterator[_Layout]:
 
 
 def _with_id(row: dict[str, Cell]) -> dict[str, Cell]:
-    return {**row, "name": [str(row["name"]), " ", StyledText(plain(row["id"]), "dim")]}
+    return {**row, "name": [str(row["name"]), " ", StyledText(cell_text(row["id"]), "dim")]}
 
 
 def _layout(out: Printer, columns: Mapping[str, Fit], rows: Sequence[Mapping[str, Cell]]) -> _Layout:
@@ -294,4 +294,4 @@ def _show_empty(out: Printer, *, filtered: bool, hidden: int) -> None:
     elif filtered:
         out.note(messages.NONE_FIT)
     else:
-        out.note(messages.NO_TASKS_YET, path=place_of(out))
+        out.note(messages.NO_TASKS_YET, path=display_location(out))

@@ -15,7 +15,7 @@ from ...output.printer import Printer
 from ...output.schedule_text import Answer, answer_json, show_explanation, show_fires
 from ...parameters import IntegerRange, one_of
 from ...schedule_question import Question, answer_for_task, answer_question
-from ...session.workplace import run_in_session
+from ...session.command_session import run_in_session
 
 MOST_FIRES = 1000
 

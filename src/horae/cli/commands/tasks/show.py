@@ -23,10 +23,10 @@ from ...messages import messages
 from ...output.fixes import pause_fixes
 from ...output.formatting import (
     error_text,
-    fine,
+    exact_duration,
     first_line,
     full_time,
-    localized,
+    localize_error,
     planned_text,
     sign_of,
     state_cell,
@@ -39,13 +39,13 @@ from ...output.receipt import (
     fires_to_come,
     more_policies_line,
     policies_line,
+    review_cells,
     show_schedule,
     target_line,
 )
-from ...output.review import review_cells
 from ...output.styled_text import Cell, StyledText
 from ...run_lookup import is_run
-from ...session.workplace import CommandSession, run_in_session
+from ...session.command_session import CommandSession, run_in_session
 from ..runs.show_run import show_run
 
 _FIRES: Final = 5
@@ -179,13 +179,13 @@ def waiting_line(out: Printer, facts: Facts) -> str | None:
 def _last_result(status: TaskStatus, language: Language) -> str:
     """Return the last result; after a failure that is the error, which is localized."""
     text = status.last_result or ""
-    return localized(text, language) if status.failures else text
+    return localize_error(text, language) if status.failures else text
 
 
 def run_line(run: Run, zone: str, out: Printer, lateness: timedelta | None = None) -> list[str | StyledText]:
     """Return one row for a run. `lateness` replaces the lateness that is stored in the run."""
     delay = run.lateness if lateness is None else lateness
-    late = "" if delay is None else f"  +{fine(delay)}"
+    late = "" if delay is None else f"  +{exact_duration(delay)}"
     planned = planned_text(run, zone, out.language)
     state = state_of_run(run, out.language)
     error = f"  {first_line(error_text(run, out.language))}" if run.error else ""

@@ -9,7 +9,7 @@ import click
 
 from ...command import Command
 from ...messages import operating_messages as words
-from ...output.formatting import fine
+from ...output.formatting import exact_duration
 from ...output.printer import Printer
 from ...output.styled_text import Cell, Style, StyledText
 from ...output.table import Fit
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ....forecast import Candidate, Report
     from ....forecast.report import Busiest, TaskForecast
     from ...messages.messages import Message
-    from ...session.workplace import CommandSession
+    from ...session.command_session import CommandSession
 
 _TASK_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(2), Fit(3), Fit(1), Fit(5), Fit(4))
 _LANE_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(1), Fit(2), Fit(1))
@@ -69,7 +69,7 @@ def simulate(
             zone=home,
             lanes=lanes,
             takes=default_length,
-            progress=lambda share, _at: bar.share(share),
+            progress=lambda share, _at: bar.show_share(share),
         )
     if out.json:
         out.data(report.to_json())
@@ -83,11 +83,11 @@ def simulate(
 
 def _load_candidates(out: Printer, file: Path | None, zone: str | None) -> tuple[list[Candidate], dict[str, int], str]:
     from ....forecast import Candidate  # noqa: PLC0415
-    from ...session.open_store import home_zone, settings_of  # noqa: PLC0415
-    from ...session.workplace import run_in_session  # noqa: PLC0415
+    from ...session.command_session import run_in_session  # noqa: PLC0415
+    from ...session.open_store import process_zone, settings_of  # noqa: PLC0415
     from ...transfer.tasks_file import read_tasks_file  # noqa: PLC0415
 
-    home = home_zone(zone, settings_of(out.store)).name
+    home = process_zone(zone, settings_of(out.store)).name
     if file is None:
         candidates, lanes = run_in_session(out, lambda app: _candidates_of_store(out, app))
         return candidates, lanes, home
@@ -102,7 +102,7 @@ async def _candidates_of_store(out: Printer, app: CommandSession) -> tuple[list[
     from ....model.task import TaskState  # noqa: PLC0415
     from ....ports.store import TaskFilter  # noqa: PLC0415
     from ....wire.tasks import read_task, task_json  # noqa: PLC0415
-    from ...transfer.export_reader import carried_on  # noqa: PLC0415
+    from ...transfer.export_reader import continue_schedule  # noqa: PLC0415
 
     found: list[Candidate] = []
     idle, after = 0, None
@@ -114,7 +114,7 @@ async def _candidates_of_store(out: Printer, app: CommandSession) -> tuple[list[
                 idle += 1
                 continue
             shape = task_json(facts)
-            request = read_task({**shape, "when": carried_on(shape)}, exported=True)._replace(key=None)
+            request = read_task({**shape, "when": continue_schedule(shape)}, exported=True)._replace(key=None)
             run = last.get(facts.task.id)
             length = None if run is None or run.started is None or run.ended is None else run.ended - run.started
             found.append(Candidate(request, length))
@@ -160,7 +160,7 @@ def _show(out: Printer, report: Report) -> None:
                 str(lane.runs),
                 str(lane.peak_wanted),
                 f"{100 * lane.full_share:.0f} %",
-                fine(lane.longest_wait),
+                exact_duration(lane.longest_wait),
             ]
             for lane in report.lanes
         ]
@@ -174,7 +174,7 @@ def _row(task: TaskForecast) -> list[Cell]:
         str(task.ran),
         str(sum(task.skipped.values())),
         str(task.waiting),
-        f"+{fine(task.lateness_max)}",
+        f"+{exact_duration(task.lateness_max)}",
         _local_time(task.first, task.zone),
         _local_time(task.last, task.zone),
     ]

@@ -1,4 +1,4 @@
-"""Where a command does its work: at a store that it opens itself, or at a server; it sees no difference."""
+"""Session of a command: one protocol for a store that it opens and for a server, so that commands need not differ."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from ...model.change import Facts
 from ...model.events.event import SequencedEvent
 from ...model.run import Run
 from ...model.task import Target, Task
+from ...runtime.stores import MEMORY
 from ...service.service import Service
 from ...service.tasks.advisories import Advisory
 from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.task_request import TaskRequest
-from ..node.node_start import Readiness
 from ..output.printer import Printer
+from ..output.readiness import Readiness
 from . import open_store
 from .local import run_locally
 from .servers import server_of
@@ -30,7 +31,7 @@ Services: TypeAlias = "Service | RemoteService"
 
 
 class CommandSession(Protocol):
-    """The use cases, who asks for them, and in which zone."""
+    """The service with its principal and zone, and what differs between a store and a server."""
 
     @property
     def service(self) -> Services: ...
@@ -45,83 +46,83 @@ class CommandSession(Protocol):
     def clock(self) -> Clock: ...
 
     async def owner(self) -> str:
-        """Whose tasks are made here, where nobody else is named."""
+        """Return the owner of new tasks, where no other one is named."""
 
     async def has_live_node(self) -> bool:
-        """Whether somebody is there to run what is due."""
+        """Whether a node runs."""
 
     async def readiness(self, target: Target) -> Readiness:
-        """The nodes that run now, and what such a target lacks."""
+        """Return the running nodes, and a warning if none has the target's function."""
 
-    async def resolve(self, wish: TaskRequest) -> ResolvedRequest:
-        """The wish as its function's declaration completes it, as far as this side has to know that."""
+    async def resolve(self, request: TaskRequest) -> ResolvedRequest:
+        """Complete the request with the declaration of its function, as far as the client needs it."""
 
     async def network_advisories(self, url: object) -> tuple[Advisory, ...]:
-        """Warnings about an address that the nodes may not call; a server checks that itself."""
+        """Return warnings about an address that the nodes may not call; none at a server, which checks it itself."""
 
     async def webhook_advisories(self, url: object) -> tuple[Advisory, ...]:
-        """Warnings about a webhook that the running nodes cannot deliver; a server checks that itself."""
+        """Return warnings about a webhook that the running nodes cannot deliver; none at a server, which checks it itself."""
 
     def with_advisories(self, resolved: ResolvedRequest) -> ResolvedRequest:
-        """The same with the warnings of the task that was just made or changed."""
+        """Return the same with the warnings of the task that was just created or changed."""
 
     async def review(self, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
-        """Warnings about a task that was just edited."""
+        """Return warnings about a task that was just edited."""
 
-    async def preview(self, wish: TaskRequest) -> Facts:
-        """The task that such a wish would make; nothing is written."""
+    async def preview(self, request: TaskRequest) -> Facts:
+        """Return the task that the request would create; nothing is written."""
 
     def digest(self, task: Task) -> str:
-        """Of a task that was just looked at: what an approval of it, as it is, has to name."""
+        """Return the digest of a task that was just read; an approval names it, so that it approves this version only."""
 
     async def facts(self, task_id: str) -> Facts | None:
-        """None when the task is gone."""
+        """Return the task; None if it does not exist."""
 
     async def tasks_of(self, runs: Sequence[Run]) -> dict[str, Task]:
-        """The tasks of these runs by id, as far as they are still there: at least what each is called, and where."""
+        """Return the tasks of these runs by id, as far as they exist: at least with name and zone."""
 
     async def groups(self) -> list[Any]:
-        """The groups of another scheduler, as they were taken over."""
+        """Return the imported groups of another scheduler."""
 
     async def save_group(self, folder: str, owner: str, body: str) -> None:
-        """As it is now, in the place of what was known of it."""
+        """Create or replace a group of another scheduler."""
 
     async def check_key(self) -> None:
-        """Refuses where a secret would be sealed with a second key."""
+        """Refuse if a secret would be encrypted with a second key."""
 
     def follow_events(self, number: int) -> AsyncIterator[SequencedEvent]:
-        """Every event after this number, as it happens; for ever."""
+        """Yield every event after this number, as it happens, without end."""
 
 
 def run_in_session(out: Printer, work: Callable[[CommandSession], Awaitable[T]], *, create: bool = False) -> T:
-    """Open what was chosen, do it, close it again. A store that is to be made is, a server is there or is not."""
+    """Open the chosen store or server, run `work`, and close it. `create`: a missing file is created."""
     server = server_of(out)
     if server is None:
         open_store.refuse_memory(out.store)
         return run_locally(out.store, work, create=create)
-    from .remote import run_remotely  # noqa: PLC0415 - most commands work at a store
+    from .remote import run_remotely  # noqa: PLC0415 - most commands use a store
 
     return run_remotely(server, out.language, work)
 
 
 def run_in_memory(work: Callable[[CommandSession], Awaitable[T]]) -> T:
-    """At a store that is forgotten at once."""
-    return run_locally(open_store.MEMORY, work)
+    """Run `work` on an empty store in memory."""
+    return run_locally(MEMORY, work)
 
 
 def has_store(out: Printer) -> bool:
-    """Whether there is anything to look at; a server is asked when it is needed."""
-    return server_of(out) is not None or open_store.is_there(out.store)
+    """Whether the store exists; a server counts without a request."""
+    return server_of(out) is not None or open_store.store_exists(out.store)
 
 
 def has_durable_store(out: Printer) -> bool:
-    """Whether there is a store that outlives this command: a rehearsal may do without one."""
-    return server_of(out) is not None or (not open_store.is_memory(out.store) and open_store.is_there(out.store))
+    """Whether there is a store that outlives this command; a dry run needs none."""
+    return server_of(out) is not None or (not open_store.is_memory(out.store) and open_store.store_exists(out.store))
 
 
-def place_of(out: Printer) -> str:
+def display_location(out: Printer) -> str:
     server = server_of(out)
-    return open_store.place_of(out.store) if server is None else server.url
+    return open_store.display_location(out.store) if server is None else server.url
 
 
 def refuse_memory(out: Printer) -> None:

@@ -1,4 +1,4 @@
-"""Commands that start a node for a task, and notes that no node starts its work now."""
+"""Prints why no node would run a task now, and the command that starts one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ...schedule.warnings import ScheduleWarning
 from ...service.tasks.advisories import FUNCTION_CODES, Advisory
 from ...service.tasks.functions import start_command
 from ..messages import messages
-from ..output.printer import Printer
 from ..session.servers import server_of
+from .printer import Printer
 
 
 class Readiness(NamedTuple):
@@ -26,8 +26,8 @@ class Readiness(NamedTuple):
     missing: Advisory | None = None
 
 
-def start_here(out: Printer, source: str | None) -> str:
-    """Starts a node with the functions of this file or module, from the current folder."""
+def node_start_command(out: Printer, source: str | None) -> str:
+    """Return the command that starts a node with the functions of this file or module, from the current folder."""
     if source is None or server_of(out) is not None:
         return start_command(source)
     path = _shown_path(source) if source.endswith(".py") else None
@@ -35,22 +35,22 @@ def start_here(out: Printer, source: str | None) -> str:
 
 
 def advisory_text(out: Printer, warning: ScheduleWarning | Advisory, language: Language) -> str:
-    """Its sentence, with the path of the function's file as it is found from the current folder."""
+    """Return the warning, with the path of the function's file relative to the current folder."""
     text = warning.in_language(language)
     if isinstance(warning, Advisory) and warning.source is not None:
-        text = text.replace(start_command(warning.source), start_here(out, warning.source))
+        text = text.replace(start_command(warning.source), node_start_command(out, warning.source))
     return text
 
 
 def show_readiness(out: Printer, readiness: Readiness, shown: tuple[ScheduleWarning | Advisory, ...] = ()) -> None:
-    """Says why nothing starts the task's work now, unless a warning has said it."""
+    """Print why no node runs the task now, unless a shown warning says it."""
     nodes, missing = readiness.nodes, readiness.missing
-    said = next((each for each in shown if each.code in FUNCTION_CODES), None)
-    if missing is not None and said is None:
+    warned = next((each for each in shown if each.code in FUNCTION_CODES), None)
+    if missing is not None and warned is None:
         out.warn(advisory_text(out, missing, out.language))
-    if missing is not None or said is not None:
+    if missing is not None or warned is not None:
         # The warning names the file to start, where one is registered.
-        if "function_unknown" in {each.code for each in (missing, said) if each is not None} and not nodes.live:
+        if "function_unknown" in {each.code for each in (missing, warned) if each is not None} and not nodes.live:
             out.note(messages.NO_ENGINE_FILE)
     elif nodes.only_draining:
         out.note(messages.ONLY_DRAINING, node=nodes.draining[0])

@@ -12,7 +12,7 @@ import pytest
 from tests.docs.pages import Section, clean_environment, sections
 
 PLAY = Path(__file__).parent / "play.py"
-PAGES = ("quickstart.md", "python.md")
+PAGES = ("quickstart.md", "python.md", "coming-from.md")
 SECTIONS = [section for page in PAGES for section in sections(page)]
 
 

@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", choices=[*GROUPS, _GROWTH, _SCALE], help="one group of measurements instead of all")
     parser.add_argument("--minutes", type=float, default=60, help=f"how long {_GROWTH} goes on")
     parser.add_argument("--json", metavar="FILE", help="write all numbers to a file as well")
-    parser.add_argument("--markdown", action="store_true", help="print the tables for docs/performance.md")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown, for bench/results")
     return parser
 
 

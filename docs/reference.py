@@ -1,5 +1,5 @@
-"""Writes reference.md and schemas/*.json from the code: `python -m docs.reference`; a test compares them."""
-# ruff: noqa: INP001 - this folder holds pages, and one script that makes one of them
+"""Generator of reference.md and schemas/*.json from the code: `python -m docs.reference`; a test compares them."""
+# ruff: noqa: INP001 - a folder of pages, with the script that generates some of them
 
 from __future__ import annotations
 
@@ -25,78 +25,78 @@ PLACE: Final = Path(__file__).with_suffix(".md")
 INTRODUCTION: Final = """\
 # Reference
 
-Every name that programs meet: settings, exit codes, states, reasons, verdicts, events, refusals. This page is written by
-`python -m docs.reference` from the code itself, and a test compares the two. Names are stable; sentences may improve.
+Every name that programs use: settings, exit codes, states, reasons, verdicts, events, refusals. `python -m docs.reference`
+generates this page from the code, and a test compares the two. Names are stable; sentences may improve.
 """
 PRECEDENCE: Final = """\
 A flag or an argument comes first, then the environment, then `horae.toml` in the working directory, then the user's file,
-then the default. In a file a setting stands under its path: `targets.http.mode` is `mode` in `[targets.http]`. Settings of
-targets that are not listed here are on the pages of the targets.
+then the default. In a file a setting is under its path: `targets.http.mode` is `mode` in `[targets.http]`. The pages of the
+targets list their other settings.
 """
 EXITS: Final = {
-    ExitCode.OK: "It was done.",
-    ExitCode.FAILED: "Something failed; or a check found something wrong.",
-    ExitCode.USAGE: "The command was not understood, or needs a confirmation that nobody could give.",
+    ExitCode.OK: "Success.",
+    ExitCode.FAILED: "An error; or a check found a problem.",
+    ExitCode.USAGE: "Wrong usage, or a confirmation is missing.",
     ExitCode.NOT_FOUND: "There is no such task, run or file.",
     ExitCode.NOT_ALLOWED: "Not allowed.",
-    ExitCode.CONFLICT: "It is there, but its state does not allow this now.",
+    ExitCode.CONFLICT: "The present state does not allow this.",
     ExitCode.INVALID: "The schedule, task or value was refused.",
     ExitCode.UNREACHABLE: "The store cannot be reached, or is damaged.",
-    ExitCode.TIMED_OUT: "What was waited for did not end in time.",
-    ExitCode.RUN_FAILED: "The run that was waited for has failed.",
-    ExitCode.INTERRUPTED: "Somebody pressed Ctrl-C.",
+    ExitCode.TIMED_OUT: "The run did not end within the timeout.",
+    ExitCode.RUN_FAILED: "The run that the command waited for has failed.",
+    ExitCode.INTERRUPTED: "Interrupted by Ctrl-C.",
 }
 TASK_STATES: Final = {
-    TaskState.ACTIVE: "Its schedule leads to something.",
-    TaskState.PAUSED: "Nothing of it starts until it is resumed, but what is asked for by hand.",
+    TaskState.ACTIVE: "Its schedule has further occurrences.",
+    TaskState.PAUSED: "Nothing of it starts until it is resumed, except requested runs.",
     TaskState.COMPLETED: "Nothing is left to do.",
-    TaskState.FAILED: "It gave up, or is in quarantine; a person must look, and may resume it.",
+    TaskState.FAILED: "It gave up, or is quarantined; it needs attention and can be resumed.",
     TaskState.CANCELLED: "Ended for good; its history stays.",
 }
 RUN_STATES: Final = {
-    RunState.CLAIMED: "A node has it and has not begun: only under `at_most_once`.",
-    RunState.RUNNING: "A node carries it.",
-    RunState.WAITING: "Somebody else goes on with it, and has until its deadline to answer.",
-    RunState.SUCCEEDED: "It ended well.",
-    RunState.FAILED: "It ended badly, and says why.",
-    RunState.TIMED_OUT: "It was silent, or went on, for too long.",
-    RunState.LOST: "Its node died, or handed it back; its occurrence is run again unless it may run only once.",
-    RunState.CANCELLED: "It was asked to end, and did.",
-    RunState.SKIPPED: "It was not run, for the reason that it has.",
+    RunState.CLAIMED: "A node has claimed it and not started it: only under `at_most_once`.",
+    RunState.RUNNING: "A node executes it.",
+    RunState.WAITING: "An external system continues it, and must answer before its deadline.",
+    RunState.SUCCEEDED: "It succeeded.",
+    RunState.FAILED: "It failed, with an error.",
+    RunState.TIMED_OUT: "It was silent, or ran, for too long.",
+    RunState.LOST: "Its node died, or handed it back; its occurrence runs again unless it is `at_most_once`.",
+    RunState.CANCELLED: "It was cancelled.",
+    RunState.SKIPPED: "It did not run; the reason says why.",
 }
 PAUSE_CAUSES: Final = {
-    PauseCause.REQUESTED: "Somebody asked for it.",
+    PauseCause.REQUESTED: "A caller requested it.",
     PauseCause.AWAITING_APPROVAL: "It waits for the approval of its owner or an admin.",
     PauseCause.AGENT_STOPPED: "It was stopped together with its agent.",
     PauseCause.ORPHANED: "The code that declared it no longer does.",
-    PauseCause.OWNER_REVOKED: "The last token of the agent that made it was revoked.",
-    PauseCause.QUOTA: "A quota was lowered, and it is beyond that; the note names the quota.",
+    PauseCause.OWNER_REVOKED: "The last token of its agent was revoked.",
+    PauseCause.QUOTA: "A quota was lowered, and the task exceeds it; the note names the quota.",
 }
 EVENTS: Final = {
     EventKind.TASK_CREATED: "A task was made.",
     EventKind.TASK_EDITED: "A task was changed.",
     EventKind.TASK_PAUSED: "A task was paused.",
-    EventKind.TASK_RESUMED: "A task goes on, by hand or because its pause has ended.",
+    EventKind.TASK_RESUMED: "A task was resumed, by a caller or because its pause has ended.",
     EventKind.TASK_COMPLETED: "Nothing is left for a task to do.",
-    EventKind.TASK_FAILED: "A task gave up, or is in quarantine.",
+    EventKind.TASK_FAILED: "A task gave up, or is quarantined.",
     EventKind.TASK_CANCELLED: "A task was ended for good.",
     EventKind.TASK_DELETED: "A task and its history were removed.",
     EventKind.TASK_REPLANNED: "Newer zone data moved the next occurrence of a task.",
-    EventKind.TASK_FAILING: "So many occurrences in a row have failed as its policy `notify_after` says.",
+    EventKind.TASK_FAILING: "As many occurrences in a row have failed as its policy `notify_after` says.",
     EventKind.TASK_RECOVERED: "A task that was failing has succeeded.",
-    EventKind.TASK_OVERDUE: "What was due has not started within the grace; the detail is when it was due.",
-    EventKind.TASK_TRIGGERED: "An event target has told that a task is due; the detail is the topic.",
-    EventKind.RUN_STARTED: "A run began.",
-    EventKind.RUN_WAITING: "Somebody else goes on with a run.",
-    EventKind.RUN_SUCCEEDED: "A run ended well.",
-    EventKind.RUN_FAILED: "A run ended badly.",
-    EventKind.RUN_TIMED_OUT: "A run was silent, or went on, for too long.",
+    EventKind.TASK_OVERDUE: "An occurrence has not started within the grace period; the detail is when it was due.",
+    EventKind.TASK_TRIGGERED: "An event target published an event; the detail is the topic.",
+    EventKind.RUN_STARTED: "A run started.",
+    EventKind.RUN_WAITING: "An external system continues a run.",
+    EventKind.RUN_SUCCEEDED: "A run succeeded.",
+    EventKind.RUN_FAILED: "A run failed.",
+    EventKind.RUN_TIMED_OUT: "A run was silent, or ran, for too long.",
     EventKind.RUN_LOST: "A run was lost with its node, or handed back.",
-    EventKind.RUN_CANCELLED: "A run was asked to end, and did.",
-    EventKind.RUN_SKIPPED: "An occurrence, or a stretch of them, was not run.",
-    EventKind.RUN_RETRYING: "An occurrence will be tried again.",
+    EventKind.RUN_CANCELLED: "A run was cancelled.",
+    EventKind.RUN_SKIPPED: "An occurrence, or several in a row, did not run.",
+    EventKind.RUN_RETRYING: "An occurrence will be retried.",
     EventKind.WEBHOOK_BLOCKED: "The node may not call the address of a webhook; the detail is its id and the networks to allow, or `key` where the node has no key to sign with.",
-    EventKind.WEBHOOK_DISABLED: "A webhook takes nothing any more; the detail is its id and the reason.",
+    EventKind.WEBHOOK_DISABLED: "A webhook was disabled; the detail is its id and the reason.",
 }
 
 
@@ -110,7 +110,7 @@ def page() -> str:
         _section("Run states", _named("state", RunState, RUN_STATES)),
         _section("Pause causes", _named("cause", PauseCause, PAUSE_CAUSES)),
         _section("Reasons", _both("reason", Reason, SENTENCES)),
-        _section("Verdicts", "What `why` answers.\n\n" + _both("verdict", Verdict, VERDICTS)),
+        _section("Verdicts", "The answers of `why`.\n\n" + _both("verdict", Verdict, VERDICTS)),
         _section("Events", _named("event", EventKind, EVENTS)),
         _section("Refusals", _refusals()),
     )
@@ -118,22 +118,22 @@ def page() -> str:
 
 
 def catalogues() -> dict[str, dict[str, Any]]:
-    """Every catalogue of refusals in the package, by the module that holds it."""
+    """Import all refusal catalogues of the package; returns them by module name."""
     names = [each.name for each in pkgutil.walk_packages(horae.__path__, "horae.") if "refusals" in each.name]
     found = {name: getattr(import_module(name), "CATALOGUE", None) for name in sorted(names)}
     return {name: catalogue for name, catalogue in found.items() if catalogue}
 
 
 def _refusals() -> str:
-    told = [
+    tables = [
         f"### {name}\n\n" + _table(("code", "message", "hint"), _entries(catalogue))
         for name, catalogue in catalogues().items()
     ]
-    return "A stable code, a sentence and a hint, in English (here) and Chinese.\n\n" + "\n".join(told)
+    return "A stable code, a sentence and a hint, in English (here) and Chinese.\n\n" + "\n".join(tables)
 
 
 def _entries(catalogue: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The last four fields of an entry are its sentences, whatever else a room keeps there."""
+    """Yield code, message and hint of each entry; its last four fields are the sentences in both languages."""
     for code, entry in sorted(catalogue.items()):
         message, hint = tuple(entry)[-4:-2]
         yield f"`{code}`", _plain(message), _plain(hint)
@@ -178,7 +178,7 @@ def _table(heading: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A sentence as a cell of a table: what Markdown would take for its own is escaped."""
+    """Escape Markdown syntax in the text of a table cell."""
     shown = text.replace("{{", "{").replace("}}", "}").replace("\n", " ")
     for mark in "|*<_":
         shown = shown.replace(mark, "\\" + mark)

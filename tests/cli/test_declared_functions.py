@@ -236,7 +236,7 @@ async def report() -> None: ...
 
 
 def test_manual_names_a_function_of_a_loaded_file_as_it_is_registered(cli: Cli, tmp_path: Path) -> None:
-    manual = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
+    manual = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
     (named,) = re.findall(r"`report` in `jobs.py` is `([\w.]+)`", manual)
     (tmp_path / "jobs.py").write_text(JOBS.format(url=cli.url), encoding="utf-8")
     assert cli.process("up", "jobs.py", "--seconds", "0.1").code == 0

@@ -14,12 +14,12 @@ from horae.app import BlockingHorae, BlockingTask, Happening
 from horae.app.lifespan import AppLifespan
 from horae.app.policy_arguments import PolicyArguments
 from horae.testing import TimeTravel
-from tests.docs.pages import DOCS, text_of
+from tests.docs.pages import DOCS, ROOT, text_of
 
 LIBRARY = text_of("python.md") + text_of("testing.md")
 INSIDE = frozenset(
     {
-        # what the parts of an app say to each other, or to tests of Horae itself
+        # used between the parts of an app, or by Horae's own tests
         (AppLifespan, "begin"), (AppLifespan, "end"), (AppLifespan, "crash"), (AppLifespan, "use_environment"), (AppLifespan, "engine"),
         (Horae, "argument_names"), (Horae, "run_id_of"), (Horae, "wait_for"),
         (TimeTravel, "store"), (TimeTravel, "settings"), (TimeTravel, "home"), (TimeTravel, "is_gone"),
@@ -40,24 +40,27 @@ def is_mentioned(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", horae.__all__)
-def test_a_public_name_is_told_of(name: str) -> None:
+def test_public_name_is_documented(name: str) -> None:
     assert is_mentioned(name)
 
 
 @pytest.mark.parametrize(("kind", "name"), [each for each in MEMBERS if each not in INSIDE])
-def test_a_public_method_is_told_of(kind: type, name: str) -> None:
+def test_public_method_is_documented(kind: type, name: str) -> None:
     """As a call, a field or a row of a table: not as a word that happens to stand there."""
     code = "".join(re.findall(r"`[^`\n]+`|^```python\n.*?^```$", LIBRARY, re.MULTILINE | re.DOTALL))
     assert re.search(rf"(?<!\w){name}(?!\w)", code), f"{kind.__name__}.{name}"
 
 
-def test_what_is_kept_inside_is_there_at_all() -> None:
+def test_undocumented_names_exist() -> None:
     assert set(MEMBERS) >= INSIDE
 
 
 @pytest.mark.parametrize("name", [*Happening._fields, *PolicyArguments.__annotations__])
-def test_a_field_or_policy_is_told_of(name: str) -> None:
+def test_field_or_policy_is_documented(name: str) -> None:
     assert is_mentioned(name)
+
+
+PAGES = sorted([*DOCS.rglob("*.md"), *(ROOT / "bench").rglob("*.md"), *ROOT.glob("*.md")])
 
 
 def anchors(page: Path) -> set[str]:
@@ -65,7 +68,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         path, _, anchor = target.partition("#")

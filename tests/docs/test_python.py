@@ -1,4 +1,4 @@
-"""Every Python block of the library's pages runs, in a process of its own, and prints what the page says."""
+"""Every Python block of these pages runs, in its own process, and prints what the page says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ import pytest
 from tests.docs.pages import Section, clean_environment, sections
 
 PLAY = Path(__file__).parent / "play.py"
-PAGES = ("quickstart.md", "python.md")
+PAGES = (
+    *("quickstart.md", "python.md", "coming-from.md", "simulate.md", "moving.md", "compatibility.md"),
+    *("observability.md", "events.md", "targets/http.md"),
+)
 SECTIONS = [section for page in PAGES for section in sections(page)]
 
 

@@ -19,6 +19,7 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
@@ -26,6 +27,8 @@ from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any, Final
 
+MODULE: Final = (sys.executable, "-P", "-m", "horae")
+"""What a fork stands for."""
 _INTERPRETER: Final = "PYTHON"
 _LOCALE: Final = ("LC_ALL", "LC_CTYPE", "LANG")
 _MOST_BYTES: Final = 131_072
@@ -50,13 +53,27 @@ def run(
     arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"", timeout: float
 ) -> subprocess.CompletedProcess[bytes]:
     """Run `horae` with these arguments to its end, as `subprocess.run` would run `python -P -m horae`; raises as that does."""
-    command = [sys.executable, "-P", "-m", "horae", *arguments]
-    if not _is_same_interpreter(env):
+    if not is_same_interpreter(env):
+        command = [*MODULE, *arguments]
         return subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=env, timeout=timeout, check=False)
-    return _server().run(command, arguments, cwd, env, stdin, timeout)
+    given, out, err = streams = [os.memfd_create(name) for name in ("stdin", "stdout", "stderr")]
+    try:
+        os.write(given, stdin)
+        os.lseek(given, 0, os.SEEK_SET)
+        fork = Fork(arguments, cwd=cwd, env=env, streams=streams)
+        try:
+            code = fork.wait(timeout)
+        except subprocess.TimeoutExpired:
+            fork.kill()
+            fork.wait(timeout)
+            raise
+        return subprocess.CompletedProcess(fork.args, code, _content(out), _content(err))
+    finally:
+        for each in streams:
+            os.close(each)
 
 
-def _is_same_interpreter(env: Mapping[str, str]) -> bool:
+def is_same_interpreter(env: Mapping[str, str]) -> bool:
     """Variables that the interpreter reads when it starts have no effect in a fork: other values need a process."""
     known = _interpreter_environment()
     ours = {name: value for name, value in env.items() if name.startswith(_INTERPRETER) and value}
@@ -87,49 +104,60 @@ class _Server:
         self._line.close()
         self._process.wait()
 
-    def run(
+    def send(self, order: bytes, descriptors: Sequence[int]) -> None:
+        socket.send_fds(self._line, [order], list(descriptors))
+
+
+class Fork:
+    """One `horae` command on its way, with the calls of `subprocess.Popen` that tests need."""
+
+    def __init__(
         self,
-        command: Sequence[str],
         arguments: Sequence[str],
+        *,
         cwd: Path,
         env: Mapping[str, str],
-        stdin: bytes,
-        timeout: float,
-    ) -> subprocess.CompletedProcess[bytes]:
-        given, out, err = (os.memfd_create(name) for name in ("stdin", "stdout", "stderr"))
-        status, theirs = os.pipe()
-        try:
-            os.write(given, stdin)
-            os.lseek(given, 0, os.SEEK_SET)
-            order = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": dict(env)}).encode()
-            socket.send_fds(self._line, [order], [given, out, err, theirs])
-            os.close(theirs)
-            pid = int(_word(status, timeout))
-            try:
-                code = int(_word(status, timeout))
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                raise subprocess.TimeoutExpired(command, timeout) from None
-            return subprocess.CompletedProcess(command, code, _content(out), _content(err))
-        finally:
-            for each in (given, out, err, status):
-                os.close(each)
+        streams: Sequence[int],
+        new_session: bool = False,
+    ) -> None:
+        """`streams` are its standard input, output and error; they stay open here."""
+        self.args = [*MODULE, *arguments]
+        self._status, theirs = os.pipe()
+        order = {"arguments": arguments, "cwd": str(cwd), "env": dict(env), "new_session": new_session}
+        _server().send(json.dumps(order).encode(), [*streams, theirs])
+        os.close(theirs)
+        self.pid = int(self._word(None))
+        self.returncode: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code, negative for a signal; raises `TimeoutExpired`."""
+        if self.returncode is None:
+            self.returncode = int(self._word(timeout))
+            os.close(self._status)
+        return self.returncode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            self.send_signal(signal.SIGKILL)
+
+    def _word(self, timeout: float | None) -> bytes:
+        if not select.select([self._status], [], [], timeout)[0]:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+        word = b""
+        while not word.endswith(b"\n"):
+            some = os.read(self._status, 1)
+            assert some, "the fork server is gone"
+            word += some
+        return word
 
 
 @cache
 def _server() -> _Server:
     return _Server()
-
-
-def _word(pipe: int, timeout: float) -> bytes:
-    if not select.select([pipe], [], [], timeout)[0]:
-        raise TimeoutError
-    word = b""
-    while not word.endswith(b"\n"):
-        some = os.read(pipe, 1)
-        assert some, "the fork server is gone"
-        word += some
-    return word
 
 
 def _content(file: int) -> bytes:
@@ -172,14 +200,18 @@ def _become(order: dict[str, Any], streams: Sequence[int]) -> None:
     for number, each in enumerate(streams):
         os.dup2(each, number)
         os.close(each)
+    if order["new_session"]:
+        os.setsid()
     os.chdir(order["cwd"])
     os.environ.clear()
     os.environ.update(order["env"])
     time.tzset()
     sys.argv = [str(Path(import_module("horae").__file__ or "").parent / "__main__.py"), *order["arguments"]]
-    sys.orig_argv = [sys.executable, "-P", "-m", "horae", *order["arguments"]]
+    sys.orig_argv = [*MODULE, *order["arguments"]]
     sys.stdin = sys.__stdin__ = TextIOWrapper(os.fdopen(0, "rb"), "utf-8", "surrogateescape")  # type: ignore[misc]
-    sys.stdout = sys.__stdout__ = TextIOWrapper(os.fdopen(1, "wb"), "utf-8", "surrogateescape")  # type: ignore[misc]
+    sys.stdout = sys.__stdout__ = TextIOWrapper(  # type: ignore[misc]
+        os.fdopen(1, "wb"), "utf-8", "surrogateescape", line_buffering=os.isatty(1)
+    )
     sys.stderr = sys.__stderr__ = TextIOWrapper(  # type: ignore[misc]
         os.fdopen(2, "wb"), "utf-8", "backslashreplace", line_buffering=True
     )

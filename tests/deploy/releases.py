@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZipFile
 
 import horae
 
@@ -24,7 +24,7 @@ def wheel(folder: Path, version: str, changed: Mapping[str, tuple[str, str]] | N
         return path
     swaps = {"version.py": (f'"{horae.__version__}"', f'"{version}"'), **(changed or {})}
     about = f"horae-{version}.dist-info"
-    with ZipFile(path, "w", ZIP_DEFLATED) as file:
+    with ZipFile(path, "w") as file:
         for each in sorted(PACKAGE.rglob("*")):
             name = each.relative_to(PACKAGE).as_posix()
             if each.is_file() and "__pycache__" not in name:

@@ -9,11 +9,11 @@ from typing import Final
 from .records import Record, Records
 from .store import DEFAULT_TERMS
 
-_RECORD_KEY: Final = ("agreed", "terms")
+LEASE_RECORD_KEY: Final = ("agreed", "terms")
 
 
 def make_lease_record(lease: timedelta) -> Record:
-    return Record(*_RECORD_KEY, "", json.dumps({"lease": lease.total_seconds()}))
+    return Record(*LEASE_RECORD_KEY, "", json.dumps({"lease": lease.total_seconds()}))
 
 
 def parse_lease(record: Record) -> timedelta:
@@ -22,7 +22,7 @@ def parse_lease(record: Record) -> timedelta:
 
 async def load_lease_record(records: Records) -> Record | None:
     """Return the record of the agreed lease; None if no node has ever joined."""
-    return await records.get_record(*_RECORD_KEY)
+    return await records.get_record(*LEASE_RECORD_KEY)
 
 
 async def load_agreed_lease(records: Records) -> timedelta:

@@ -7,23 +7,23 @@
 -- due. A long payload is left out: the node may have it in its cache.
 SELECT
   CASE WHEN agenda.task IS NOT NULL THEN (SELECT nextval('@tokens')) END,
-  (SELECT due FROM @agenda AS future WHERE stand = 0 AND due > $2 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda AS ready WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1),
-  NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred),
+  (SELECT due FROM @agenda AS future WHERE state = 0 AND due > $2 ORDER BY due, task, slot LIMIT 1),
+  (SELECT due FROM @agenda AS ready WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
+  NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners),
   {entry_columns},
   tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec,
   CASE WHEN octet_length(tasks.payload) <= 8192 THEN tasks.payload END,
   tasks.policies, tasks.created, tasks.key, tasks.lane, tasks.labels, tasks.version,
   {status_columns},
-  (SELECT 1 FROM @going WHERE going.task = agenda.task LIMIT 1) IS NOT NULL,
+  (SELECT 1 FROM @live_runs WHERE live_runs.task = agenda.task LIMIT 1) IS NOT NULL,
   (SELECT count(*) FROM @agenda AS entries_of_task WHERE entries_of_task.task = agenda.task)
 FROM @nodes
 LEFT JOIN LATERAL (
-  SELECT * FROM @agenda AS due_entry WHERE due_entry.stand = 0 AND due_entry.due <= $2
+  SELECT * FROM @agenda AS due_entry WHERE due_entry.state = 0 AND due_entry.due <= $2
   ORDER BY due_entry.due, due_entry.task, due_entry.slot LIMIT $3
 ) AS agenda ON true
 LEFT JOIN @tasks ON tasks.seq = agenda.task
-LEFT JOIN @standings ON standings.task = agenda.task
+LEFT JOIN @task_state ON task_state.task = agenda.task
 WHERE nodes.id = $1
 
 -- name: claim_few
@@ -50,33 +50,33 @@ WITH
   ),
   locked_entries AS MATERIALIZED (
     SELECT chosen.* FROM chosen
-    JOIN @standings ON standings.task = chosen.task
+    JOIN @task_state ON task_state.task = chosen.task
     JOIN @agenda ON agenda.task = chosen.task AND agenda.slot = chosen.slot
     WHERE (SELECT count(*) FROM locked_node) = 1 AND (SELECT number = wanted FROM new_runs)
-      AND NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
-      AND standings.version = chosen.version AND agenda.due = chosen.expected_due AND agenda.stand IN (0, 1)
-    FOR UPDATE OF standings, agenda SKIP LOCKED
+      AND NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
+      AND task_state.version = chosen.version AND agenda.due = chosen.expected_due AND agenda.state IN (0, 1)
+    FOR UPDATE OF task_state, agenda SKIP LOCKED
   ),
   updated_statuses AS (
-    UPDATE @standings SET version = standings.version + 1, counted = standings.counted + 1
-    FROM locked_entries WHERE standings.task = locked_entries.task
+    UPDATE @task_state SET version = task_state.version + 1, counted = task_state.counted + 1
+    FROM locked_entries WHERE task_state.task = locked_entries.task
   ),
   removed_entries AS (
     DELETE FROM @agenda USING locked_entries
     WHERE agenda.task = locked_entries.task AND agenda.slot = locked_entries.slot AND locked_entries.next_due IS NULL
   ),
   rescheduled_entries AS (
-    UPDATE @agenda SET due = locked_entries.next_due, planned = locked_entries.next_planned, stand = 0 FROM locked_entries
+    UPDATE @agenda SET due = locked_entries.next_due, planned = locked_entries.next_planned, state = 0 FROM locked_entries
     WHERE agenda.task = locked_entries.task AND agenda.slot = locked_entries.slot AND locked_entries.next_due IS NOT NULL
   ),
   inserted_runs AS (
-    INSERT INTO @going (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
+    INSERT INTO @live_runs (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
     SELECT id, task, owner, $10::text, planned, due, $11::integer, $12::text, $13::bigint, $14::text, $15::bigint, $16::bigint
     FROM locked_entries RETURNING task
   ),
   own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
   event_batch AS (
-    INSERT INTO @told (tx, size) SELECT tx, (SELECT count(*) FROM locked_entries) FROM own_transaction
+    INSERT INTO @event_batches (tx, size) SELECT tx, (SELECT count(*) FROM locked_entries) FROM own_transaction
     WHERE (SELECT count(*) FROM locked_entries) > 0
   ),
   inserted_events AS (
@@ -87,28 +87,28 @@ WITH
 SELECT
   (SELECT count(*) FROM locked_node), (SELECT number FROM new_runs), (SELECT string_agg(task::text, ',') FROM inserted_runs),
   (
-    SELECT due FROM @agenda WHERE stand = 0
+    SELECT due FROM @agenda WHERE state = 0
       AND NOT EXISTS (
         SELECT 1 FROM locked_entries WHERE locked_entries.task = agenda.task AND locked_entries.slot = agenda.slot
       )
     ORDER BY due, task, slot LIMIT 1
   ),
-  (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1)
+  (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1)
 
 -- name: read_few_live
 SELECT
-  task, version, NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred),
+  task, version, NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners),
   (
     SELECT json_agg(json_build_array({entry_columns}) ORDER BY slot)::text FROM @agenda
-    WHERE agenda.task = standings.task
+    WHERE agenda.task = task_state.task
   )
-FROM @standings WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])
+FROM @task_state WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])
 
 -- name: settle_few
 -- Settles all of them or none: if another transaction has changed one of the tasks, nothing is written and the result is 0.
 -- The status rows are locked first, in the order of task numbers, so that two transactions never deadlock on the same tasks;
 -- a task that changed meanwhile has another version and is not among the locked ones. Every change of a run raises the
--- version of its task, so the rows in going need no lock of their own.
+-- version of its task, so the rows in live_runs need no lock of their own.
 WITH
   ending AS MATERIALIZED (
     SELECT * FROM unnest(
@@ -117,29 +117,29 @@ WITH
     ) AS given (task, id, task_id, started, ended, first_place, result, last_result, stays_active, version)
   ),
   locked_tasks AS MATERIALIZED (
-    SELECT standings.task FROM ending
-    JOIN @standings ON standings.task = ending.task AND standings.version = ending.version
-    JOIN @going ON going.id = ending.id
-    WHERE NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
-    ORDER BY standings.task
-    FOR NO KEY UPDATE OF standings
+    SELECT task_state.task FROM ending
+    JOIN @task_state ON task_state.task = ending.task AND task_state.version = ending.version
+    JOIN @live_runs ON live_runs.id = ending.id
+    WHERE NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
+    ORDER BY task_state.task
+    FOR NO KEY UPDATE OF task_state
   ),
   confirmed AS MATERIALIZED (
     SELECT * FROM ending WHERE (SELECT count(*) FROM locked_tasks) = (SELECT count(*) FROM ending AS all_ending)
   ),
   updated_statuses AS (
-    UPDATE @standings SET
-      version = standings.version + 1, state = CASE WHEN confirmed.stays_active IS NULL THEN 'completed' ELSE standings.state END,
+    UPDATE @task_state SET
+      version = task_state.version + 1, state = CASE WHEN confirmed.stays_active IS NULL THEN 'completed' ELSE task_state.state END,
       failures = 0, last_end = confirmed.ended, last_result = confirmed.last_result,
-      ended = CASE WHEN confirmed.stays_active IS NULL THEN confirmed.ended ELSE standings.ended END
-    FROM confirmed WHERE standings.task = confirmed.task
+      ended = CASE WHEN confirmed.stays_active IS NULL THEN confirmed.ended ELSE task_state.ended END
+    FROM confirmed WHERE task_state.task = confirmed.task
   ),
   removed_live_runs AS (
-    DELETE FROM @going USING confirmed WHERE going.id = confirmed.id
+    DELETE FROM @live_runs USING confirmed WHERE live_runs.id = confirmed.id
     RETURNING
-      going.id, going.task, going.owner, going.origin, going.planned, going.due, going.attempt, going.token, going.node,
-      going.claimed, confirmed.started, confirmed.ended, going.span_first, going.span_last, going.span_count, going.forgiven,
-      going.deaths, going.alone, going.in_order, going.cancel, going.lanes, confirmed.result, confirmed.task_id,
+      live_runs.id, live_runs.task, live_runs.owner, live_runs.origin, live_runs.planned, live_runs.due, live_runs.attempt, live_runs.token, live_runs.node,
+      live_runs.claimed, confirmed.started, confirmed.ended, live_runs.span_first, live_runs.span_last, live_runs.span_count, live_runs.forgiven,
+      live_runs.deaths, live_runs.alone, live_runs.in_order, live_runs.cancel, live_runs.lanes, confirmed.result, confirmed.task_id,
       confirmed.first_place, confirmed.stays_active
   ),
   inserted_runs AS (
@@ -150,16 +150,16 @@ WITH
     FROM removed_live_runs
   ),
   inserted_deltas AS (
-    INSERT INTO @counted (owner, hour, name, number)
+    INSERT INTO @counter_deltas (owner, hour, name, number)
     SELECT * FROM unnest($10::text::text[], $11::text::bigint[], $12::text::text[], $13::text::bigint[])
     WHERE (SELECT count(*) FROM confirmed) > 0
   ),
   own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
   event_batch AS (
-    INSERT INTO @told (tx, size) SELECT tx, $14::integer FROM own_transaction WHERE (SELECT count(*) FROM confirmed) > 0
+    INSERT INTO @event_batches (tx, size) SELECT tx, $14::integer FROM own_transaction WHERE (SELECT count(*) FROM confirmed) > 0
   ),
   inserted_bundle AS (
-    INSERT INTO @bundles (tx, place, size, kinds, owner, at, task_ids, run_ids)
+    INSERT INTO @packed_events (tx, place, size, kinds, owner, at, task_ids, run_ids)
     SELECT tx, $15::integer, $14::integer - $15::integer, $16::text, $17::text, $5, $3, $2 FROM own_transaction
     WHERE $16 IS NOT NULL AND (SELECT count(*) FROM confirmed) > 0
   ),

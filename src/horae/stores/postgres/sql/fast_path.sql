@@ -172,3 +172,102 @@ WITH
     WHERE $16 IS NULL AND (step = 0 OR stays_active IS NULL)
   )
 SELECT count(*) FROM confirmed
+
+-- name: write_starts
+-- Writes an ordinary claim in one round trip: task status, agenda, runs and events. Values that differ between runs are
+-- arrays, common values are given once, and events of runs of one owner are one bundle row. The LIMIT makes the planner use
+-- an index lookup instead of a join, and the ORDER BY makes it use the right index even if it believes the ledger is empty.
+WITH
+  starting AS MATERIALIZED (
+    SELECT * FROM unnest(
+      $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::text[]
+    ) WITH ORDINALITY AS given (task, id, owner, planned, task_id, place)
+  ),
+  updated_statuses AS (
+    UPDATE @task_state SET version = task_state.version + 1, counted = task_state.counted + 1
+    FROM starting WHERE task_state.task = starting.task
+  ),
+  removed_entries AS (DELETE FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])),
+  inserted_runs AS (
+    INSERT INTO @live_runs (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
+    SELECT id, task, owner, $6::text, planned, planned, $7::integer, $8::text, $9::bigint, $10::text, $11::bigint, $12::bigint
+    FROM starting WHERE (
+      SELECT 1 FROM @runs
+      WHERE runs.task = starting.task AND runs.planned = starting.planned AND runs.attempt = $7
+        AND runs.origin >= $6 AND runs.origin <= $6
+      ORDER BY runs.origin LIMIT 1
+    ) IS NULL
+    RETURNING 1
+  ),
+  own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
+  event_batch AS (
+    INSERT INTO @event_batches (tx, size) SELECT tx, $13::integer + (SELECT count(*) FROM starting) FROM own_transaction
+    ON CONFLICT (tx) DO UPDATE SET size = excluded.size
+  ),
+  inserted_bundle AS (
+    INSERT INTO @packed_events (tx, place, size, kinds, owner, at, task_ids, run_ids)
+    SELECT tx, $13::integer, (SELECT count(*) FROM starting), '{run.started}', $14::text, '{' || $11 || '}', $5, $2
+    FROM own_transaction WHERE $14 IS NOT NULL
+  ),
+  inserted_events AS (
+    INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
+    SELECT own_transaction.tx, $13::integer + place - 1, 'run.started', $11, owner, task_id, id
+    FROM own_transaction, starting WHERE $14 IS NULL
+  )
+SELECT count(*) FROM inserted_runs
+
+-- name: write_ends
+-- Writes an ordinary settlement: task status, successful runs that move to the ledger, counters and events. A task that
+-- does not stay active is completed. `first_place` is the place of the first event of each run in the transaction; if all
+-- runs have the same events, these are one bundle row.
+WITH
+  ending AS MATERIALIZED (
+    SELECT * FROM unnest(
+      $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::bigint[],
+      $6::text::integer[], $7::text::text[], $8::text::text[], $9::text::smallint[]
+    ) AS given (task, id, task_id, started, ended, first_place, result, last_result, stays_active)
+  ),
+  updated_statuses AS (
+    UPDATE @task_state SET
+      version = task_state.version + 1, state = CASE WHEN ending.stays_active IS NULL THEN 'completed' ELSE task_state.state END,
+      failures = 0, last_end = ending.ended, last_result = ending.last_result,
+      ended = CASE WHEN ending.stays_active IS NULL THEN ending.ended ELSE task_state.ended END
+    FROM ending WHERE task_state.task = ending.task
+  ),
+  removed_live_runs AS (
+    DELETE FROM @live_runs USING ending WHERE live_runs.id = ending.id
+    RETURNING
+      live_runs.id, live_runs.task, live_runs.owner, live_runs.origin, live_runs.planned, live_runs.due, live_runs.attempt, live_runs.token, live_runs.node,
+      live_runs.claimed, ending.started, ending.ended, live_runs.span_first, live_runs.span_last, live_runs.span_count, live_runs.forgiven,
+      live_runs.deaths, live_runs.alone, live_runs.in_order, live_runs.cancel, live_runs.lanes, ending.result, ending.task_id,
+      ending.first_place, ending.stays_active
+  ),
+  inserted_runs AS (
+    INSERT INTO @runs ({row_columns})
+    SELECT
+      id, task, owner, origin, planned, due, attempt, 'succeeded', NULL, token, node, claimed, started, ended, NULL,
+      span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL
+    FROM removed_live_runs
+  ),
+  inserted_deltas AS (
+    INSERT INTO @counter_deltas (owner, hour, name, number)
+    SELECT * FROM unnest($10::text::text[], $11::text::bigint[], $12::text::text[], $13::text::bigint[])
+  ),
+  own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
+  event_batch AS (
+    INSERT INTO @event_batches (tx, size) SELECT tx, $14::integer FROM own_transaction
+    ON CONFLICT (tx) DO UPDATE SET size = excluded.size
+  ),
+  inserted_bundle AS (
+    INSERT INTO @packed_events (tx, place, size, kinds, owner, at, task_ids, run_ids)
+    SELECT tx, $15::integer, $14::integer - $15::integer, $16::text, $17::text, $5, $3, $2 FROM own_transaction WHERE $16 IS NOT NULL
+  ),
+  inserted_events AS (
+    INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
+    SELECT own_transaction.tx, first_place + step, kind, ended, owner, task_id, run_id
+    FROM own_transaction, removed_live_runs CROSS JOIN LATERAL (
+      VALUES (0, 'run.succeeded', removed_live_runs.id), (1, 'task.completed', NULL)
+    ) AS event (step, kind, run_id)
+    WHERE $16 IS NULL AND (step = 0 OR stays_active IS NULL)
+  )
+SELECT count(*) FROM removed_live_runs

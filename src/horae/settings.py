@@ -360,6 +360,10 @@ class Settings:
         chosen = self.overrides.get(path)
         return _BY_PATH[path].default if chosen is None else chosen.value
 
+    def with_flag(self, path: str, value: Any) -> Settings:
+        """Return these settings with one more value, as given by an option."""
+        return Settings({**self.overrides, path: SettingValue(value, "flag")})
+
     def target(self, kind: str) -> dict[str, Any]:
         """Return the chosen settings of one kind of target, without defaults."""
         prefix = f"targets.{kind}."

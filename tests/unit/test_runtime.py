@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from horae.app import Horae
+from horae.cli.session.command_settings import CommandSettings
 from horae.cli.session.local import LocalSession, run_locally
 from horae.engine.settings import EngineSettings
 from horae.errors import Refusal, UnknownStore
@@ -133,7 +134,9 @@ async def test_the_key_file_that_a_file_names_seals_the_secrets(project: Path, m
     assert (project / "keys" / "own.key").exists()
     assert not (project / "horae.key").exists()
     revealed = await asyncio.to_thread(
-        run_locally, "sqlite:///horae.db", lambda desk: desk.service.secrets.reveal(desk.who.owner, "token")
+        run_locally,
+        CommandSettings().with_store("sqlite:///horae.db"),
+        lambda session: session.service.secrets.reveal(session.principal.owner, "token"),
     )
     assert revealed == "one", "commands find the same key"
     monkeypatch.setenv("HORAE_KEY_FILE", str(project / "keys" / "other.key"))
@@ -189,5 +192,7 @@ async def test_a_way_to_wake_that_is_none_is_refused_to_apps_and_to_commands(
         await open_and_close("sqlite:///horae.db")
     assert caught.value.code == code
     with pytest.raises(Refusal) as caught:
-        await asyncio.to_thread(run_locally, "sqlite:///horae.db", last_event, create=True)
+        await asyncio.to_thread(
+            run_locally, CommandSettings().with_store("sqlite:///horae.db"), last_event, create=True
+        )
     assert caught.value.code == code

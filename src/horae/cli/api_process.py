@@ -7,7 +7,6 @@ import socket
 from ..node.control_socket import SupervisorLink, watch_supervisor
 from ..node.event_loop import run_fast
 from .node_options import UpOptions
-from .session.open_store import settings_of
 from .worker_process import run_child
 
 
@@ -24,7 +23,8 @@ async def _serve(options: UpOptions, supervisor: SupervisorLink) -> int:
     from .output.node_reports import PrintedReports  # noqa: PLC0415
     from .output.terminal_log import configure_node_log  # noqa: PLC0415
 
-    settings, out = settings_of(options.store), options.make_printer()
+    out = options.make_printer()
+    settings = out.settings
     configure_node_log(out, settings, options.zone)
     return await run_api_process(options, settings, supervisor, PrintedReports(out, options))
 

@@ -13,6 +13,7 @@ from .messages.help_language import render_help
 from .output.failure import language_for, wants_json
 from .output.printer import Colour, Printer
 from .parameters import one_of, type_name
+from .session.command_settings import CommandSettings
 
 _INSTANT_ARGUMENTS: Final = ("when", "at", "as_of", "since", "until", "first", "last", "start", "expires")
 """Arguments that hold a schedule or an instant: Chinese text in them makes the answer Chinese."""
@@ -178,19 +179,21 @@ def make_printer(ctx: click.Context, common: dict[str, Any], given: dict[str, An
     """Build the `Printer` from the common options, those before the command, and the language of the typed schedule."""
     root = ctx.find_root().params
     fields = tuple(part.strip() for part in (common["fields"] or "").split(",") if part.strip())
+    settings = ctx.find_object(CommandSettings) or CommandSettings()
     return Printer(
         language=common["lang"] or root.get("lang") or language_for(" ".join(_texts(_schedule_texts(given)))),
         store=root.get("store") if common["store"] is None else common["store"],
         server=root.get("server") if common["server"] is None else common["server"],
         owner=given.get("owner"),
         family=next(iter(ctx.command_path.split()[1:]), ""),
-        json=common["as_json"] or bool(fields) or wants_json([]),
+        json=common["as_json"] or bool(fields) or wants_json([], settings),
         plain=common["plain"],
         quiet=common["quiet"],
         fields=fields,
         colour=common["colour"],
         yes=common.get("yes", False),
         silent=common.get("no_input", False),
+        command_settings=settings,
     )
 
 

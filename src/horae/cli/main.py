@@ -16,6 +16,7 @@ from ..errors import HoraeError
 from .command_table import ALIASES, COMMANDS, PANELS
 from .messages.help_language import render_help
 from .output.failure import ErrorStyle, choose_language, print_failure, wants_json
+from .session.command_settings import CommandSettings
 
 
 class LazyGroup(click.Group):
@@ -81,24 +82,25 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    settings = CommandSettings()
     try:
-        with app.make_context("horae", list(arguments)) as ctx:
+        with app.make_context("horae", list(arguments), obj=settings) as ctx:
             app.invoke(ctx)
         sys.stdout.flush()
     except click.exceptions.Exit as ending:
         return ending.exit_code
     except click.ClickException as error:
-        return print_failure(_with_own_sentence(error), _error_style(arguments))
+        return print_failure(_with_own_sentence(error), _error_style(arguments, settings))
     except EOFError:  # the input ended at a question
         click.echo(err=True)
-        return print_failure(click.Abort(), _error_style(arguments))
+        return print_failure(click.Abort(), _error_style(arguments, settings))
     except (HoraeError, OSError, KeyboardInterrupt, click.Abort) as error:
-        return print_failure(error, _error_style(arguments))
+        return print_failure(error, _error_style(arguments, settings))
     return 0
 
 
-def _error_style(arguments: list[str]) -> ErrorStyle:
-    return ErrorStyle(choose_language(arguments), wants_json(arguments), tuple(arguments))
+def _error_style(arguments: list[str], settings: CommandSettings) -> ErrorStyle:
+    return ErrorStyle(choose_language(arguments), wants_json(arguments, settings), tuple(arguments), settings)
 
 
 def _with_own_sentence(error: click.ClickException) -> click.ClickException:

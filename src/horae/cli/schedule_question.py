@@ -23,9 +23,9 @@ from ..schedule.text.zone_words import resolve_zone
 from ..schedule.value import Past, first_instant, is_wall, last_instant
 from ..schedule.zones import find_zone
 from ..service.tasks.default_zone import AssumedZone, needs_zone
-from ..settings import DefaultZone
+from ..settings import DefaultZone, Settings
 from .output.schedule_text import Answer
-from .session.open_store import process_zone, settings_of
+from .session.open_store import process_zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class Question:
     assumed: AssumedZone | None = None
 
 
-def answer_question(question: Question, now: datetime) -> Answer:
+def answer_question(question: Question, settings: Settings, now: datetime) -> Answer:
     now = now.replace(microsecond=0)  # the output has whole seconds
-    default = process_zone(question.zone, settings_of(None))
+    default = process_zone(question.zone, settings)
     assumed = question.assumed or zone_of_process(default)
     zone = resolve_default_zone(default) if question.zone is not None else assumed.name
     text = question.text.strip()

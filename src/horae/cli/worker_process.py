@@ -19,7 +19,6 @@ from .output.failure import ErrorStyle, environment_language, print_failure
 from .output.node_reports import PrintedWorkerReports
 from .output.streams import prepare_streams
 from .output.terminal_log import configure_node_log
-from .session.open_store import settings_of
 
 
 def main() -> None:
@@ -50,8 +49,8 @@ def run(options: UpOptions, control: socket.socket | None = None) -> int:
 async def _work(options: UpOptions, supervisor: SupervisorLink | None) -> int:
     # Before the app's module is imported, which may take long.
     stop = stop_event(force=not options.supervised)
-    settings = settings_of(options.store)
     out = options.make_printer()
+    settings = out.settings
     configure_node_log(out, settings, options.zone)
     app = _make_app(options)
     if not out.store and not app.url.startswith("memory:"):

@@ -1,4 +1,4 @@
-"""Builds the service of an opened store, with its secrets, quotas and target kinds, and opens the targets of a node."""
+"""Composition root: builds the service of an opened store from the settings, for every process, and opens the targets of a node."""
 
 from __future__ import annotations
 
@@ -32,20 +32,18 @@ def make_service(
     kinds: TargetKinds,
     on_write: Callable[[datetime | None], None] = lambda _due: None,
 ) -> Service:
-    secrets = SecretVault(store, make_sealing(url, kinds.settings.value("key_file")), clock)
-    networks = read_networks(kinds.settings.value("outgoing_networks"))
-    members = read_default_quotas(kinds.settings)
-    gate = ApprovalPolicy(frozenset(kinds.settings.value("agent_functions") or ()))
+    """Build the service; `kinds` has the settings and checks the targets of new tasks; `on_write` follows each write."""
+    settings = kinds.settings
     return Service(
         store,
         clock,
         zone,
-        secrets,
+        SecretVault(store, make_sealing(url, settings.value("key_file")), clock),
         check=kinds.check,
         on_write=on_write,
-        networks=networks,
-        member_quotas=members,
-        approval_policy=gate,
+        networks=read_networks(settings.value("outgoing_networks")),
+        member_quotas=read_default_quotas(settings),
+        approval_policy=ApprovalPolicy(frozenset(settings.value("agent_functions") or ())),
     )
 
 

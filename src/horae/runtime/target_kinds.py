@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import Refusal
 from ..model.field_checks import check_text
@@ -15,6 +15,9 @@ from ..model.refusals import TARGET_NOT_SUPPORTED, refuse
 from ..model.task import Target
 from ..ports.target import TargetKind
 from ..settings import Settings
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS: Final = "horae.targets"
 FUNCTION: Final = "function"
@@ -31,7 +34,13 @@ _NETWORKS: Final = "allow_networks"
 
 def kind_names() -> tuple[str, ...]:
     """Return the kinds that this installation knows, without loading them."""
-    return tuple(sorted({*_BUILT_IN, *(each.name for each in entry_points(group=ENTRY_POINTS)), FUNCTION}))
+    return tuple(sorted({*_BUILT_IN, *_find_plugins(), FUNCTION}))
+
+
+def _find_plugins() -> Mapping[str, EntryPoint]:
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import, and most tasks have a built-in target
+
+    return {each.name: each for each in entry_points(group=ENTRY_POINTS)}
 
 
 class TargetKinds:
@@ -40,7 +49,10 @@ class TargetKinds:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._loaded: dict[str, TargetKind] = {}
-        self._plugins = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
+
+    @cached_property
+    def _plugins(self) -> Mapping[str, EntryPoint]:
+        return _find_plugins()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def _run_checks(out: Printer) -> list[Check]:
     from ...runtime.store_status import driver_of  # noqa: PLC0415
     from ...runtime.stores import is_on_server  # noqa: PLC0415
     from ...runtime.unused_settings import find_unused_settings  # noqa: PLC0415
-    from ..session.open_store import process_zone, settings_of  # noqa: PLC0415
+    from ..session.open_store import process_zone  # noqa: PLC0415
     from .machine_checks import (  # noqa: PLC0415
         ClockReading,
         check_clock,
@@ -58,7 +58,7 @@ def _run_checks(out: Printer) -> list[Check]:
     clock = SystemClock()
     before = ClockReading.read(clock)
     try:
-        settings = settings_of(out.store)
+        settings = out.settings
     except HoraeError as error:
         return [check_python(), check_settings(error)]
     url, remote = store_url(settings), _check_http_server(out)
@@ -92,7 +92,7 @@ def _check_http_server(out: Printer) -> list[Check] | None:
         return None
     from .http_checks import check_server  # noqa: PLC0415
 
-    return check_server(server, out.language)
+    return check_server(server, out)
 
 
 def _check_database_server(out: Printer, url: str) -> list[Check]:
@@ -101,19 +101,17 @@ def _check_database_server(out: Printer, url: str) -> list[Check]:
     from ...clock import SystemClock  # noqa: PLC0415
     from ...errors import StoreError  # noqa: PLC0415
     from ...runtime.store_status import read_server_status  # noqa: PLC0415
-    from ..session.open_store import display_location, run_with_existing_app, settings_of  # noqa: PLC0415
+    from ..session.open_store import display_location, run_with_existing_app  # noqa: PLC0415
     from .server_checks import check_database_server, check_encryption, refused_store  # noqa: PLC0415
     from .store_checks import check_store  # noqa: PLC0415
 
     try:
         server = asyncio.run(read_server_status(url, SystemClock()))
-        found = (
-            [] if server is None else [*check_database_server(server, settings_of(out.store)), *check_encryption(url)]
-        )
+        found = [] if server is None else [*check_database_server(server, out.settings), *check_encryption(url)]
         if server is not None and server.schema:
-            found += run_with_existing_app(out.store, lambda app: check_store(app, None, server))
+            found += run_with_existing_app(out.settings, lambda app: check_store(app, out.settings, None, server))
     except StoreError as error:
-        return [refused_store(error, display_location(out.store))]
+        return [refused_store(error, display_location(out.settings))]
     return found
 
 
@@ -128,13 +126,12 @@ def _check_store(out: Printer) -> tuple[Path, list[Check]]:
         display_location,
         find_access_problem,
         run_with_existing_app,
-        settings_of,
     )
     from .machine_checks import escape_braces, make_check  # noqa: PLC0415
     from .server_checks import refused_store  # noqa: PLC0415
     from .store_checks import check_file, check_store  # noqa: PLC0415
 
-    found = sqlite_path(store_url(settings_of(out.store)))
+    found = sqlite_path(store_url(out.settings))
     path = None if found is None else Path(found).absolute()
     if path is not None and not path.exists():
         return path.parent, [make_check("store", "warning", words.NO_STORE, words.NO_STORE_FIX, path=path)]
@@ -148,11 +145,11 @@ def _check_store(out: Printer) -> tuple[Path, list[Check]]:
         before = [] if path is None else list(check_file(path))
         return path.parent if path else Path.cwd(), [
             *before,
-            *run_with_existing_app(out.store, lambda app: check_store(app, path)),
+            *run_with_existing_app(out.settings, lambda app: check_store(app, out.settings, path)),
         ]
     except StoreError as error:
         if path is None:
-            return Path.cwd(), [refused_store(error, display_location(out.store))]
+            return Path.cwd(), [refused_store(error, display_location(out.settings))]
         damaged = make_check("store", "error", words.NOT_A_STORE, words.NOT_A_STORE_FIX, path=path, problem=error)
         return path.parent, [damaged]
 

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from ...choices import Language
 from ...client.connection import is_loopback
 from ...client.service import RemoteService, TokenIdentity
 from ...clock import SystemClock
@@ -16,14 +15,15 @@ from ...model.events.webhook import Webhook
 from ...version import __version__
 from ..messages import account_messages as words
 from ..messages.messages import Message
+from ..output.printer import Printer
 from ..session.servers import Server, connect
 from .machine_checks import Check, escape_braces, make_check
 
 
-def check_server(server: Server, language: Language) -> list[Check]:
+def check_server(server: Server, out: Printer) -> list[Check]:
     """Run the checks; a failed connection is the only result, since the others need it."""
     try:
-        identity, state, webhooks = asyncio.run(_query_server(server, language))
+        identity, state, webhooks = asyncio.run(_query_server(server, out))
     except HoraeError as error:
         return [connection_failure(error)]
     from .store_checks import check_webhooks  # noqa: PLC0415 - it imports the stores
@@ -32,11 +32,9 @@ def check_server(server: Server, language: Language) -> list[Check]:
     return [*checks, *check_webhooks(webhooks), *_check_encryption(server)]
 
 
-async def _query_server(
-    server: Server, language: Language
-) -> tuple[TokenIdentity, Mapping[str, Any], tuple[Webhook, ...]]:
+async def _query_server(server: Server, out: Printer) -> tuple[TokenIdentity, Mapping[str, Any], tuple[Webhook, ...]]:
     clock = SystemClock()
-    async with connect(server, clock, language) as connection:
+    async with connect(server, clock, out) as connection:
         state = await connection.readiness()
         service = RemoteService(connection, clock, "UTC")
         identity = await service.whoami()

@@ -30,11 +30,11 @@ from ...schedule.preview import format_relative
 from ...service.events.listeners import topic_of
 from ...service.events.refusals import refuse as refuse_event
 from ...service.runs.overview import Overview
+from ...settings import Settings
 from ..commands.operate.db import LAST_BACKUP, in_bytes
 from ..messages import operating_messages as words
 from ..messages.messages import Message
 from ..output.server_store import step_facts
-from ..session.open_store import settings_of
 from .machine_checks import Check, check_key, escape_braces, make_check
 from .server_checks import check_node_clocks
 
@@ -57,7 +57,9 @@ def check_file(path: Path) -> Iterator[Check]:
         yield make_check("journal", "error", words.WRONG_JOURNAL, words.DAMAGED_FIX, journal=status.journal)
 
 
-async def check_store(app: Horae, path: Path | None, server: ServerStatus | None = None) -> list[Check]:
+async def check_store(
+    app: Horae, settings: Settings, path: Path | None, server: ServerStatus | None = None
+) -> list[Check]:
     overview = await app.service.overview.now(app.who)
     # Times in a store on a server come from the server's clock.
     now = overview.at if server is None else overview.at + server.clock_offset
@@ -76,7 +78,7 @@ async def check_store(app: Horae, path: Path | None, server: ServerStatus | None
         *await _check_owners(app),
     ]
     if path is not None or server is not None:
-        found.append(await _check_secrets(app, path))
+        found.append(await _check_secrets(app, path, settings))
     return found
 
 
@@ -89,8 +91,8 @@ async def _check_owners(app: Horae) -> list[Check]:
     return [make_check("owners", "warning", words.TWO_OWNERS, words.TWO_OWNERS_FIX)] if tasks.items else []
 
 
-async def _check_secrets(app: Horae, path: Path | None) -> Check:
-    named = settings_of(None).value("key_file")
+async def _check_secrets(app: Horae, path: Path | None, settings: Settings) -> Check:
+    named = settings.value("key_file")
     secrets = len((await app.service.secrets.names(app.who, limit=MAX_PAGE_SIZE)).items)
     return check_key(configured_path(named) if path is None else key_path(str(path), named), secrets)
 

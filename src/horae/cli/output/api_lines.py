@@ -58,7 +58,7 @@ def show_api(out: Printer, api: ApiReady, program: str) -> None:
     elif has_file:
         print_labelled(out, words.TOKEN, out.translate(words.TOKEN_FILE, path=api.token_path))
     else:
-        command = f"{program}{store_option(api.store)} token make laptop"
+        command = f"{program}{store_option(out, api.store)} token make laptop"
         print_labelled(out, words.TOKEN, out.translate(words.TOKENS_THERE, command=command))
     if has_file:
         _show_request(out, api.token_path, api.url)

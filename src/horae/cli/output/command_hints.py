@@ -10,7 +10,7 @@ from shlex import join, quote
 from typing import Any, Final
 
 from ...errors import HoraeError
-from ...runtime.process_settings import load_settings, store_url
+from ...runtime.process_settings import store_url
 from ...runtime.stores import has_secret, mask_url, sqlite_path, without_password
 from ..command_table import ALIASES, COMMANDS
 from ..messages import messages
@@ -40,9 +40,9 @@ def display_url(url: str) -> str:
     return url if sqlite_path(url) is not None else mask_url(url)
 
 
-def store_option(url: str) -> str:
+def store_option(out: Printer, url: str) -> str:
     """Return the ` --store` option for this store, from the same folder; empty if it is the default store."""
-    return "" if is_default_store(url) else f" --store {store_argument(url)}"
+    return "" if is_default_store(out, url) else f" --store {store_argument(url)}"
 
 
 def store_argument(url: str) -> str:
@@ -62,14 +62,14 @@ def omits_password(url: str) -> bool:
     return has_secret(url) and store_argument(url) != _FROM_ENVIRONMENT
 
 
-def is_default_store(url: str) -> bool:
+def is_default_store(out: Printer, url: str) -> bool:
     """Whether the next command, typed in the same folder without `--store`, opens the same store."""
     from ..session.servers import server_of  # noqa: PLC0415 - it imports this package
 
     try:
-        if server_of(Printer()) is not None:
+        if server_of(Printer(command_settings=out.command_settings)) is not None:
             return False
-        default = store_url(load_settings(os.environ))
+        default = store_url(out.command_settings.base)
     except HoraeError:
         return False  # unreadable settings name no store
     paths = [sqlite_path(each) for each in (default, url)]
@@ -86,7 +86,7 @@ def location_option(out: Printer) -> str:
     if out.server is not None:
         return f" --server {quote(out.server)}"
     store = out.store
-    if store is None or is_default_store(store):
+    if store is None or is_default_store(out, store):
         return ""
     if omits_password(store):
         out.left_out.add(store)

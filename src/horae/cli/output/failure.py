@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from ...choices import Language
 from ...errors import HoraeError, Refusal
+from ..session.command_settings import CommandSettings
 from .styled_text import cell_text, replace_unprintable
 from .width import display_width, terminal_width
 
@@ -32,6 +33,7 @@ class ErrorStyle(NamedTuple):
     as_json: bool
     arguments: tuple[str, ...] = ()
     """Command line arguments: commands in hints get the same store or server."""
+    settings: CommandSettings | None = None
     program: str | None = None
     """First word of printed commands; None: this process as it was called."""
 
@@ -43,7 +45,12 @@ class ErrorStyle(NamedTuple):
         from .printer import Printer  # noqa: PLC0415 - only for failures with a command in their hint
 
         options = {name: find_option(self.arguments, f"--{name}") for name in ("store", "server", "owner")}
-        out = Printer(**options, family=_family(self.arguments), program=self.program)  # type: ignore[arg-type]
+        out = Printer(
+            **options,  # type: ignore[arg-type]
+            family=_family(self.arguments),
+            program=self.program,
+            command_settings=self.settings or CommandSettings(),
+        )
         completed = complete_commands(out, text)
         if not out.left_out:
             return completed
@@ -242,20 +249,18 @@ def environment_language() -> Language:
     return "zh" if locale.startswith("zh") else "en"
 
 
-def wants_json(arguments: list[str]) -> bool:
+def wants_json(arguments: list[str], settings: CommandSettings) -> bool:
     """Whether JSON is requested by an option (not behind `--`, where a task's command begins), the environment or a file."""
     ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
     asked = any(each == "--json" or each.startswith("--fields") for each in ours)
-    return asked or os.environ.get("HORAE_OUTPUT", "").strip() == "json" or _is_json_configured()
+    return asked or os.environ.get("HORAE_OUTPUT", "").strip() == "json" or _is_json_configured(settings)
 
 
-def _is_json_configured() -> bool:
+def _is_json_configured(settings: CommandSettings) -> bool:
     """Whether a settings file asks for JSON; false if the settings cannot be read, which is then the error to print."""
     if os.environ.get("HORAE_OUTPUT", "").strip():
         return False
-    from ...runtime.process_settings import load_settings  # noqa: PLC0415 - `--help` does without
-
     try:
-        return bool(load_settings(os.environ).value("output") == "json")
+        return bool(settings.base.value("output") == "json")
     except HoraeError:
         return False

@@ -103,9 +103,9 @@ class PrintedWorkerReports(PrintedReports):
 
     def _show_hints(self) -> None:
         out, url = self._out, self._app.url
-        if not is_default_store(url) and omits_password(url):
+        if not is_default_store(out, url) and omits_password(url):
             print_labelled(out, words.STORE, out.translate(words.NAME_THE_STORE))
-        horae = self._options.program + store_option(url)
+        horae = self._options.program + store_option(out, url)
         if self._demo_tasks:
             here = out.translate(words.DEMO_HERE, number=self._demo_tasks)
             remove = out.translate(words.REMOVE_DEMO, command=f"{horae} rm --label demo=yes --yes")

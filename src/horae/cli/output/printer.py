@@ -14,9 +14,11 @@ from ...choices import Language
 from ...model.ids import TIMESTAMP_DIGITS, short_ids
 from ...model.invisible_characters import escape_hidden
 from ...plural import apply_number_agreement
+from ...settings import Settings
 from ..messages import messages
 from ..messages.messages import Message
 from ..messages.refusals import refuse
+from ..session.command_settings import CommandSettings
 from .line_breaks import NARROW_HANG, find_indent, is_narrow, wrap_cell
 from .styled_text import Cell, StyledText, cell_text, cell_width, render_cell
 from .table import Fit, render_table, render_tabs
@@ -58,6 +60,12 @@ class Printer:
     silent: bool = False
     program: str | None = None
     left_out: set[str] = field(default_factory=set, repr=False, compare=False)
+    command_settings: CommandSettings = field(default_factory=CommandSettings, repr=False, compare=False)
+
+    @property
+    def settings(self) -> Settings:
+        """Settings of this command, its `--store` included; raises a refusal if they are invalid."""
+        return self.command_settings.with_store(self.store)
 
     # --- for programs ----------------------------------------------------------------------------------------------
 

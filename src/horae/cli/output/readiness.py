@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
 from ...choices import Language
 from ...errors import HoraeError
 from ...lifecycle.explain import RunningNodes
-from ...runtime.process_settings import load_settings, store_url
+from ...runtime.process_settings import store_url
 from ...runtime.stores import sqlite_path
 from ...schedule.warnings import ScheduleWarning
 from ...service.tasks.advisories import FUNCTION_CODES, Advisory
@@ -67,7 +66,7 @@ def _shown_path(source: str) -> str:
 def _is_file(out: Printer) -> bool:
     """Whether the store is a file of this machine, and not on a database server."""
     try:
-        url = out.store or store_url(load_settings(os.environ))
+        url = store_url(out.settings)
     except HoraeError:
         return True
     return sqlite_path(url) is not None

@@ -17,6 +17,7 @@ from ...service.tasks.advisories import Advisory
 from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.task_request import TaskRequest
+from ...settings import DefaultZone
 from ..output.printer import Printer
 from ..output.readiness import Readiness
 from . import open_store
@@ -41,6 +42,10 @@ class CommandSession(Protocol):
 
     @property
     def zone(self) -> str: ...
+
+    @property
+    def default_zone(self) -> DefaultZone:
+        """Zone of this process: for schedules that name none, of owners that have none."""
 
     @property
     def clock(self) -> Clock: ...
@@ -98,33 +103,35 @@ def run_in_session(out: Printer, work: Callable[[CommandSession], Awaitable[T]],
     """Open the chosen store or server, run `work`, and close it. `create`: a missing file is created."""
     server = server_of(out)
     if server is None:
-        open_store.refuse_memory(out.store)
-        return run_locally(out.store, work, create=create)
+        open_store.refuse_memory(out.settings)
+        return run_locally(out.settings, work, create=create)
     from .remote import run_remotely  # noqa: PLC0415 - most commands use a store
 
-    return run_remotely(server, out.language, work)
+    return run_remotely(server, out, work)
 
 
-def run_in_memory(work: Callable[[CommandSession], Awaitable[T]]) -> T:
+def run_in_memory(out: Printer, work: Callable[[CommandSession], Awaitable[T]]) -> T:
     """Run `work` on an empty store in memory."""
-    return run_locally(MEMORY, work)
+    return run_locally(out.command_settings.with_store(MEMORY), work)
 
 
 def has_store(out: Printer) -> bool:
     """Whether the store exists; a server counts without a request."""
-    return server_of(out) is not None or open_store.store_exists(out.store)
+    return server_of(out) is not None or open_store.store_exists(out.settings)
 
 
 def has_durable_store(out: Printer) -> bool:
     """Whether there is a store that outlives this command; a dry run needs none."""
-    return server_of(out) is not None or (not open_store.is_memory(out.store) and open_store.store_exists(out.store))
+    return server_of(out) is not None or (
+        not open_store.is_memory(out.settings) and open_store.store_exists(out.settings)
+    )
 
 
 def display_location(out: Printer) -> str:
     server = server_of(out)
-    return open_store.display_location(out.store) if server is None else server.url
+    return open_store.display_location(out.settings) if server is None else server.url
 
 
 def refuse_memory(out: Printer) -> None:
     if server_of(out) is None:
-        open_store.refuse_memory(out.store)
+        open_store.refuse_memory(out.settings)

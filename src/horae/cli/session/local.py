@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any, Final, TypeVar
 
 from ...clock import Clock, SystemClock
@@ -23,21 +22,18 @@ from ...model.page import MAX_PAGE_SIZE
 from ...model.record import RecordWrite
 from ...model.run import Run
 from ...model.task import Target, Task
-from ...outgoing.addresses import read_networks
 from ...outgoing.guard import check_url
 from ...outgoing.refusals import refused_networks
 from ...ports.full_store import FullStore
 from ...ports.records import Record
-from ...runtime.default_quotas import read_default_quotas
-from ...runtime.encryption_key import make_sealing
 from ...runtime.node_policy import merge_policy, read_node_networks
 from ...runtime.process_settings import read_wake_mode
+from ...runtime.service_factory import make_service
 from ...runtime.stores import make_store, make_wakeup
-from ...service.accounts.approval_policy import ApprovalPolicy, digest_of
-from ...service.accounts.secrets import SecretVault
+from ...runtime.target_kinds import TargetKinds
+from ...service.accounts.approval_policy import digest_of
 from ...service.events.listeners import ListenerKind
 from ...service.events.webhook_dispatcher import is_signer_without_key
-from ...service.service import Service
 from ...service.tasks.advisories import Advisory, build_advisory, build_bilingual_advisory
 from ...service.tasks.default_zone import own_zone
 from ...service.tasks.edits import EditResult, Edits
@@ -45,7 +41,7 @@ from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.task_request import TaskRequest
 from ...settings import Settings
 from ..output.readiness import Readiness
-from .open_store import prepare_url, process_zone, settings_of
+from .open_store import prepare_url, process_zone
 
 T = TypeVar("T")
 GROUP: Final = "group"
@@ -67,18 +63,7 @@ class LocalSession:
         self.clock: Clock = SystemClock()
         self._wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ))
         self._url, self._key_file = url, settings.value("key_file")
-        secrets = SecretVault(store, make_sealing(url, self._key_file), self.clock)
-        self.service = Service(
-            store,
-            self.clock,
-            self.zone,
-            secrets,
-            check=partial(_check_target, settings),
-            on_write=self.notify,
-            member_quotas=read_default_quotas(settings),
-            networks=read_networks(settings.value("outgoing_networks")),
-            approval_policy=ApprovalPolicy(frozenset(settings.value("agent_functions") or ())),
-        )
+        self.service = make_service(url, store, self.clock, self.zone, TargetKinds(settings), self.notify)
 
     def notify(self, _due: datetime | None) -> None:
         self._wakeup.notify()
@@ -197,10 +182,10 @@ class LocalSession:
         await self._wakeup.finish()
 
 
-def run_locally(store: str | None, work: Callable[[LocalSession], Awaitable[T]], *, create: bool = False) -> T:
+def run_locally(settings: Settings, work: Callable[[LocalSession], Awaitable[T]], *, create: bool = False) -> T:
     """Open the store, run `work` with a session, and close it. A missing file is refused, unless `create`."""
-    url = prepare_url(store, create=create)
-    return asyncio.run(_within(url, settings_of(store), work))
+    url = prepare_url(settings, create=create)
+    return asyncio.run(_within(url, settings, work))
 
 
 async def _within(url: str, settings: Settings, work: Callable[[LocalSession], Awaitable[T]]) -> T:
@@ -222,9 +207,3 @@ async def _within(url: str, settings: Settings, work: Callable[[LocalSession], A
             await session.close()
     finally:
         await store.close()
-
-
-def _check_target(settings: Settings, target: Target, payload: str) -> Target:
-    from ...runtime.target_kinds import TargetKinds  # noqa: PLC0415 - only commands that create or edit tasks check targets
-
-    return TargetKinds(settings).check(target, payload)

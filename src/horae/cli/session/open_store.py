@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 
 from ...errors import Refusal
-from ...runtime.process_settings import check_output, data_file, load_settings, store_url
+from ...runtime.process_settings import data_file, store_url
 from ...runtime.stores import MEMORY, mask_url, sqlite_path
 from ...settings import DefaultZone, Settings, default_zone
 from ..messages.messages import Message
@@ -23,15 +23,15 @@ T = TypeVar("T")
 _USES: Final[dict[str, Message]] = {"reading": Message("reading", "读取"), "writing": Message("writing", "写入")}
 
 
-def run_with_app(store: str | None, work: Callable[[Horae], Awaitable[T]], *, create: bool = True) -> T:
+def run_with_app(settings: Settings, work: Callable[[Horae], Awaitable[T]], *, create: bool = True) -> T:
     """Open the store with an app, run `work`, and close it. `create` False: a missing file is refused."""
-    url = prepare_url(store, create=create)
-    return asyncio.run(_within(url, process_zone(None, settings_of(store)).name, work))
+    url = prepare_url(settings, create=create)
+    return asyncio.run(_within(url, process_zone(None, settings).name, work))
 
 
-def run_with_existing_app(store: str | None, work: Callable[[Horae], Awaitable[T]]) -> T:
+def run_with_existing_app(settings: Settings, work: Callable[[Horae], Awaitable[T]]) -> T:
     """Run `work` with an app on a store that must exist."""
-    return run_with_app(store, work, create=False)
+    return run_with_app(settings, work, create=False)
 
 
 async def _within(url: str, zone: str, work: Callable[[Horae], Awaitable[T]]) -> T:
@@ -41,15 +41,9 @@ async def _within(url: str, zone: str, work: Callable[[Horae], Awaitable[T]]) ->
         return await work(app)
 
 
-def settings_of(store: str | None) -> Settings:
-    settings = load_settings(os.environ, flags={"store": store})
-    check_output(settings)
-    return settings
-
-
-def store_exists(store: str | None) -> bool:
+def store_exists(settings: Settings) -> bool:
     """Whether the store exists; one that is not a file counts as existing, and is checked when it is opened."""
-    path = sqlite_path(store_url(settings_of(store)))
+    path = sqlite_path(store_url(settings))
     if path is None or Path(path).exists():
         return True
     _refuse_missing_folder(path)
@@ -63,33 +57,33 @@ def _refuse_missing_folder(path: str) -> None:
         raise refuse("no_such_folder", folder=folder)
 
 
-def display_location(store: str | None) -> str:
+def display_location(settings: Settings) -> str:
     """Return the absolute path of the file, or the URL without its password."""
-    url = store_url(settings_of(store))
+    url = store_url(settings)
     path = sqlite_path(url)
     return mask_url(url) if path is None else str(Path(path).resolve())
 
 
-def is_memory(store: str | None) -> bool:
-    return store_url(settings_of(store)) == MEMORY
+def is_memory(settings: Settings) -> bool:
+    return store_url(settings) == MEMORY
 
 
-def refuse_memory(store: str | None) -> None:
+def refuse_memory(settings: Settings) -> None:
     """Refuse a store in memory, since it would end with the command."""
-    if is_memory(store):
+    if is_memory(settings):
         raise refuse("nothing_would_be_kept", url=MEMORY)
 
 
-def prepare_url(store: str | None, *, create: bool) -> str:
+def prepare_url(settings: Settings, *, create: bool) -> str:
     """Return the URL after checks of its file; the default folder is created, for this user only (mode 0700)."""
-    url = store_url(settings_of(store))
+    url = store_url(settings)
     path = sqlite_path(url)
     if path is not None and Path(path).exists():
         _refuse_unreachable(Path(path))
     elif path is not None:
         _refuse_missing_folder(path)
         if not create:
-            raise refuse("no_store_yet", path=display_location(store))
+            raise refuse("no_store_yet", path=display_location(settings))
         if path == str(data_file()):
             data_file().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return url

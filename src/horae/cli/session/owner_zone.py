@@ -7,7 +7,6 @@ from ...service.tasks.default_zone import AssumedZone, needs_zone, zone_of_owner
 from ...service.tasks.task_request import TaskRequest
 from ..schedule_question import zone_of_process
 from .command_session import CommandSession
-from .open_store import process_zone, settings_of
 
 
 async def owner_zone(app: CommandSession, owner: str | None = None) -> AssumedZone | None:
@@ -26,6 +25,6 @@ async def with_assumed_zone(app: CommandSession, request: TaskRequest) -> tuple[
     one. The zone is returned too if the schedule's instants depend on it."""
     if (await app.resolve(request)).request.zone is not None:
         return request, None
-    assumed = await owner_zone(app, request.owner) or zone_of_process(process_zone(None, settings_of(None)))
+    assumed = await owner_zone(app, request.owner) or zone_of_process(app.default_zone)
     depends = isinstance(request.when, str) and needs_zone(request.when, app.clock.now())
     return request._replace(zone=assumed.name), assumed if depends else None

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from ...choices import Language
 from ...client.connection import Connection
 from ...client.refusals import refuse
 from ...client.service import RemoteService, TokenIdentity
@@ -22,8 +21,10 @@ from ...service.tasks.advisories import Advisory
 from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.functions import ResolvedRequest, function_of
 from ...service.tasks.task_request import TaskRequest
+from ...settings import DefaultZone
+from ..output.printer import Printer
 from ..output.readiness import Readiness
-from .open_store import process_zone, settings_of
+from .open_store import process_zone
 from .servers import Server, connect
 
 T = TypeVar("T")
@@ -34,10 +35,11 @@ _UNKNOWN_PRINCIPAL: Final = Principal("")
 class RemoteSession:
     principal: Final[Principal] = _UNKNOWN_PRINCIPAL
 
-    def __init__(self, connection: Connection, clock: Clock, zone: str) -> None:
+    def __init__(self, connection: Connection, clock: Clock, default_zone: DefaultZone) -> None:
         self.clock = clock
-        self.zone = zone
-        self.service = RemoteService(connection, clock, zone)
+        self.default_zone = default_zone
+        self.zone = default_zone.name
+        self.service = RemoteService(connection, clock, self.zone)
         self._identity: TokenIdentity | None = None
 
     async def caller(self) -> TokenIdentity:
@@ -113,14 +115,14 @@ class RemoteSession:
         return self.service.events.follow(self.principal, number)
 
 
-def run_remotely(server: Server, language: Language, work: Callable[[RemoteSession], Awaitable[T]]) -> T:
-    return asyncio.run(_within(server, language, work))
+def run_remotely(server: Server, out: Printer, work: Callable[[RemoteSession], Awaitable[T]]) -> T:
+    return asyncio.run(_within(server, out, work))
 
 
-async def _within(server: Server, language: Language, work: Callable[[RemoteSession], Awaitable[T]]) -> T:
+async def _within(server: Server, out: Printer, work: Callable[[RemoteSession], Awaitable[T]]) -> T:
     clock = SystemClock()
-    async with connect(server, clock, language) as connection:
-        session = RemoteSession(connection, clock, _zone())
+    async with connect(server, clock, out) as connection:
+        session = RemoteSession(connection, clock, process_zone(None, out.command_settings.base))
         # As on a store: moments are read and shown in the zone of the owner, if there is one.
         session.zone = (await session.caller()).owner_zone or session.zone
         try:
@@ -131,7 +133,3 @@ async def _within(server: Server, language: Language, work: Callable[[RemoteSess
             from ..task_reference import with_nearest  # noqa: PLC0415 - only for mistyped names
 
             raise await with_nearest(session, refusal) from None
-
-
-def _zone() -> str:
-    return process_zone(None, settings_of(None)).name

@@ -9,16 +9,15 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ...choices import Language
 from ...client.connection import Connection, check_address, is_loopback, refuse_plain_http
 from ...client.refusals import refuse as refuse_server
 from ...clock import Clock
 from ...errors import HoraeError, NotAuthenticated
+from ...settings import Settings
 from ..messages import account_messages as words
 from ..messages.account_refusals import refuse, refuse_token
 from ..output.printer import Printer
 from .contexts import Context, read_contexts, read_token
-from .open_store import settings_of
 
 if TYPE_CHECKING:
     from ...runtime.local_servers import LocalServer
@@ -49,7 +48,7 @@ def server_of(out: Printer) -> Server | None:
     value = os.environ.get(SERVER_VARIABLE, "").strip()
     if value:
         return _resolve(value, SERVER_VARIABLE)
-    if settings_of(None).value("store") is not None:
+    if out.settings.value("store") is not None:
         return None
     context = read_contexts().in_use
     return None if context is None else Server(context.server, f"context {context.name}", context)
@@ -144,16 +143,16 @@ def find_local_token(url: str) -> FoundToken | None:
 
 
 @asynccontextmanager
-async def connect(server: Server, clock: Clock, language: Language) -> AsyncIterator[Connection]:
+async def connect(server: Server, clock: Clock, out: Printer) -> AsyncIterator[Connection]:
     """Yield a connection with the token of this server; plain HTTP to another machine must be allowed.
 
     If the server refuses the token, the refusal names its origin and a command that gets a valid one.
     """
-    allowed = is_plain_http_allowed() or (server.context is not None and server.context.plain_http)
+    allowed = is_plain_http_allowed(out.settings) or (server.context is not None and server.context.plain_http)
     if not allowed:
         refuse_plain_http(server.url)  # before the token is read
     token = token_for(server)
-    connection = Connection(token.url, token.text, clock, language, plain_http=allowed)
+    connection = Connection(token.url, token.text, clock, out.language, plain_http=allowed)
     try:
         yield connection
     except NotAuthenticated as refusal:
@@ -173,8 +172,8 @@ def explain_refused_token(token: FoundToken, context: Context | None = None) -> 
     return refuse_token(token.origin, server=token.url, store=token.store, login=login, **facts)
 
 
-def is_plain_http_allowed() -> bool:
-    return str(settings_of(None).value("plain_http")).strip().lower() in ("on", "true", "yes", "1")
+def is_plain_http_allowed(settings: Settings) -> bool:
+    return str(settings.value("plain_http")).strip().lower() in ("on", "true", "yes", "1")
 
 
 def refuse_server_for(out: Printer, command: str) -> None:

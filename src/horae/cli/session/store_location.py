@@ -48,11 +48,10 @@ def read_schema(out: Printer, here: Path | str) -> int:
 
 def _url(out: Printer) -> str:
     from ...runtime.process_settings import store_url  # noqa: PLC0415
-    from .open_store import settings_of  # noqa: PLC0415
     from .servers import refuse_server_for  # noqa: PLC0415
 
     refuse_server_for(out, "horae db")
-    return store_url(settings_of(out.store))
+    return store_url(out.settings)
 
 
 def _masked(url: str) -> str:
@@ -81,5 +80,5 @@ def existing_file(out: Printer) -> Path:
     from .open_store import prepare_url  # noqa: PLC0415
 
     here = store_file(out)
-    prepare_url(out.store, create=False)
+    prepare_url(out.settings, create=False)
     return here

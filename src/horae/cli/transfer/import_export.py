@@ -94,9 +94,9 @@ def import_file(
     out: Printer, *, path: str, kind: str, zone: str | None, owner: str | None, system: bool, dry_run: bool
 ) -> None:
     """Take tasks over; doing it twice changes nothing."""
-    from ..session.open_store import process_zone, settings_of  # noqa: PLC0415
+    from ..session.open_store import process_zone  # noqa: PLC0415
 
-    incoming = _read(path, kind, process_zone(zone, settings_of(out.store)), owner, system=system)
+    incoming = _read(path, kind, process_zone(zone, out.settings), owner, system=system)
 
     async def import_all(app: CommandSession) -> tuple[ImportPlan, ImportCounts]:
         from .import_writer import plan_import, preview_import, write_import  # noqa: PLC0415
@@ -127,7 +127,7 @@ def run_in_store_or_memory(out: Printer, work: Callable[[CommandSession], Awaita
     from ..session.command_session import has_durable_store, refuse_memory, run_in_memory, run_in_session  # noqa: PLC0415
 
     if dry_run and not has_durable_store(out):
-        return run_in_memory(work)
+        return run_in_memory(out, work)
     if not dry_run:
         refuse_memory(out)
     return run_in_session(out, work, create=not dry_run)

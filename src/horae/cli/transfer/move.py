@@ -17,6 +17,7 @@ from ..output.printer import Printer
 
 if TYPE_CHECKING:
     from ...ports.transfer import Part
+    from ...settings import Settings
     from ...transfer import MoveProgress, NamedStore, PartDigest
     from ...transfer.copy import ProgressCallback
 
@@ -33,15 +34,17 @@ _IDENTIFYING_PARAMETERS: Final = frozenset({"host", "port", "schema", "prefix", 
 def move_store(out: Printer, *, source: str, target: str, dry_run: bool) -> None:
     """Move everything to another store: resumable, and compared at the end."""
     from ..messages.refusals import refuse as refuse_store  # noqa: PLC0415 - `--help` does without
-    from ..session.open_store import display_location, prepare_url, store_exists  # noqa: PLC0415 - `--help` does without
+    from ..session.open_store import display_location, prepare_url, refuse_memory, store_exists  # noqa: PLC0415
 
-    _refuse_memory(source, target)
-    if not store_exists(source):
-        raise refuse_store("no_such_store", path=display_location(source))
-    here = prepare_url(source, create=False)
-    there = None if dry_run and not store_exists(target) else prepare_url(target, create=not dry_run)
+    from_settings, to_settings = map(out.command_settings.with_store, (source, target))
+    for each in (from_settings, to_settings):
+        refuse_memory(each)
+    if not store_exists(from_settings):
+        raise refuse_store("no_such_store", path=display_location(from_settings))
+    here = prepare_url(from_settings, create=False)
+    there = None if dry_run and not store_exists(to_settings) else prepare_url(to_settings, create=not dry_run)
     result = asyncio.run(_move(out, here, there, target, dry_run=dry_run))
-    _show(out, result, _Keys.of(here, target, sealed=result.sealed))
+    _show(out, result, _Keys.of(here, target, out.command_settings.base, sealed=result.sealed))
 
 
 class _MoveResult(NamedTuple):
@@ -53,13 +56,6 @@ class _MoveResult(NamedTuple):
     begun: MoveProgress | None
     parts: dict[Part, PartDigest]
     sealed: bool
-
-
-def _refuse_memory(*urls: str) -> None:
-    from ..session.open_store import refuse_memory  # noqa: PLC0415
-
-    for url in urls:
-        refuse_memory(url)
 
 
 async def _move(out: Printer, here: str, there: str | None, typed_target: str, *, dry_run: bool) -> _MoveResult:
@@ -152,12 +148,11 @@ class _Keys(NamedTuple):
     wanted: Path | None
 
     @classmethod
-    def of(cls, source: str, target: str, *, sealed: bool) -> _Keys:
+    def of(cls, source: str, target: str, settings: Settings, *, sealed: bool) -> _Keys:
         from ...encryption.key_location import key_path  # noqa: PLC0415
         from ...runtime.stores import sqlite_path  # noqa: PLC0415
-        from ..session.open_store import settings_of  # noqa: PLC0415
 
-        named = settings_of(None).value("key_file")
+        named = settings.value("key_file")
         # For a store on a server only a configured key file is known.
         paths = [sqlite_path(url) or named for url in (source, target)]
         here, there = (None if path is None else key_path(path, named) for path in paths)

@@ -46,7 +46,7 @@ context_commands: Final = CommandGroup("context", help="Choose the server that c
 def login(out: Printer, *, url: str, token_stdin: bool, name: str | None, plain_http: bool) -> None:
     """Log in to a server; commands go there from now on."""
     server = check_address(url)
-    if not (plain_http or is_plain_http_allowed()):
+    if not (plain_http or is_plain_http_allowed(out.settings)):
         refuse_plain_http(server)
     chosen = _check_name(_default_name(server) if name is None else name)
     token, found, server_version = _authenticate(out, server, piped=token_stdin)

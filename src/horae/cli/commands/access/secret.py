@@ -129,7 +129,7 @@ def rotate(out: Printer) -> None:
     refuse_server_for(out, "horae secret rotate")
     here = locate_existing_store(out)
     path = _key_path(out, here)
-    number = run_with_existing_app(out.store, lambda app: rotate_key(app.service.secrets, KeyFile(path)))
+    number = run_with_existing_app(out.settings, lambda app: rotate_key(app.service.secrets, KeyFile(path)))
     if out.json:
         out.data({"resealed": number, "key_file": str(path)})
     else:
@@ -142,9 +142,8 @@ def _key_path(out: Printer, here: Path | str) -> Path:
     """Return the key file: next to a SQLite file unless configured; a store on a server requires the setting."""
     from ....encryption.key_location import configured_path, key_path  # noqa: PLC0415
     from ....encryption.refusals import refuse as refuse_key  # noqa: PLC0415
-    from ...session.open_store import settings_of  # noqa: PLC0415
 
-    named = settings_of(out.store).value("key_file")
+    named = out.settings.value("key_file")
     path = configured_path(named) if isinstance(here, str) else key_path(str(here), named)
     if path is None:
         raise refuse_key("key_file_not_named")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
 from typing import Final
 
@@ -14,7 +13,7 @@ from ....errors import Refusal, Sentence
 from ....model.events.webhook import NO_KEY, Delivery, DisabledCause, Webhook
 from ....model.page import Page
 from ....outgoing.refusals import NOT_PUBLIC
-from ....runtime.process_settings import load_settings, store_url
+from ....runtime.process_settings import store_url
 from ....runtime.stores import is_on_server
 from ....service.tasks.advisories import Advisory
 from ....wire.webhooks import blocked_refusal, delivery_json, webhook_json
@@ -69,9 +68,7 @@ def with_key_hint(out: Printer, refusal: Refusal) -> Refusal:
     """Add to the first refusal that a store on a database server also needs a key file for webhooks."""
     if refusal.code != NOT_PUBLIC or server_of(out) is not None:
         return refusal
-    settings = load_settings(os.environ)
-    url = out.store or store_url(settings)
-    if not is_on_server(url) or settings.value("key_file"):
+    if not is_on_server(store_url(out.settings)) or out.settings.value("key_file"):
         return refusal
     key = refuse_key("key_file_not_named")
     languages: tuple[Language, ...] = ("en", "zh")

@@ -30,11 +30,10 @@ _SECRET_PATHS: Final = ("webhook", "redis")
 @click.option("--origin", is_flag=True, help="Say where each value comes from.")
 def config(out: Printer, *, show: str | None, origin: bool) -> None:
     """Show every setting."""
-    from ...session.open_store import settings_of  # noqa: PLC0415 - `--help` does without
 
     if show not in (None, "show"):
         raise click.BadParameter(f"'{show}' is no part of config; there is only 'show'.")
-    rows = [*server_rows(out), *setting_rows(out, settings_of(out.store))]
+    rows = [*server_rows(out), *setting_rows(out, out.settings)]
     if out.json:
         out.data([row if origin else {name: row[name] for name in row if name != "origin"} for row in rows])
         return

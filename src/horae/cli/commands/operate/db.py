@@ -58,7 +58,7 @@ def backup(out: Printer, *, path: Path) -> None:
         await app.store.write_metadata(LAST_BACKUP, utc(app.clock.now()) or "")
         return sum((await app.service.overview.now(app.who)).tasks.values())
 
-    tasks, size = run_with_existing_app(out.store, copy), there.stat().st_size
+    tasks, size = run_with_existing_app(out.settings, copy), there.stat().st_size
     _show(out, words.BACKED_UP, path=there, bytes=size, size=in_bytes(size), tasks=tasks)
 
 
@@ -97,7 +97,7 @@ def check(out: Printer) -> None:
     from ...session.open_store import run_with_existing_app  # noqa: PLC0415
 
     here = locate_existing_store(out)
-    doubts = run_with_existing_app(out.store, lambda app: app.store.check())
+    doubts = run_with_existing_app(out.settings, lambda app: app.store.check())
     if out.json:
         out.data({**location_json(here), "doubts": list(doubts)})
     elif doubts:
@@ -116,7 +116,7 @@ def upgrade(out: Printer) -> None:
 
     here = locate_existing_store(out)
     before = read_schema(out, here)
-    run_with_existing_app(out.store, _open_only)
+    run_with_existing_app(out.settings, _open_only)
     after = read_schema(out, here)
     if out.json:
         out.data({**location_json(here), "before": before, "after": after})

@@ -33,7 +33,7 @@ def mcp(out: Printer, *, agent: str, trusted: bool) -> None:
         raise refuse("missing_part", library=error.name or "mcp", extra="mcp") from None
     # A server has its own MCP endpoint, where the token decides what an agent may do.
     refuse_server_for(out, "horae mcp")
-    refuse_memory(out.store)
+    refuse_memory(out.settings)
 
     async def work(session: LocalSession) -> None:
         zone_of_owner = await owner_zone(session)
@@ -51,4 +51,4 @@ def mcp(out: Printer, *, agent: str, trusted: bool) -> None:
         out.aside(out.translate(words.CONFIGURE_ASSISTANT))
     # A blocking read of standard input cannot be cancelled, so Ctrl-C ends the process; the store survives that.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    run_locally(out.store, work, create=True)
+    run_locally(out.settings, work, create=True)

@@ -29,7 +29,7 @@ _MAX_UPCOMING = 5
 def overview(out: Printer) -> None:
     """Show how it stands, at a glance."""
     there = has_store(out)
-    found, names, zone = run_in_session(out, _load) if there else run_in_memory(_load)
+    found, names, zone = run_in_session(out, _load) if there else run_in_memory(out, _load)
     if not there:
         out.note(messages.NO_TASKS_YET, path=display_location(out))
     if out.json:

@@ -55,7 +55,7 @@ def status(out: Printer) -> None:
     """Say whether a node is up, and what needs attention."""
     refuse_memory(out)
     durable = has_durable_store(out)
-    report = run_in_session(out, _load) if durable else run_in_memory(_load)
+    report = run_in_session(out, _load) if durable else run_in_memory(out, _load)
     problems = _problems(report)
     if out.json:
         out.data(_shape(out, report, problems))

@@ -101,9 +101,8 @@ def _api_address(
     """Return where the API is to listen; None: it is switched off."""
     from ....node.api_server import listen_address  # noqa: PLC0415 - `--help` does without
     from ...messages.operating_refusals import refuse  # noqa: PLC0415
-    from ...session.open_store import settings_of  # noqa: PLC0415
 
-    settings = settings_of(out.store)
+    settings = out.settings
     is_chosen = host is not None or port is not None
     off = no_api or (str(settings.value("api")).strip().lower() == "off" and not is_chosen and options.engine)
     if off and not options.engine:
@@ -119,13 +118,13 @@ def _api_address(
 def prepare_options(out: Printer, place: str | None, **chosen: Any) -> UpOptions:
     """Return the options for the child processes; `chosen` are fields of them."""
     from ...node_options import UpOptions  # noqa: PLC0415 - `--help` does without
-    from ...session.open_store import prepare_url, process_zone, settings_of  # noqa: PLC0415
+    from ...session.open_store import prepare_url, process_zone  # noqa: PLC0415
     from ...session.servers import note_unused_server  # noqa: PLC0415
 
     note_unused_server(out)
-    zone = process_zone(None, settings_of(out.store))
+    zone = process_zone(None, out.settings)
     # Without an app of its own, the store is chosen here; an app has one, unless another is asked for.
-    store = out.store if place is not None else prepare_url(out.store, create=True)
+    store = out.store if place is not None else prepare_url(out.settings, create=True)
     return UpOptions(
         SystemClock().steady(),
         store=store,
@@ -145,9 +144,8 @@ def run_node(out: Printer, options: UpOptions, metrics_port: int | None = None) 
     """Run the child processes under a supervisor, in the foreground."""
     from ....node.metrics_endpoint import open_metrics_endpoint  # noqa: PLC0415 - `--help` does without
     from ...output.api_lines import show_metrics_url  # noqa: PLC0415
-    from ...session.open_store import settings_of  # noqa: PLC0415
 
-    settings = settings_of(options.store)
+    settings = out.command_settings.with_store(options.store)
     with open_metrics_endpoint(options, settings, metrics_port, partial(show_metrics_url, out)) as complete:
         code = _run_supervised(complete, out) if os.name == "posix" else _run_here(complete)
     if code:

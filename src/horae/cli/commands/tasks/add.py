@@ -122,7 +122,7 @@ def add(
     if not dry_run:
         refuse_memory(out)
     with hint_explain_command(text):
-        created = run_in_memory(work) if dry_run and not durable else run_in_session(out, work, create=not dry_run)
+        created = run_in_memory(out, work) if dry_run and not durable else run_in_session(out, work, create=not dry_run)
     _show(out, created)
 
 
@@ -143,7 +143,9 @@ def _parse_schedule(
 ) -> tuple[Schedule, list[ScheduleWarning]]:
     from ....clock import SystemClock  # noqa: PLC0415 - a session has its own clock
 
-    answer = answer_question(Question(text, zone, out.language, number=1, assumed=assumed), SystemClock().now())
+    answer = answer_question(
+        Question(text, zone, out.language, number=1, assumed=assumed), out.command_settings.base, SystemClock().now()
+    )
     return answer.schedule, [each for each in answer.warnings if each.code not in _OMITTED_WARNINGS]
 
 

@@ -61,7 +61,7 @@ def edit(
         if when is not None:
             # Parsed here first, so that a refusal can point at the place in the typed text.
             question = Question(when, definition["zone"] or found.task.schedule.zone, out.language, number=1)
-            answer = answer_question(question, app.clock.now())
+            answer = answer_question(question, out.command_settings.base, app.clock.now())
             if isinstance(answer.schedule, Once):
                 # As with `add`: "in 5s" counts from a whole second.
                 shape["when"] = to_json(answer.schedule)

@@ -74,4 +74,4 @@ def _answer(out: Printer, text: tuple[str, ...], task: str | None, question: Que
         return answer_for_task(facts.task, facts.status, question, now)
     if not text or task is not None:
         raise refuse("text_or_task")
-    return answer_question(replace(question, text=" ".join(text)), now)
+    return answer_question(replace(question, text=" ".join(text)), out.command_settings.base, now)

@@ -84,10 +84,10 @@ def simulate(
 def _load_candidates(out: Printer, file: Path | None, zone: str | None) -> tuple[list[Candidate], dict[str, int], str]:
     from ....forecast import Candidate  # noqa: PLC0415
     from ...session.command_session import run_in_session  # noqa: PLC0415
-    from ...session.open_store import process_zone, settings_of  # noqa: PLC0415
+    from ...session.open_store import process_zone  # noqa: PLC0415
     from ...transfer.tasks_file import read_tasks_file  # noqa: PLC0415
 
-    home = process_zone(zone, settings_of(out.store)).name
+    home = process_zone(zone, out.settings).name
     if file is None:
         candidates, lanes = run_in_session(out, lambda app: _candidates_of_store(out, app))
         return candidates, lanes, home

@@ -106,8 +106,8 @@ def _listen_address(
     from ...session.open_store import settings_of  # noqa: PLC0415
 
     settings = settings_of(out.store)
-    cause = host is not None or port is not None
-    off = no_api or (str(settings.value("api")).strip().lower() == "off" and not cause and order.engine)
+    is_typed = host is not None or port is not None
+    off = no_api or (str(settings.value("api")).strip().lower() == "off" and not is_typed and order.engine)
     if off and not order.engine:
         raise refuse("nothing_to_run")
     if not order.engine and order.store in (None, MEMORY):

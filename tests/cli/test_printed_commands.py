@@ -195,7 +195,7 @@ def test_commands_are_written_in_sentences_and_fixes_only() -> None:
         "fixes.py",
         "command_table.py",
         "help.py",
-        "unit_text.py",
+        "systemd.py",
     }
     found = {
         (path.name, text)

@@ -12,6 +12,7 @@ from .notation import (
     OBJECT,
     TEXT,
     Schema,
+    answer_of,
     choice,
     closed,
     extend,
@@ -82,8 +83,8 @@ SHAPES: Final[dict[str, Schema]] = {
             "version": INTEGER,
         }
     )
-    | {"title": "horae owner show, set, revoke, restore"},
-    "owners": list_of(ref("owner")) | {"title": "horae owner ls"},
+    | answer_of("owner show", "owner set", "owner revoke", "owner restore"),
+    "owners": list_of(ref("owner")) | answer_of("owner ls"),
     "agent": closed(
         {
             "agent": TEXT,
@@ -91,7 +92,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "stopped": BOOLEAN,
         }
     )
-    | {"title": "horae agent stop, horae agent restart"},
+    | answer_of("agent stop", "agent restart"),
     "agent-limits": closed(
         {
             "name": TEXT | {"description": "* stands for all agents of the owner."},
@@ -102,17 +103,17 @@ SHAPES: Final[dict[str, Schema]] = {
             "revoked": BOOLEAN | {"description": "Its last token was revoked, and its tasks stopped with it."},
         }
     )
-    | {"title": "horae agent show, horae agent set"},
-    "token": TOKEN | {"title": "horae token revoke"},
-    "tokens": list_of(ref("token")) | {"title": "horae token ls"},
+    | answer_of("agent show", "agent set"),
+    "token": TOKEN | answer_of("token revoke"),
+    "tokens": list_of(ref("token")) | answer_of("token ls"),
     "token-made": extend(
         MADE_TOKEN, {"file": nullable(TEXT) | {"description": "Where the token was written, with --output."}}
     )
-    | {"title": "horae token make"},
-    "secret": SECRET | {"title": "horae secret set, grant and revoke"},
-    "secrets": list_of(SECRET) | {"title": "horae secret ls"},
-    "secret-removed": closed({"removed": TEXT}) | {"title": "horae secret rm"},
-    "secret-rotated": closed({"resealed": INTEGER, "key_file": TEXT}) | {"title": "horae secret rotate"},
+    | answer_of("token make"),
+    "secret": SECRET | answer_of("secret set", "secret grant", "secret revoke"),
+    "secrets": list_of(SECRET) | answer_of("secret ls"),
+    "secret-removed": closed({"removed": TEXT}) | answer_of("secret rm"),
+    "secret-rotated": closed({"resealed": INTEGER, "key_file": TEXT}) | answer_of("secret rotate"),
     "audit-row": closed(
         {
             "number": INTEGER,
@@ -129,8 +130,8 @@ SHAPES: Final[dict[str, Schema]] = {
             "hash": TEXT,
         }
     )
-    | {"title": "one row of horae audit ls"},
-    "audit": list_of(ref("audit-row")) | {"title": "horae audit ls"},
+    | {"title": "One row of the audit trail"},
+    "audit": list_of(ref("audit-row")) | answer_of("audit ls"),
     "audit-verify": closed(
         {
             "ok": BOOLEAN,
@@ -140,7 +141,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "head": TEXT,
         }
     )
-    | {"title": "horae audit verify"},
+    | answer_of("audit verify"),
     "Whoami": closed(
         {
             "owner": TEXT,

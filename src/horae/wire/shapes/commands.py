@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .notation import ANY, BOOLEAN, INTEGER, NUMBER, OBJECT, TEXT, Schema, choice, closed, list_of, nullable
+from .notation import ANY, BOOLEAN, INTEGER, NUMBER, OBJECT, TEXT, Schema, answer_of, choice, closed, list_of, nullable
 from .overview import TASK_COUNTS
 from .tasks import WARNING
 
@@ -34,7 +34,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "warnings": list_of(WARNING),
         }
     )
-    | {"title": "horae apply"},
+    | answer_of("apply"),
     "import": closed(
         {
             "dry_run": BOOLEAN,
@@ -61,8 +61,8 @@ SHAPES: Final[dict[str, Schema]] = {
             "runs": closed({"taken": INTEGER, "left": INTEGER, "there": INTEGER}),
         }
     )
-    | {"title": "horae import"},
-    "exported": closed({"path": TEXT, "tasks": INTEGER, "runs": INTEGER}) | {"title": "horae export --out"},
+    | answer_of("import"),
+    "exported": closed({"path": TEXT, "tasks": INTEGER, "runs": INTEGER}) | answer_of("export --out"),
     "move": closed(
         {
             "from": TEXT,
@@ -95,7 +95,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "key_file_wanted": nullable(TEXT),
         }
     )
-    | {"title": "horae move"},
+    | answer_of("move"),
     "up": {
         "oneOf": [
             closed(
@@ -208,7 +208,7 @@ SHAPES: Final[dict[str, Schema]] = {
             closed({"type": {"const": "api.off"}, "because": TEXT}),
         ]
     }
-    | {"title": "horae up: one object for each line"},
+    | {"title": "One line of the output of a node"},
     "doctor": closed(
         {
             "errors": INTEGER,
@@ -220,13 +220,13 @@ SHAPES: Final[dict[str, Schema]] = {
             ),
         }
     )
-    | {"title": "horae doctor"},
+    | answer_of("doctor"),
     "config": list_of(closed({"setting": TEXT, "value": ANY, "origin": TEXT, "meaning": TEXT}, optional=("origin",)))
-    | {"title": "horae config"},
+    | answer_of("config"),
     "completion": closed({"shell": choice("bash", "zsh", "fish", "powershell"), "script": TEXT})
-    | {"title": "horae completion"},
-    "help": closed({"topic": nullable(TEXT), "text": TEXT}) | {"title": "horae help"},
-    "version": closed({"version": TEXT}) | {"title": "horae version"},
+    | answer_of("completion"),
+    "help": closed({"topic": nullable(TEXT), "text": TEXT}) | answer_of("help"),
+    "version": closed({"version": TEXT}) | answer_of("version"),
     "login": closed(
         {
             "name": TEXT,
@@ -237,20 +237,19 @@ SHAPES: Final[dict[str, Schema]] = {
             "agent": nullable(TEXT),
         }
     )
-    | {"title": "horae login"},
+    | answer_of("login"),
     "contexts": list_of(closed({"name": TEXT, "server": TEXT, "owner": TEXT, "current": BOOLEAN}))
-    | {"title": "horae context ls"},
-    "context-used": closed({"current": nullable(TEXT)}) | {"title": "horae context use"},
-    "forgotten": closed({"removed": TEXT}) | {"title": "horae context rm, webhook rm"},
+    | answer_of("context ls"),
+    "context-used": closed({"current": nullable(TEXT)}) | answer_of("context use"),
+    "forgotten": closed({"removed": TEXT}) | answer_of("context rm", "webhook rm"),
     "db-path": closed({"path": nullable(TEXT), "store": nullable(TEXT), "exists": nullable(BOOLEAN)})
-    | {"title": "horae db path"},
-    "db-backup": closed({"path": TEXT, "bytes": INTEGER, "size": TEXT, "tasks": INTEGER})
-    | {"title": "horae db backup"},
-    "db-restore": closed({"path": TEXT, "backup": TEXT, "kept": nullable(TEXT)}) | {"title": "horae db restore"},
+    | answer_of("db path"),
+    "db-backup": closed({"path": TEXT, "bytes": INTEGER, "size": TEXT, "tasks": INTEGER}) | answer_of("db backup"),
+    "db-restore": closed({"path": TEXT, "backup": TEXT, "kept": nullable(TEXT)}) | answer_of("db restore"),
     "db-check": closed({"path": nullable(TEXT), "store": nullable(TEXT), "doubts": list_of(TEXT)})
-    | {"title": "horae db check"},
+    | answer_of("db check"),
     "db-upgrade": closed({"path": nullable(TEXT), "store": nullable(TEXT), "before": INTEGER, "after": INTEGER})
-    | {"title": "horae db upgrade"},
+    | answer_of("db upgrade"),
     "problem": closed(
         {
             "type": TEXT,

@@ -11,6 +11,7 @@ from .notation import (
     INTEGER,
     TEXT,
     Schema,
+    answer_of,
     choice,
     closed,
     extend,
@@ -71,11 +72,11 @@ SHAPES: Final[dict[str, Schema]] = {
             "detail": nullable(TEXT),
         }
     )
-    | {"title": "One event (horae watch, horae events --follow)"},
-    "events": list_of(ref("event")) | {"title": "horae events"},
-    "webhook": WEBHOOK | {"title": "horae webhook show"},
-    "webhooks": list_of(ref("webhook")) | {"title": "horae webhook ls"},
-    "webhook-made": MADE_WEBHOOK | {"title": "horae webhook add, rotate"},
+    | answer_of("watch", "events --follow"),
+    "events": list_of(ref("event")) | answer_of("events"),
+    "webhook": WEBHOOK | answer_of("webhook show"),
+    "webhooks": list_of(ref("webhook")) | answer_of("webhook ls"),
+    "webhook-made": MADE_WEBHOOK | answer_of("webhook add", "webhook rotate"),
     "delivery": closed(
         {
             "id": TEXT | {"pattern": "^dlv_"},
@@ -90,8 +91,8 @@ SHAPES: Final[dict[str, Schema]] = {
             "attempts": list_of(closed({"at": INSTANT, "status": nullable(INTEGER), "answer": TEXT, "ok": BOOLEAN})),
         }
     )
-    | {"title": "horae webhook test, redeliver"},
-    "deliveries": list_of(ref("delivery")) | {"title": "horae webhook deliveries"},
+    | answer_of("webhook test", "webhook redeliver"),
+    "deliveries": list_of(ref("delivery")) | answer_of("webhook deliveries"),
     "CloudEvent": extensible(
         {
             "specversion": {"const": "1.0"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .notation import BOOLEAN, INTEGER, NUMBER, OBJECT, TEXT, Schema, choice, closed, list_of, nullable
+from .notation import BOOLEAN, INTEGER, NUMBER, OBJECT, TEXT, Schema, answer_of, choice, closed, list_of, nullable
 
 _BUSIEST: Final = closed({"at": TEXT, "count": INTEGER, "tasks": list_of(closed({"name": TEXT, "count": INTEGER}))})
 
@@ -98,5 +98,5 @@ SHAPES: Final[dict[str, Schema]] = {
             ),
         }
     )
-    | {"title": "horae simulate"},
+    | answer_of("simulate"),
 }

@@ -85,3 +85,8 @@ def ref(name: str) -> Schema:
 def page_of(name: str) -> Schema:
     """Return the schema of one page of a list."""
     return closed({"items": list_of(ref(name)), "next_cursor": nullable(TEXT)})
+
+
+def answer_of(*commands: str) -> Schema:
+    """Return the title of the JSON answer of these commands."""
+    return {"title": ", ".join(f"horae {command}" for command in commands)}

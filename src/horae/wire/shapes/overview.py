@@ -17,6 +17,7 @@ from .notation import (
     OBJECT,
     TEXT,
     Schema,
+    answer_of,
     choice,
     closed,
     extend,
@@ -131,12 +132,12 @@ PROBLEM: Final = closed(
 ) | {"description": "RFC 9457. `code` is stable and never translated; title, detail and hint follow Accept-Language."}
 
 SHAPES: Final[dict[str, Schema]] = {
-    "lane": closed({"name": TEXT, "limit": INTEGER, "taken": INTEGER}) | {"title": "horae lane"},
-    "lanes": list_of(ref("lane")) | {"title": "horae lanes"},
+    "lane": closed({"name": TEXT, "limit": INTEGER, "taken": INTEGER}) | answer_of("lane"),
+    "lanes": list_of(ref("lane")) | answer_of("lanes"),
     "node": NODE | {"title": "A process with an engine"},
-    "nodes": list_of(NODE_STATUS) | {"title": "horae nodes"},
-    "nodes-drain": list_of(closed({"id": TEXT, "host": TEXT, "draining": BOOLEAN})) | {"title": "horae nodes drain"},
-    "overview": OVERVIEW | {"title": "horae overview"},
+    "nodes": list_of(NODE_STATUS) | answer_of("nodes"),
+    "nodes-drain": list_of(closed({"id": TEXT, "host": TEXT, "draining": BOOLEAN})) | answer_of("nodes drain"),
+    "overview": OVERVIEW | answer_of("overview"),
     "status": closed(
         {
             "ok": BOOLEAN | {"description": "A node is up and nothing needs attention."},
@@ -157,7 +158,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "overview": ref("overview"),
         }
     )
-    | {"title": "horae status"},
+    | answer_of("status"),
     "LaneList": closed({"items": list_of(ref("lane")), "next_cursor": NULL}),
     "NodeList": closed({"items": list_of(NODE_STATUS), "next_cursor": NULL}),
     "DrainedNodes": closed({"items": list_of(ref("node"))}),

@@ -13,6 +13,7 @@ from .notation import (
     NUMBER,
     TEXT,
     Schema,
+    answer_of,
     choice,
     closed,
     list_of,
@@ -72,9 +73,9 @@ LINE: Final = closed(
 
 SHAPES: Final[dict[str, Schema]] = {
     "run": RUN | {"title": "A run: one attempt at one occurrence, or why there was none"},
-    "runs": list_of(ref("run")) | {"title": "horae runs"},
-    "line": LINE | {"title": "One line of a run's log (horae logs --follow)"},
-    "lines": list_of(ref("line")) | {"title": "horae logs"},
+    "runs": list_of(ref("run")) | answer_of("runs"),
+    "line": LINE | answer_of("logs --follow"),
+    "lines": list_of(ref("line")) | answer_of("logs"),
     "RunPage": page_of("run"),
     "Lines": closed({"items": list_of(ref("line")), "next_after": nullable(INTEGER)}),
 }

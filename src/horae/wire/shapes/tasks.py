@@ -18,6 +18,7 @@ from .notation import (
     OBJECT,
     TEXT,
     Schema,
+    answer_of,
     choice,
     closed,
     extend,
@@ -137,7 +138,7 @@ HTTP_TASK: Final = extend(TASK, {"agenda": OBJECT}, optional=("agenda",))
 
 SHAPES: Final[dict[str, Schema]] = {
     "task": TASK | {"title": "A task: its definition and its state"},
-    "tasks": list_of(ref("task")) | {"title": "horae ls"},
+    "tasks": list_of(ref("task")) | answer_of("ls"),
     "fires": closed(
         {
             "text": TEXT,
@@ -150,8 +151,8 @@ SHAPES: Final[dict[str, Schema]] = {
             "warnings": list_of(WARNING),
         }
     )
-    | {"title": "horae next, horae explain"},
-    "receipt": RECEIPT | {"title": "horae add"},
+    | answer_of("next", "explain"),
+    "receipt": RECEIPT | answer_of("add"),
     "edited": closed(
         {
             "task": ref("task"),
@@ -166,7 +167,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "warnings": list_of(WARNING),
         }
     )
-    | {"title": "horae edit"},
+    | answer_of("edit"),
     "show": closed(
         {
             "task": ref("task"),
@@ -176,12 +177,12 @@ SHAPES: Final[dict[str, Schema]] = {
             "runs": list_of(ref("run")),
         }
     )
-    | {"title": "horae show"},
-    "why": WHY | {"title": "horae why"},
+    | answer_of("show"),
+    "why": WHY | answer_of("why"),
     "bulk": BULK | {"title": "pause, resume, cancel, rm and run with a filter"},
-    "queued": closed({"run_id": RUN_ID, "task_id": TASK_ID, "task": TEXT}) | {"title": "horae run, horae retry"},
-    "removed": closed({"id": TASK_ID, "name": TEXT, "removed": {"const": True}}) | {"title": "horae rm"},
-    "backfill": closed({"task": ref("task"), "count": INTEGER, "dry_run": BOOLEAN}) | {"title": "horae backfill"},
+    "queued": closed({"run_id": RUN_ID, "task_id": TASK_ID, "task": TEXT}) | answer_of("run", "retry"),
+    "removed": closed({"id": TASK_ID, "name": TEXT, "removed": {"const": True}}) | answer_of("rm"),
+    "backfill": closed({"task": ref("task"), "count": INTEGER, "dry_run": BOOLEAN}) | answer_of("backfill"),
     "FireTime": FIRE_TIME,
     "Warning": WARNING,
     "Task": HTTP_TASK,

@@ -117,6 +117,6 @@ SHAPES: Final[dict[str, Schema]] = {
         },
         required=("tasks",),
     )
-    | {"title": "A file of tasks, as horae apply and horae simulate read it"},
+    | {"title": "A file of tasks"},
     "NewTask": NEW_TASK,
 }

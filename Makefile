@@ -5,12 +5,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS_READY := $(VENV)/.peers-ready
+PURE_TESTS := tests/unit/lifecycle tests/unit/model
+QUICK_TESTS := $(PURE_TESTS) tests/unit/schedule tests/contract/test_memory.py tests/contract/test_sqlite.py
+# The searches of the schedule package take as long as all the rest of `make quick`.
+QUICK_LEFT_OUT := tests/unit/schedule/test_planted_defects.py tests/unit/schedule/test_cron_oracle.py \
+	tests/unit/schedule/test_recurrence_oracle.py
+SOAK_TESTED := tests/simulation tests/unit/schedule tests/model_based tests/faults tests/cluster tests/api/test_fuzzed.py \
+	tests/unit/test_bench.py tests/unit/test_bench_scale.py
+PYTEST_OPTIONS :=
 
 # Hundreds of tests start processes of their own: where nobody may keep compiled modules, each compiles all of them again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types contracts check coverage pytest simulation faults soak soak-api bench conformance format clean
+.PHONY: help up test quick lint types contracts check coverage pytest simulation faults soak soak-tests soak-api bench conformance format clean
 
 help: ## Show this list
 	@awk -v width="$$(tput cols 2>/dev/null || echo 80)" 'BEGIN {FS = ":.*## "; if (width < 40) width = 80} \
@@ -27,7 +35,10 @@ up: $(READY) ## Set everything up and run Horae with a few demo tasks, on .horae
 test: $(READY) ## Set everything up and run all checks: lint, types, import contracts, tests
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory coverage
-	@$(MAKE) --no-print-directory pytest
+	@$(MAKE) --no-print-directory pytest PYTEST_OPTIONS="$(patsubst %,--ignore=%,$(PURE_TESTS))"
+
+quick: check ## An answer in less than 90 seconds: lint, types, contracts, tests of the pure packages, of memory and SQLite
+	@echo "== quick tests"; $(BIN)/pytest -q -n 2 --dist worksteal $(QUICK_TESTS) $(patsubst %,--ignore=%,$(QUICK_LEFT_OUT))
 
 check: lint types contracts ## Lint, types and import contracts, without the tests
 
@@ -40,13 +51,14 @@ types: $(READY) ## mypy --strict on the source and the tests
 contracts: $(READY) ## Imports point down only
 	@echo "== import contracts"; $(BIN)/lint-imports
 
-coverage: $(READY) ## Every branch of the pure rooms, by their own tests
-	@echo "== branches of model and lifecycle"; $(BIN)/pytest -q -n 2 tests/unit/lifecycle tests/unit/model --cov=horae.model --cov=horae.lifecycle \
+# These run once in `make test`: here, and not again beside the others.
+coverage: $(READY) ## Every branch of the pure packages, by their own tests
+	@echo "== branches of model and lifecycle"; $(BIN)/pytest -q -n 2 $(PURE_TESTS) --cov=horae.model --cov=horae.lifecycle \
 		--cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 # Three at once on two processors: many tests wait for processes that they have started.
 pytest: $(READY) ## Only the tests
-	@echo "== tests"; $(BIN)/pytest -n 3 --dist worksteal --durations=15 --durations-min=10 || { test $$? -eq 1 && $(BIN)/python -m tests.second_look; }
+	@echo "== tests"; $(BIN)/pytest -n 3 --dist worksteal --durations=15 --durations-min=10 $(PYTEST_OPTIONS)
 
 simulation: $(READY) ## Of the tests: the real engine in virtual time with seeded faults, and every interleaving of small scopes
 	@echo "== simulation"; $(BIN)/pytest -n 2 tests/simulation
@@ -58,6 +70,9 @@ faults: $(READY) ## Of the tests: real processes, kill -9, a full disk, lost pow
 # each minute, a million at most) say how; what it prints at the end includes the seed that repeats it.
 soak: $(READY) ## Nodes on a real server, under load and chance faults, for SOAK_MINUTES; then the verdict
 	@$(BIN)/python -m tests.cluster.soak
+
+soak-tests: $(READY) ## The tests that search by chance at their full sizes: seeds, fuzz, kills, crowds of tasks
+	@echo "== tests at soak sizes"; SOAK_TESTS=1 $(BIN)/pytest -n 2 --dist worksteal $(SOAK_TESTED)
 
 # SOAK_API_REQUESTS (1,000,000) and SOAK_API_SEED (by chance) say how.
 soak-api: $(READY) ## A million requests by chance to a real server: all are answered, none with 5xx, and its memory stays flat

@@ -18,7 +18,7 @@ from bench.measure import Timing
 from bench.results import Bar, Section, counted, timed
 
 UNWANTED: Final = (
-    "typer", "click", "rich", "asyncio", "sqlite3", "apsw", "aiohttp", "fastapi", "pydantic",
+    "click", "rich", "asyncio", "sqlite3", "apsw", "aiohttp", "fastapi", "pydantic",
     "cronsim", "croniter", "dateutil",
 )  # fmt: skip
 _FIRST_USE: Final = "import horae; horae.preview('0 9 * * 1-5', zone='America/New_York', limit=1)"

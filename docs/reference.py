@@ -1,5 +1,5 @@
-"""Generator of reference.md from the code: `python -m docs.reference`; a test compares the page with the code."""
-# ruff: noqa: INP001 - a folder of pages, with the script that generates one of them
+"""Generator of reference.md and schemas/*.json from the code: `python -m docs.reference`; a test compares them."""
+# ruff: noqa: INP001 - a folder of pages, with the script that generates some of them
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import horae
+from docs.json_schemas import write_schemas
 from horae.lifecycle.explain import _SENTENCES as VERDICTS
 from horae.lifecycle.explain import Verdict
 from horae.model.events.event import EventKind
@@ -186,3 +187,4 @@ def _plain(text: str) -> str:
 
 if __name__ == "__main__":
     PLACE.write_text(page(), encoding="utf-8")
+    write_schemas()

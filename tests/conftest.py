@@ -16,7 +16,8 @@ os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.envir
 
 pytest.register_assert_rewrite("horae.testing.contracts")
 
-from tests.servers.fixtures import (  # noqa: E402 - after the rewriting was asked for
+from tests.serial import pytest_runtest_protocol, pytest_unconfigure  # noqa: E402 - after the rewriting was asked for
+from tests.servers.fixtures import (  # noqa: E402 - likewise
     mariadb_server,
     mariadb_url,
     postgres_server,
@@ -24,4 +25,13 @@ from tests.servers.fixtures import (  # noqa: E402 - after the rewriting was ask
 )
 from tests.virtual_time import clock, pytest_asyncio_loop_factories  # noqa: E402 - likewise
 
-__all__ = ["clock", "mariadb_server", "mariadb_url", "postgres_server", "postgres_url", "pytest_asyncio_loop_factories"]
+__all__ = [
+    "clock",
+    "mariadb_server",
+    "mariadb_url",
+    "postgres_server",
+    "postgres_url",
+    "pytest_asyncio_loop_factories",
+    "pytest_runtest_protocol",
+    "pytest_unconfigure",
+]

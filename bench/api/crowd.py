@@ -15,8 +15,8 @@ from bench.api.line import connected, request
 from bench.api.scale import Sizes
 from bench.engine.samples import Samples, percentile_row
 from bench.results import Bar, Row, Section, counted
-from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
+from horae.node.event_loop import run_fast
 
 _AT_ONCE: Final = 1_000
 _CLOCK: Final = SystemClock()

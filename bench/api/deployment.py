@@ -21,7 +21,7 @@ _HOME: Final = Path(__file__).resolve().parents[2]
 _FUNCTIONS: Final = Path(__file__).with_name("functions.py")
 _READY: Final = {"node.ready", "api.ready"}
 _PATIENCE: Final = 30
-_SERVER: Final = b"horae.cli.node.api_process"
+_SERVER: Final = b"horae.cli.api_process"
 
 
 class Deployment(NamedTuple):

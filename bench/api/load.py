@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from bench.api.deployment import Deployment
 from bench.api.line import connected, request
 from bench.engine.samples import percentile
-from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
+from horae.node.event_loop import run_fast
 
 KINDS: Final = ("get", "list", "create")
 CLIENT: Final = "wrk" if which("wrk") else "a client in Python, which takes as much of the machine as the server"

@@ -14,7 +14,7 @@ from typing import Final
 from bench.api.deployment import Deployment
 from bench.api.load import KINDS, prepare, press
 from bench.events.server import serve
-from horae.cli.node.fast_loop import run_fast
+from horae.node.event_loop import run_fast
 
 _HOME: Final = Path(__file__).resolve().parents[2]
 _LINES: Final = 45

@@ -14,8 +14,8 @@ from bench.api.scale import Sizes
 from bench.engine.samples import percentile
 from bench.measure import spread
 from bench.results import Bar, Row, Section, counted
-from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
+from horae.node.event_loop import run_fast
 
 # Requests a second, on the largest number of connections.
 _BARS: Final = {"create": 1_000, "get": 2_000, "list": 500}

@@ -13,8 +13,8 @@ from bench.api.scale import Sizes
 from bench.engine.samples import percentile
 from bench.events.readers import listening
 from bench.results import Bar, Row, Section, counted
-from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
+from horae.node.event_loop import run_fast
 
 _HEARD: Final = Bar("at most", 200)
 _FEW: Final = 2

@@ -19,7 +19,7 @@ from bench.events.readers import listening
 from bench.machine import load, machine
 from bench.results import Bar, Section, counted
 from bench.table import as_text
-from horae.cli.node.fast_loop import run_fast
+from horae.node.event_loop import run_fast
 
 _HOME: Final = Path(__file__).resolve().parents[2]
 _SHARES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "worst": 1.0}

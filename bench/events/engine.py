@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from horae import Horae
-from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
+from horae.node.event_loop import run_fast
 
 
 def fire(url: str, tasks: int, seconds: float) -> list[float]:

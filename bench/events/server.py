@@ -7,8 +7,8 @@ import json
 import sys
 
 from horae.api.app import make_app
-from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
+from horae.node.event_loop import run_fast
 from horae.runtime.http_server import open_listener, serve_app
 from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store

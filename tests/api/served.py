@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import aiohttp
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from yarl import URL
 
 from horae.api.app import make_app
@@ -50,7 +50,7 @@ class Api:
     """Asks as somebody: `api.get("/v1/tasks", who="ada")`."""
 
     base: str
-    app: FastAPI
+    app: Starlette
     service: Service
     session: aiohttp.ClientSession
     tokens: dict[str, str] = field(default_factory=dict)

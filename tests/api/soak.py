@@ -18,7 +18,7 @@ from typing import Final
 
 from bench.api.deployment import Deployment, deployed
 from bench.api.line import Line, Reply, connected
-from horae.cli.node.fast_loop import run_fast
+from horae.node.event_loop import run_fast
 from tests.api.soak_requests import OWNERS, Asked, Fuzz, mark
 
 CONNECTIONS: Final = 16

@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 from typing import Final
 
-from horae.api.app import route_table
+from horae.api.app import ROUTES
 from horae.lifecycle.fire import fire
 from horae.lifecycle.start import ClaimContext
 from horae.ports.store import Node
@@ -32,7 +32,7 @@ TURNED_AWAY: Final = frozenset({403, 404})
 
 
 def routes() -> list[str]:
-    return sorted(f"{method} {path}" for path, methods in route_table() for method in methods)
+    return sorted(f"{route.method} {route.path}" for route in ROUTES)
 
 
 def test_every_route_has_a_row_and_every_row_a_route() -> None:

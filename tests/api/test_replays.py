@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from horae.api.app import ROUTERS
+from horae.api.app import ROUTES
+from horae.api.openapi import build_operation
 from horae.model.accounts.principal import LOCAL, Role, Scope
 from horae.web.idempotency import HEADER, repeatable_of
 from tests.api.served import TASK, Api, served
@@ -154,9 +155,7 @@ async def test_every_kind_of_change_is_replayed_with_the_same_shape() -> None:
 
 
 def test_routes_that_document_the_idempotency_key_are_those_that_honour_it() -> None:
-    for router in ROUTERS:
-        for route in router.routes:
-            extra: Any = getattr(route, "openapi_extra", None) or {}
-            documented = any(each["name"].lower() == HEADER for each in extra.get("parameters", ()))
-            declared = repeatable_of(route.endpoint) is not None  # type: ignore[attr-defined]
-            assert documented is declared, route
+    for route in ROUTES:
+        parameters = [] if route.operation is None else build_operation(route, route.operation).get("parameters", [])
+        documented = any(each["name"].lower() == HEADER for each in parameters)
+        assert documented is (repeatable_of(route.endpoint) is not None), route

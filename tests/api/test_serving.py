@@ -13,14 +13,16 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final
 
 import aiohttp
 import pytest
 
-from horae.cli.node.api_server import ListenAddress, opened_door
+from horae.cli.output.api_lines import show_no_api
 from horae.cli.output.printer import Printer
+from horae.node.api_server import ListenAddress, open_api_socket
 from tests.api.served import TASK
 from tests.faults.processes import is_alive
 
@@ -186,8 +188,9 @@ def test_a_port_that_was_named_must_be_free(tmp_path: Path) -> None:
 def test_a_usual_port_that_is_taken_is_said_and_done_without(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with opened_door(Printer(json=True), ListenAddress("127.0.0.1", port, chosen=False)) as line:
-            assert line is None
+        address = ListenAddress("127.0.0.1", port, chosen=False)
+        with open_api_socket(address, partial(show_no_api, Printer(json=True), address)) as listener:
+            assert listener is None
     said = json.loads(capsys.readouterr().out)
     assert said["type"] == "api.off"
     assert str(port) in said["because"]

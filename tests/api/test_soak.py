@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tests.api.soak import soak
 
 WARM: Final = 0.4
@@ -15,6 +17,7 @@ REQUESTS: Final = 7_000
 SEED: Final = 20_261_116
 
 
+@pytest.mark.serial("on a busy machine requests queue up in the server, and its memory grows by what waits")
 def test_many_requests_by_chance_are_all_answered_and_leave_memory_flat(tmp_path: Path) -> None:
     verdict = soak(tmp_path, REQUESTS, SEED, WARM)
     assert verdict.wrong == []

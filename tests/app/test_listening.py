@@ -11,7 +11,7 @@ import pytest
 
 from horae import Happening, Horae, InvalidTask
 from horae.app.listeners import Listeners
-from horae.runtime import Keeping
+from horae.ports.full_store import FullStore
 from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
 from tests.unit.engine.stage import Door, add
@@ -90,7 +90,7 @@ async def test_listeners_tell_once_that_the_store_does_not_answer(
 
     with caplog.at_level(logging.WARNING, logger="horae"):
         door = Door()
-        listeners = Listeners(lambda: cast(Keeping, door), clock)
+        listeners = Listeners(lambda: cast(FullStore, door), clock)
         listeners.add("task.created", lambda told: heard.append(told.kind), None)
         await listeners.start()
         await clock.pause(1)

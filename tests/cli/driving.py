@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from horae.cli.main import main
+from tests.cli import fork_server
 
 _OURS = ("HORAE_", "LC_", "LANG", "TZ", "TIMEZONE", "NO_COLOR")
 
@@ -102,7 +103,12 @@ class Cli:
         return Done(code, out.getvalue(), err.getvalue())
 
     def process(self, *arguments: str, **environment: str) -> Done:
-        """The same in a process of its own."""
+        """The same in a process of its own, whose imports are done already."""
+        done = fork_server.run(arguments, cwd=self.directory, env=self.environment(**environment), timeout=60)
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def interpreter(self, *arguments: str, **environment: str) -> Done:
+        """The same in a fresh interpreter, which imports only what the command needs."""
         done = subprocess.run(
             [sys.executable, "-m", "horae", *arguments],
             capture_output=True,

@@ -10,19 +10,35 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import termios
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from horae.clock import SystemClock
 from tests.cli.driving import Cli
+from tests.cli.fork_server import MODULE, Fork, is_same_interpreter
 
 _ORDERS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 _PATIENCE = 60.0
 _CLOCK = SystemClock()
-MODULE = (sys.executable, "-m", "horae")
+
+
+def _start(
+    program: Sequence[str], arguments: Sequence[str], terminal: int, cwd: Path, env: dict[str, str]
+) -> subprocess.Popen[bytes] | Fork:
+    if program == MODULE and is_same_interpreter(env):
+        return Fork(arguments, cwd=cwd, env=env, streams=[terminal] * 3, new_session=True)
+    return subprocess.Popen(
+        [*program, *arguments],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=cwd,
+        env=env,
+        start_new_session=True,
+    )
 
 
 class Terminal:
@@ -42,15 +58,7 @@ class Terminal:
         if columns is not None:
             known = {name: value for name, value in known.items() if name not in ("COLUMNS", "LINES")}
             fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-        self._process = subprocess.Popen(
-            [*program, *arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=cli.directory,
-            env=known,
-            start_new_session=True,
-        )
+        self._process = _start(program, arguments, theirs, cli.directory, known)
         os.close(theirs)
         self.raw = ""
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from horae.cli.output.formatting import next_times
-from horae.cli.output.line_breaks import broken
-from horae.cli.output.styled_text import plain
-from horae.cli.output.table import Fit, is_table, laid_out
-from horae.cli.output.width import columns
+from horae.cli.output.line_breaks import wrap_cell
+from horae.cli.output.styled_text import cell_text
+from horae.cli.output.table import Fit, is_table, render_table
+from horae.cli.output.width import display_width
 from tests.cli.driving import Cli
 from tests.cli.histories import failures
 from tests.cli.terminal import Terminal
@@ -29,7 +29,7 @@ def shown(cli: Cli, *arguments: str, width: int = 80) -> list[str]:
 
 
 def column_of(line: str, text: str) -> int:
-    return columns(line[: line.index(text)])
+    return display_width(line[: line.index(text)])
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -61,7 +61,7 @@ def test_ids_stand_below_ambiguous_names_where_there_is_no_room_for_their_column
 def test_only_rows_that_fit_side_by_side_are_a_table() -> None:
     rows = [["a" * 30, "b" * 30]]
     for room in (61, 62):
-        lines = list(laid_out(["A", "B"], rows, room=room, colour=False, fits=(Fit(), Fit())))
+        lines = list(render_table(["A", "B"], rows, room=room, colour=False, fits=(Fit(), Fit())))
         assert is_table(["A", "B"], rows, room, (Fit(), Fit())) is (room == 62) is lines[0].startswith("A ")
 
 
@@ -80,7 +80,7 @@ def test_times_ahead_have_the_width_of_their_column() -> None:
     due = [NOON + timedelta(seconds=5), NOON + timedelta(days=2, hours=3, minutes=5), NOON + timedelta(days=40)]
     for language in ("en", "zh"):
         times = next_times(due, "UTC", NOON, "zh" if language == "zh" else "en")
-        assert len({tuple(map(columns, each)) for each in times}) == 1, times
+        assert len({tuple(map(display_width, each)) for each in times}) == 1, times
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -94,7 +94,7 @@ def test_page_of_a_node_is_aligned_and_names_its_zone(cli: Cli, language: str) -
     assert zone == ("times in UTC" if language == "en" else "时区 UTC")
     for row in rows:
         label, value = re.fullmatch(r"  (\S+) +(\S.*)", row).groups()  # type: ignore[union-attr]
-        assert column_of(row[2 + len(label) :], value) + 2 + columns(label) == start, rows
+        assert column_of(row[2 + len(label) :], value) + 2 + display_width(label) == start, rows
 
 
 def test_choices_of_resume_are_aligned(cli: Cli) -> None:
@@ -102,7 +102,7 @@ def test_choices_of_resume_are_aligned(cli: Cli) -> None:
     with Terminal(cli, "resume", "weekly-digest", columns=80) as terminal:
         terminal.wait_for("Which?")
         lines = [line for line in terminal.shown.splitlines() if re.match(r"(❯|\s) \d  ", line)]
-    starts = {columns(re.match(r"(?:❯|\s) \d  \S+ +", line).group()) for line in lines}  # type: ignore[union-attr]
+    starts = {display_width(re.match(r"(?:❯|\s) \d  \S+ +", line).group()) for line in lines}  # type: ignore[union-attr]
     assert len(lines) > 2
     assert len(starts) == 1, lines
 
@@ -110,7 +110,7 @@ def test_choices_of_resume_are_aligned(cli: Cli) -> None:
 @pytest.mark.parametrize("width", range(40, 80))
 def test_name_and_value_of_a_policy_stay_on_one_line(width: int) -> None:
     text = "  Late   run the latest once within 24h · overlap skip · retries 3 · timeout 5m"
-    lines = [plain(line) for line in broken(text, width, 9)]
+    lines = [cell_text(line) for line in wrap_cell(text, width, 9)]
     for pair in ("overlap skip", "retries 3", "timeout 5m"):
         assert any(pair in line for line in lines), lines
 

@@ -9,7 +9,7 @@ import pytest
 
 from horae import Horae
 from horae.cli.output.printer import Printer
-from horae.cli.output.terminal_log import TerminalLines
+from horae.cli.output.terminal_log import TerminalFormatter
 from horae.model.task import PauseCause
 from tests.cli.driving import Cli
 
@@ -73,5 +73,5 @@ def test_notes_that_horae_wrote_are_shown_in_chinese(cli: Cli) -> None:
 def test_a_log_line_with_a_chinese_text_is_shown_in_the_language_of_the_node(language: str, text: str) -> None:
     record = logging.LogRecord("horae", logging.WARNING, "", 0, "it may not deliver to %s", ("hook",), None)
     record.chinese = "此节点不能投递到 hook"
-    lines = TerminalLines(Printer(language="zh" if language == "zh" else "en"), "UTC")
+    lines = TerminalFormatter(Printer(language="zh" if language == "zh" else "en"), "UTC")
     assert text in lines.format(record)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from horae.cli.messages import operating_messages
-from horae.cli.output.line_breaks import broken
+from horae.cli.output.command_hints import complete_commands
+from horae.cli.output.line_breaks import wrap_cell
 from horae.cli.output.printer import Printer
 from horae.cli.output.program_name import program_for
-from horae.cli.output.shown_store import complete_commands
-from horae.cli.output.styled_text import plain
+from horae.cli.output.styled_text import cell_text
 from tests.cli.driving import Cli, Done
 from tests.cli.terminal import Terminal
 
@@ -129,19 +129,21 @@ def test_commands_of_up_stay_whole_at_80_columns(cli: Cli) -> None:
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_line_breaker_keeps_a_command_whole_by_whatever_program_it_begins_with(program: str, width: int) -> None:
     command = f'{program} --store sqlite:///.horae/horae.db add "every 10s" --say tick'
-    lines = [plain(line).strip() for line in broken(f"             remove the demo tasks with: {command}", width, 13)]
+    lines = [
+        cell_text(line).strip() for line in wrap_cell(f"             remove the demo tasks with: {command}", width, 13)
+    ]
     assert command in lines
     command = f"{program} ls --all"
     lines = [
-        plain(line).strip()
-        for line in broken(f"no unfinished tasks so far; {command} shows what is finished: 1", width)
+        cell_text(line).strip()
+        for line in wrap_cell(f"no unfinished tasks so far; {command} shows what is finished: 1", width)
     ]
     assert any(command in line for line in lines)
 
 
 def test_path_that_ends_like_the_program_breaks_like_any_text() -> None:
     text = "the folder /srv/data/horae is not writable by this user, so nothing can be stored there at all"
-    assert plain(broken(text, 40)[0]) == "the folder /srv/data/horae is not"
+    assert cell_text(wrap_cell(text, 40)[0]) == "the folder /srv/data/horae is not"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -155,5 +157,5 @@ def test_path_that_ends_like_the_program_breaks_like_any_text() -> None:
 )
 def test_backup_command_of_doctor_stays_whole(dump: str, width: int, language: str) -> None:
     message = Printer("zh" if language == "zh" else "en").translate(operating_messages.DUMPED, dump=dump)
-    lines = [plain(line).strip() for line in broken(f"  ✓ {message}", width, 4)]
+    lines = [cell_text(line).strip() for line in wrap_cell(f"  ✓ {message}", width, 4)]
     assert any(dump in line for line in lines), lines

@@ -10,15 +10,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-import typer
 
 import horae
 from horae.cli.command_table import COMMANDS
-from horae.cli.commands.overview import outcome_count
+from horae.cli.commands.operate.overview import outcome_count
 from horae.cli.main import app
-from horae.cli.messages.help_language import in_chinese
+from horae.cli.messages.help_language import help_in_chinese
 from horae.cli.messages.messages import Message
-from horae.cli.output.formatting import fine, in_sentence, state_of_run
+from horae.cli.output.formatting import duration_message, exact_duration, state_of_run
 from horae.cli.output.printer import Printer
 from horae.mcp_server.messages import Message as ToolWords
 from horae.model.reason import Reason, describe_reason, reason_phrase
@@ -49,7 +48,7 @@ def parts_of(command: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def every_help_text() -> list[tuple[str, str]]:
-    group: Any = typer.main.get_command(app)
+    group: Any = app
     found = list(parts_of(group, "horae"))
     for name in COMMANDS:
         found += parts_of(group.get_command(None, name), f"horae {name}")
@@ -82,12 +81,12 @@ def chinese_in(value: object) -> Iterator[str]:
 def test_every_help_text_of_every_command_is_translated() -> None:
     texts = every_help_text()
     assert len(texts) > 500
-    missing = {(path, text) for path, text in texts if not CHINESE.search(in_chinese(text))}
+    missing = {(path, text) for path, text in texts if not CHINESE.search(help_in_chinese(text))}
     assert {text for _, text in missing} <= SAME_IN_CHINESE, sorted(missing)
 
 
 def test_translated_help_has_chinese_punctuation() -> None:
-    assert [text for _, text in every_help_text() if HALF_WIDTH.search(in_chinese(text))] == []
+    assert [text for _, text in every_help_text() if HALF_WIDTH.search(help_in_chinese(text))] == []
 
 
 @pytest.mark.parametrize("arguments", [("add",), ("token",), ("token", "make"), (), ("nodes",)])
@@ -118,7 +117,7 @@ def test_fragments_and_bracketed_lists_have_chinese_punctuation() -> None:
 
 
 def test_node_has_one_word_in_chinese() -> None:
-    texts = [*every_sentence(), *((path, in_chinese(text)) for path, text in every_help_text())]
+    texts = [*every_sentence(), *((path, help_in_chinese(text)) for path, text in every_help_text())]
     assert [place for place, text in texts if "引擎" in text] == []
     assert "引擎" not in "".join(each.does.zh for each in COMMANDS.values())
 
@@ -136,7 +135,7 @@ def test_lengths_in_chinese_sentences_have_chinese_units(cli: Cli) -> None:
     ("shown", "chinese"), [("24h", "24 小时"), ("19ms", "19 毫秒"), ("1.2s", "1.2 秒"), ("2d 3h", "2 天 3 小时")]
 )
 def test_length_as_fact_of_a_sentence(shown: str, chinese: str) -> None:
-    assert in_sentence(shown) == (shown, chinese)
+    assert duration_message(shown) == (shown, chinese)
 
 
 @pytest.mark.parametrize(
@@ -234,4 +233,4 @@ def test_status_shows_outcomes_in_the_words_of_runs() -> None:
     [(30, "30s"), (1.25, "1.2s"), (0.9999, "1s"), (59.97, "1m"), (0.007, "7ms"), (90, "1m 30s"), (86_400, "24h")],
 )
 def test_durations_have_no_needless_digits(seconds: float, shown: str) -> None:
-    assert fine(timedelta(seconds=seconds)) == shown
+    assert exact_duration(timedelta(seconds=seconds)) == shown

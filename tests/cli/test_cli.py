@@ -6,8 +6,11 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from tests.cli import fork_server
 
 
 def horae(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -16,15 +19,9 @@ def horae(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
         for name, value in os.environ.items()
         if not name.startswith(("HORAE_", "LC_", "LANG", "TZ", "TIMEZONE"))
     }
-    return subprocess.run(
-        [sys.executable, "-m", "horae", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-        env={**kept, "PYTHONUTF8": "1", "LANG": "C.UTF-8", **environment},
-    )
+    env = {**kept, "PYTHONUTF8": "1", "LANG": "C.UTF-8", **environment}
+    done = fork_server.run(arguments, cwd=Path.cwd(), env=env, timeout=60)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 AFTER = ("--after", "2026-03-07T12:00Z")

@@ -161,17 +161,17 @@ def _places(text: str) -> set[str]:
 
 
 def test_one_real_process_of_each_family(cli: Cli) -> None:
-    assert cli.process("add", "every 5m", "--say", "tick").code == 0
-    assert json.loads(cli.process("ls", "--json").out)[0]["name"] == "tick"
-    assert cli.process("show", "tick").code == 0
-    assert cli.process("pause", "tick").code == 0
-    assert cli.process("edit", "tick", "--name", "tock").code == 0
-    assert cli.process("why", "tock").code == 0
-    assert cli.process("run", "tock").code == 0
-    assert cli.process("runs").code == 0
-    assert cli.process("overview").code == 0
-    assert cli.process("watch", "--seconds", "0.1").code == 0
-    assert cli.process("rm", "tock").code == 2
+    assert cli.interpreter("add", "every 5m", "--say", "tick").code == 0
+    assert json.loads(cli.interpreter("ls", "--json").out)[0]["name"] == "tick"
+    assert cli.interpreter("show", "tick").code == 0
+    assert cli.interpreter("pause", "tick").code == 0
+    assert cli.interpreter("edit", "tick", "--name", "tock").code == 0
+    assert cli.interpreter("why", "tock").code == 0
+    assert cli.interpreter("run", "tock").code == 0
+    assert cli.interpreter("runs").code == 0
+    assert cli.interpreter("overview").code == 0
+    assert cli.interpreter("watch", "--seconds", "0.1").code == 0
+    assert cli.interpreter("rm", "tock").code == 2
 
 
 @pytest.mark.parametrize("url", ["redis://andy:hunter2@host:6379/0", "nonsense:andy:hunter2@host", "x://h@unter2@host"])

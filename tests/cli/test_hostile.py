@@ -7,8 +7,8 @@ import json
 import pytest
 
 from horae.cli.output.printer import json_text
-from horae.cli.output.styled_text import cut, wide
-from horae.cli.output.width import columns
+from horae.cli.output.styled_text import cell_width, truncate_cell
+from horae.cli.output.width import display_width
 from tests.cli.driving import Cli
 
 NAMES = [
@@ -75,8 +75,8 @@ def test_json_stays_json_whatever_is_in_it() -> None:
 @pytest.mark.parametrize("width", [1, 2, 5, 11, 80])
 def test_a_cut_is_never_wider_than_its_room(width: int) -> None:
     for text in NAMES:
-        assert wide(cut(text, width)) <= width
-    assert wide(cut("天" * 5, 10)) == columns("天" * 5)
+        assert cell_width(truncate_cell(text, width)) <= width
+    assert cell_width(truncate_cell("天" * 5, 10)) == display_width("天" * 5)
 
 
 STRANGE = (

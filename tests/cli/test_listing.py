@@ -144,7 +144,7 @@ async def test_three_missed_while_stopped_are_seen_wherever_one_looks(cli: Cli, 
     why = cli("why", "report", "--at", middle)
     assert why.code == 0
     assert f"No engine ran {last - timedelta(minutes=29):%H:%M:%S}–" in why.out
-    assert "UTC (stopped in good order)" in why.out
+    assert "UTC (stopped gracefully)" in why.out
     if missed == "skip":
         assert f"horae run report --as-of {middle}" in why.out
         assert "horae edit report --missed 'latest within 7d'" in why.out

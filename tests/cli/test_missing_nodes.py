@@ -13,6 +13,7 @@ import pytest
 
 from horae import Horae
 from tests.cli.driving import Cli, Done
+from tests.cli.operating.deployment import Deployment
 
 JOBS = """
     from horae import Horae
@@ -184,8 +185,11 @@ def test_notice_of_a_waiting_entry_names_the_store_of_the_app(cli: Cli) -> None:
     """The app of the file names another store than the default one."""
     (cli.directory / "shop.py").write_text(SHOP, encoding="utf-8")
     cli("add", "now", "--function", "absent", "--store", "sqlite:///shop.db")
-    up = cli.process("up", "shop.py", "--seconds", "3")
-    (notice,) = [line for line in up.out.splitlines() if "waits for a node that can run it" in line]
+    deployment = Deployment(cli.directory)
+    try:
+        notice = deployment.up("shop.py").expect("waits for a node that can run it")
+    finally:
+        deployment.end()
     assert "horae --store sqlite:///shop.db ls" in notice
     assert "horae --store sqlite:///shop.db why TASK" in notice
 

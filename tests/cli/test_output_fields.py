@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from horae.cli import answer_fields
 from horae.cli.main import app
@@ -28,7 +27,7 @@ def leaf_commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tup
             yield (*words, name), command
 
 
-COMMANDS = dict(leaf_commands(typer.main.get_command(app)))
+COMMANDS = dict(leaf_commands(app))
 
 
 def required_words(command: Any) -> list[str]:
@@ -48,12 +47,12 @@ def schema_fields(name: str) -> list[str]:
 
 
 def test_every_command_that_answers_in_json_has_known_fields() -> None:
-    assert set(answer_fields._SHAPE_OF) == {" ".join(words) for words in COMMANDS} - OTHER_PROTOCOL
+    assert set(answer_fields._SCHEMA_BY_COMMAND) == {" ".join(words) for words in COMMANDS} - OTHER_PROTOCOL
 
 
-@pytest.mark.parametrize("name", sorted(set(answer_fields._SHAPES) - UNSCHEMED))
+@pytest.mark.parametrize("name", sorted(set(answer_fields._FIELDS_BY_SCHEMA) - UNSCHEMED))
 def test_known_fields_are_those_of_the_schema(name: str) -> None:
-    assert answer_fields._SHAPES[name].split() == schema_fields(name)
+    assert answer_fields._FIELDS_BY_SCHEMA[name].split() == schema_fields(name)
 
 
 @pytest.mark.parametrize("words", sorted(set(COMMANDS) - {("mcp",)}), ids=" ".join)

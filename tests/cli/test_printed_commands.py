@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
 
 import horae.cli
 from horae.cli.command_table import ALIASES, COMMANDS
 from horae.cli.main import app
 from horae.cli.messages.messages import Message
+from horae.cli.output.command_hints import complete_commands
 from horae.cli.output.printer import Printer
-from horae.cli.output.shown_store import complete_commands
 from tests.cli.driving import Cli
 
 ROOM = Path(horae.cli.__file__).parent
@@ -216,12 +215,11 @@ def test_commands_are_written_in_sentences_and_fixes_only() -> None:
 
 
 def test_every_command_in_a_sentence_exists() -> None:
-    root = typer.main.get_command(app)
-    context = root.make_context("horae", ["ls"], resilient_parsing=True)
+    context = app.make_context("horae", ["ls"], resilient_parsing=True)
     for path in ROOM.rglob("*.py"):
         for text in _sentences(ast.parse(path.read_text(encoding="utf-8"))):
             for name, sub in re.findall(r"(?<![\w/.-])horae ([a-z]+)(?: ([a-z]+))?", text):
-                command = root.get_command(context, name)  # type: ignore[attr-defined]
+                command = app.get_command(context, name)
                 assert command is not None, text
                 subcommands = getattr(command, "commands", {})
                 assert not subcommands or not sub or sub in subcommands, text
@@ -239,7 +237,13 @@ def _loose_texts(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):
             known.add(id(node.value))
-        elif isinstance(node, ast.Call) and _name_of(node.func) in ("Message", "RefusalEntry", "Option", "Argument"):
+        elif isinstance(node, ast.Call) and _name_of(node.func) in (
+            "Message",
+            "RefusalEntry",
+            "option",
+            "argument",
+            "Option",
+        ):
             known |= {number for number, _ in _texts(node)}
     command = re.compile(rf"\bhorae ({'|'.join(NAMES)})\b")
     yield from (text for number, text in _texts(tree) if number not in known and command.search(text))

@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from horae.cli.commands.webhook import with_key_hint
+from horae.cli.commands.access.webhook import with_key_hint
 from horae.cli.output.printer import Printer
 from horae.clock import SystemClock
 from horae.outgoing.refusals import refuse_address

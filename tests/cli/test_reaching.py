@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from horae.cli.session import file_access
-from horae.cli.session.file_access import obstacle_to
+from horae.cli.session import open_store
+from horae.cli.session.open_store import find_access_problem
 from tests.cli.driving import Cli
 
 READ_ONLY = "Read-only file system"
@@ -32,7 +32,7 @@ def frozen(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
             subprocess.run(["umount", str(folder)], check=True)
     else:
         monkeypatch.setattr(os, "access", lambda _path, mode: mode != os.W_OK)
-        monkeypatch.setattr(file_access, "_reason", lambda _place: READ_ONLY)
+        monkeypatch.setattr(open_store, "_reason", lambda _place: READ_ONLY)
         yield cli.url
 
 
@@ -55,7 +55,7 @@ def test_a_file_that_cannot_be_read(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     """Whoever runs the tests may read everything, so the system's answer stands in for it."""
     cli("add", "every 1h", "--say", "tick")
     monkeypatch.setattr(os, "access", lambda _path, _mode: False)
-    found = obstacle_to(cli.path)
+    found = find_access_problem(cli.path)
     assert found is not None
     assert (found.path, found.use, found.reason) == (cli.path, "reading", "Permission denied")
     done = cli("ls", "--lang", "zh")
@@ -64,7 +64,7 @@ def test_a_file_that_cannot_be_read(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_can_be_used_is_used(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "tick")
-    assert obstacle_to(cli.path) is None
+    assert find_access_problem(cli.path) is None
 
 
 @pytest.mark.parametrize("command", [["ls"], ["runs"], ["overview"], ["add", "every 1h", "--say", "x"], ["up"]])

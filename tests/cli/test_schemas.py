@@ -16,10 +16,6 @@ from horae.cli.command_table import COMMANDS
 from tests.cli.driving import Cli
 from tests.cli.histories import an_outage, failures, missed_three
 
-DAILY = (
-    *("adding", "listing", "showing", "schedules", "running", "controlling", "editing", "explaining", "history"),
-    *("watching", "standing", "nodes"),
-)
 FOLDER = Path(__file__).parents[2] / "docs" / "schemas"
 SCHEMAS: dict[str, Any] = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
 OURS = {name: each for name, each in SCHEMAS.items() if each.get("$id", "").startswith("urn:horae:schema:")}

@@ -91,7 +91,7 @@ async def test_what_is_long_overdue_is_told_by_who_runs(tmp_path: Path) -> None:
         said = io.StringIO()
         async with app:
             with redirect_stdout(said), pytest.raises(NotImplementedError):  # the clock stands still: one look
-                await following.watch_what_waits()
+                await following.watch_waiting()
         return said.getvalue()
 
     async def made() -> None:

@@ -10,12 +10,13 @@ from typing import Any, Final
 import pytest
 
 from horae.clock import SystemClock
-from tests.cluster.stores import SERVERS
+from tests.cluster.stores import SERVERS, STORES
 from tests.faults.client import EVERYTHING, Wanted, soon
 from tests.faults.oracle import Due, Series
 from tests.faults.orders import ELSEWHERE
 from tests.faults.place import Place, until
 from tests.faults.scene import LONG, marks
+from tests.sizes import SOAK
 
 LEASE: Final = 3.0
 """Shorter than by default, and long enough for a machine that is busy with other work."""
@@ -23,6 +24,10 @@ NEAR: Final[dict[str, Any]] = {"lease": LEASE}
 FAR: Final[dict[str, Any]] = {"lease": LEASE, "home": ELSEWHERE}
 
 ON_SERVERS: Final = pytest.mark.parametrize("store", SERVERS, indirect=True)
+ON_ONE_SERVER: Final = pytest.mark.parametrize("store", SERVERS if SOAK else SERVERS[:1], indirect=True)
+"""For faults of a node: the contract of stores covers what differs between servers. A soak run takes all of them."""
+ON_ONE_STORE: Final = pytest.mark.parametrize("store", STORES if SOAK else SERVERS[:1], indirect=True)
+"""The same, where a file can be shared too."""
 
 
 def steadily(seconds: float, every: float = 0.25, begin: float = 0.5) -> Wanted:

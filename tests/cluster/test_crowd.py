@@ -13,10 +13,11 @@ from tests.faults.evidence import doubts, gather, until_quiet
 from tests.faults.place import Place
 from tests.faults.processes import Workers
 from tests.faults.scene import LONG, Measure, marks
+from tests.sizes import sized
 
 pytestmark = ON_SERVERS
 
-CROWD: Final = int(os.environ.get("HORAE_FAULTS_CROWD", "50000"))
+CROWD: Final = int(os.environ.get("HORAE_FAULTS_CROWD") or sized(10_000, soak=50_000))
 ADDED_A_SECOND: Final = 3_000
 MOST_MEGABYTES: Final = 512
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 
 from horae.clock import SystemClock
-from tests.cluster.scene import NEAR, ON_SERVERS, effects, last_of, once_each, pass_leases, started, steadily
+from tests.cluster.scene import NEAR, effects, last_of, once_each, pass_leases, started, steadily
 from tests.cluster.stores import DatabaseServer
 from tests.faults.client import add
 from tests.faults.evidence import until_quiet
 from tests.faults.place import Place, until
 from tests.faults.processes import Workers
 from tests.faults.scene import LONG, Measure, has, judged, one
+from tests.sizes import sized
 
-pytestmark = ON_SERVERS
+OUTAGES: Final = [("postgres", "killed"), ("mariadb", "frozen"), ("postgres", "frozen"), ("mariadb", "killed")]
+"""Each server and each outage once; a soak run takes all pairs."""
 
 
-@pytest.mark.parametrize("outage", ["killed", "frozen"])
+@pytest.mark.parametrize(("store", "outage"), OUTAGES[: sized(2, soak=4)], indirect=["store"])
 def test_f6_the_database_is_away(
     place: Place, workers: Workers, server: DatabaseServer, measured: Measure, outage: str
 ) -> None:

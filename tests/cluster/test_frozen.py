@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tests.cluster.scene import ON_SERVERS, effects, last_of, once_each, started, steadily
+from tests.cluster.scene import ON_ONE_SERVER, ON_SERVERS, effects, last_of, once_each, started, steadily
 from tests.faults import test_frozen as on_a_file
 from tests.faults.client import add
 from tests.faults.evidence import until_quiet
@@ -13,19 +13,20 @@ from tests.faults.place import Place, until
 from tests.faults.processes import Workers
 from tests.faults.scene import LONG, Measure, has, judged, one
 
-pytestmark = ON_SERVERS
-
 USUAL_LEASE: Final = 15.0
 
 
+@ON_ONE_SERVER
 def test_f11_a_stale_settlement_is_refused(place: Place, workers: Workers, measured: Measure) -> None:
     on_a_file.test_f11_a_stale_settlement_is_refused(place, workers, measured)
 
 
+@ON_ONE_SERVER
 def test_f11_what_a_frozen_node_carried_is_stopped(place: Place, workers: Workers, measured: Measure) -> None:
     on_a_file.test_f11_what_a_frozen_node_carried_is_stopped(place, workers, measured, "apart")
 
 
+@ON_SERVERS
 def test_f11_frozen_in_the_middle_of_a_transaction(place: Place, workers: Workers, measured: Measure) -> None:
     """One holds what it is about to settle, another what it is about to claim: both are free again within the lease, as it
     is by default, and two seconds; and others are not held up meanwhile."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cluster.scene import NEAR, last_of, lateness, steadily
+from tests.cluster.scene import NEAR, ON_ONE_STORE, last_of, lateness, steadily
 from tests.cluster.stores import StoreKind
 from tests.faults.client import add
 from tests.faults.evidence import gather, until_quiet
@@ -30,6 +30,7 @@ class Supervisor:
         return self._missed
 
 
+@ON_ONE_STORE
 def test_f12_a_poisonous_task_among_nodes(place: Place, workers: Workers, store: StoreKind, measured: Measure) -> None:
     supervisor = Supervisor(workers, 3)
     poison, *neighbours = add(place, one("deadly", seconds=1), *(steadily(6.0) for _ in range(4)))

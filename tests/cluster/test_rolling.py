@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.cluster.scene import NEAR, effects, last_of, lateness, once_each, steadily
+from tests.cluster.scene import NEAR, ON_ONE_STORE, effects, last_of, lateness, once_each, steadily
 from tests.cluster.stores import StoreKind
 from tests.faults.client import Wanted, add, soon
 from tests.faults.evidence import until_quiet
@@ -20,6 +20,7 @@ def load(seconds: float) -> list[Wanted]:
     return [*(steadily(seconds, every=0.2, begin=1) for _ in range(4)), *shots]
 
 
+@ON_ONE_STORE
 def test_f18_a_rolling_restart(place: Place, workers: Workers, store: StoreKind, measured: Measure) -> None:
     nodes = [workers.ready(**NEAR) for _ in range(3)]
     due = add(place, *load(6.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.cluster.scene import ON_SERVERS, effects, last_of, once_each, pass_leases, started, steadily
+from tests.cluster.scene import ON_ONE_SERVER, effects, last_of, once_each, pass_leases, started, steadily
 from tests.faults.client import add
 from tests.faults.evidence import gather, until_quiet
 from tests.faults.orders import ELSEWHERE
@@ -13,7 +13,7 @@ from tests.faults.processes import Workers
 from tests.faults.scene import LONG, Measure, judged, marks, one
 from tests.servers.proxy import Proxy
 
-pytestmark = ON_SERVERS
+pytestmark = ON_ONE_SERVER
 
 SLOW_LEASE: Final = 3.75
 THERE_AND_BACK: Final = SLOW_LEASE / 15 * 2

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cluster.scene import ON_ONE_STORE
 from tests.cluster.soak.soak import Plan, Soak
 from tests.cluster.stores import DatabaseServer, StoreKind
 from tests.faults.place import Place
 
 
+@ON_ONE_STORE
 @pytest.mark.parametrize("seed", [1])
 def test_nothing_is_lost_whatever_happens(
     place: Place, server: DatabaseServer | None, store: StoreKind, seed: int

@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 import aiohttp
 import jsonschema
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
-from horae.api.app import make_app
-from horae.api.resources.documentation import document
+from horae.api.app import ROUTES, make_app
+from horae.api.openapi import build_document
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
@@ -64,16 +64,14 @@ class Answer(NamedTuple):
 @cache
 def said() -> Document:
     """The same for every app, and slow to write down."""
-    return Document(
-        make_app(make_service("memory://", MemoryStore(), VirtualClock(NOW), "UTC", KINDS), VirtualClock(NOW))
-    )
+    return Document()
 
 
 class Document:
     """What the API says of itself. Whatever it answers has to be as it says."""
 
-    def __init__(self, app: FastAPI) -> None:
-        self._whole = json.loads(json.dumps(document(app)))
+    def __init__(self) -> None:
+        self._whole = json.loads(json.dumps(build_document(ROUTES)))
         # What has a name of its own comes before what is called by an id.
         paths = sorted(self._whole["paths"].items(), key=lambda each: each[0].count("{"))
         self._paths = [(re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))), each) for path, each in paths]
@@ -167,7 +165,7 @@ class Stage(NamedTuple):
 class _Server(uvicorn.Server):
     """It says when it listens, and ends when it is told to, not at the next tick."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: Starlette) -> None:
         super().__init__(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off"))
         self.listens = asyncio.Event()
         self.ends = asyncio.Event()
@@ -182,7 +180,7 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def served(app: FastAPI) -> AsyncIterator[str]:
+async def served(app: Starlette) -> AsyncIterator[str]:
     """Its address, while it is served."""
     # Only of a socket that says that it speaks TCP does asyncio know that what is small is not to wait.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from horae.model.change import Change
-from horae.ports.full_store import Keeping
+from horae.ports.full_store import FullStore
 from horae.ports.journal import Line
 from horae.ports.store import TaskFilter
 from horae.ports.transfer import Part
@@ -37,7 +37,7 @@ def server_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Keeping]:
+async def opened(url: str) -> AsyncIterator[FullStore]:
     store = make_store(url)
     await store.open()
     try:
@@ -46,7 +46,7 @@ async def opened(url: str) -> AsyncIterator[Keeping]:
         await store.close()
 
 
-async def tell(store: Keeping, number: int) -> None:
+async def tell(store: FullStore, number: int) -> None:
     task = (await store.tasks(TaskFilter())).items[0].task
     await store.change(task.id, None, saying(Change(events=(an_event(task),) * number)))
 

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZipFile
 
 import horae
 
 PACKAGE: Final = Path(horae.__file__).parent
 NOT_OURS: Final = ("horae", "_horae", "__editable__", "pip", "setuptools", "__pycache__")
 NOT_HEALTHY: Final = {"api/resources/health.py": ("200 if ready else 503", "503")}
-CANNOT_BEGIN: Final = {"cli/commands/up.py": ("def run_node(", "raise SystemExit(9)\ndef run_node(")}
+CANNOT_BEGIN: Final = {"cli/commands/operate/up.py": ("def run_node(", "raise SystemExit(9)\ndef run_node(")}
 
 
 def wheel(folder: Path, version: str, changed: Mapping[str, tuple[str, str]] | None = None, table: str = "") -> Path:
@@ -24,7 +24,7 @@ def wheel(folder: Path, version: str, changed: Mapping[str, tuple[str, str]] | N
         return path
     swaps = {"version.py": (f'"{horae.__version__}"', f'"{version}"'), **(changed or {})}
     about = f"horae-{version}.dist-info"
-    with ZipFile(path, "w", ZIP_DEFLATED) as file:
+    with ZipFile(path, "w") as file:
         for each in sorted(PACKAGE.rglob("*")):
             name = each.relative_to(PACKAGE).as_posix()
             if each.is_file() and "__pycache__" not in name:

@@ -8,8 +8,8 @@ import signal
 from datetime import timedelta
 
 from horae import Horae
-from horae.cli.node.heartbeat import Punctuality
-from horae.cli.node.sd_notify import ServiceLine, ServiceNotifier
+from horae.node.heartbeat import EngineHealth
+from horae.node.sd_notify import NotifySocket, ServiceNotifier
 from horae.wire.tasks import read_task
 from tests.cli.operating.deployment import Deployment
 from tests.deploy.manager import Ears
@@ -54,48 +54,48 @@ def test_what_tasks_start_cannot_speak_for_us(deployment: Deployment, ears: Ears
 
 
 def test_one_of_two_that_is_silent_is_silence(ears: Ears) -> None:
-    voice = ServiceNotifier(ServiceLine(ears.address, beat=1.0), ("engine", "API"))
-    voice.heard("API", "ready")
+    notifier = ServiceNotifier(NotifySocket(ears.address, beat_seconds=1.0), ("engine", "API"))
+    notifier.on_status("API", "ready")
     assert ears.rest() == []
-    voice.heard("engine", "ready")
+    notifier.on_status("engine", "ready")
     assert [said.splitlines()[0] for said in ears.rest()] == ["READY=1", "WATCHDOG=1"]
     for _ in range(5):
-        voice.heard("API", "alive")
+        notifier.on_status("API", "alive")
     assert ears.rest() == []
-    voice.heard("engine", "alive")
+    notifier.on_status("engine", "alive")
     assert ears.rest() == ["WATCHDOG=1"]
 
 
 def test_who_is_begun_again_is_not_ready_a_second_time(ears: Ears) -> None:
-    voice = ServiceNotifier(ServiceLine(ears.address), ("engine",))
-    voice.heard("engine", "ready")
-    voice.heard("engine", "ready")
-    voice.heard("engine", "stopping")
-    voice.heard("engine", "stopping")
+    notifier = ServiceNotifier(NotifySocket(ears.address), ("engine",))
+    notifier.on_status("engine", "ready")
+    notifier.on_status("engine", "ready")
+    notifier.on_status("engine", "stopping")
+    notifier.on_status("engine", "stopping")
     assert [said.splitlines()[0] for said in ears.rest()] == ["READY=1", "STOPPING=1"]
 
 
 def test_the_line_is_taken_from_the_environment_and_is_ours_alone() -> None:
     around = {"NOTIFY_SOCKET": "/run/x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": str(os.getpid()), "HOME": "/"}
-    assert ServiceLine.taken(around).beat == 15.0
+    assert NotifySocket.from_environment(around).beat_seconds == 15.0
     assert around == {"HOME": "/"}
     foreign = {"NOTIFY_SOCKET": "/run/x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "1"}
-    assert ServiceLine.taken(foreign).beat is None
-    assert ServiceLine.taken({"WATCHDOG_USEC": "60000000"}).beat is None
-    assert ServiceLine.taken({"NOTIFY_SOCKET": "/run/x", "WATCHDOG_USEC": "soon"}).beat is None
+    assert NotifySocket.from_environment(foreign).beat_seconds is None
+    assert NotifySocket.from_environment({"WATCHDOG_USEC": "60000000"}).beat_seconds is None
+    assert NotifySocket.from_environment({"NOTIFY_SOCKET": "/run/x", "WATCHDOG_USEC": "soon"}).beat_seconds is None
 
 
 def test_a_manager_that_is_gone_is_no_reason_to_stop(ears: Ears) -> None:
     ears.close()
-    ServiceLine(ears.address).say("READY=1")
-    ServiceLine("@horae-nobody-listens-here").say("READY=1")
+    NotifySocket(ears.address).send("READY=1")
+    NotifySocket("@horae-nobody-listens-here").send("READY=1")
 
 
 async def test_an_engine_that_leaves_what_is_due_is_noticed_and_one_that_works_is_not() -> None:
     async with Horae("memory://", zone="UTC") as app:
-        punctuality = Punctuality(app, timedelta(0))
-        await punctuality.look()
-        kept = [punctuality.kept]
+        health = EngineHealth(app, timedelta(0))
+        await health.check()
+        kept = [health.is_healthy]
         engine = app.engine
         assert engine is not None
         # As if it were stuck for good: nobody looks at the agenda any more.
@@ -103,10 +103,10 @@ async def test_an_engine_that_leaves_what_is_due_is_noticed_and_one_that_works_i
         await asyncio.gather(engine._actors["dispatcher"], return_exceptions=True)
         await app.service.tasks.create(app.who, read_task({"name": "left", "when": "now", "say": "x"}))
         for _ in range(2):
-            await punctuality.look()
-            kept.append(punctuality.kept)
+            await health.check()
+            kept.append(health.is_healthy)
         # What was told to claim nothing does well to leave it.
         engine.dispatcher.is_draining = True
-        await punctuality.look()
-        outcome = [*kept, punctuality.kept]
+        await health.check()
+        outcome = [*kept, health.is_healthy]
     assert outcome == [True, True, False, True]

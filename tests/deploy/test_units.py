@@ -16,7 +16,7 @@ import pytest
 
 from horae.cli.messages import service_messages, service_refusals
 from horae.cli.messages.messages import Message
-from horae.cli.node.unit_text import PROGRAM, Chosen, quoted, unit_text, variable_line
+from horae.cli.systemd import PROGRAM, UnitOptions, quote_word, unit_text, variable_line
 from tests.cli.driving import Cli, Done
 from tests.docs.pages import ROOT
 from tests.servers.programs import program
@@ -24,7 +24,7 @@ from tests.servers.programs import program
 UNITS: Final = ROOT / "deploy" / "systemd"
 MOST_EXPOSED: Final = 20
 """Tenths: systemd calls what is below 2.0 well guarded."""
-KINDS: Final = [Chosen(user=user, worker=worker) for user in (False, True) for worker in (False, True)]
+KINDS: Final = [UnitOptions(user=user, worker=worker) for user in (False, True) for worker in (False, True)]
 
 
 def analyze(*words: str) -> subprocess.CompletedProcess[str]:
@@ -34,7 +34,7 @@ def analyze(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
 
 
-def verified(folder: Path, chosen: Chosen) -> subprocess.CompletedProcess[str]:
+def verified(folder: Path, chosen: UnitOptions) -> subprocess.CompletedProcess[str]:
     """With a program that is there."""
     path = folder / chosen.name.replace("@", "@1")
     path.write_text(unit_text(chosen._replace(program=(sys.executable, "-m", "horae"))))
@@ -43,12 +43,12 @@ def verified(folder: Path, chosen: Chosen) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("worker", [False, True])
 def test_what_is_shipped_is_what_is_written(worker: bool) -> None:  # noqa: FBT001 - a parameter
-    chosen = Chosen(worker=worker)
+    chosen = UnitOptions(worker=worker)
     assert (UNITS / chosen.name).read_text(encoding="utf-8") == unit_text(chosen)
 
 
 @pytest.mark.parametrize("chosen", KINDS)
-def test_systemd_understands_every_line(tmp_path: Path, chosen: Chosen) -> None:
+def test_systemd_understands_every_line(tmp_path: Path, chosen: UnitOptions) -> None:
     done = verified(tmp_path, chosen)
     complaints = [line for line in done.stderr.splitlines() if "horae" in line]
     assert (done.returncode, complaints) == (0, []), done.stderr
@@ -56,13 +56,13 @@ def test_systemd_understands_every_line(tmp_path: Path, chosen: Chosen) -> None:
 
 def test_systemd_would_complain_about_a_mistake(tmp_path: Path) -> None:
     path = tmp_path / "horae.service"
-    path.write_text(unit_text(Chosen(program=(sys.executable,))).replace("ProtectHome=", "ProtectHouse="))
+    path.write_text(unit_text(UnitOptions(program=(sys.executable,))).replace("ProtectHome=", "ProtectHouse="))
     assert "ProtectHouse" in analyze("verify", str(path)).stderr
 
 
 @pytest.mark.parametrize("worker", [False, True])
 def test_they_are_well_guarded(tmp_path: Path, worker: bool) -> None:  # noqa: FBT001 - a parameter
-    unit = UNITS / Chosen(worker=worker).name
+    unit = UNITS / UnitOptions(worker=worker).name
     path = tmp_path / unit.name.replace("@", "")
     path.write_text(unit.read_text(encoding="utf-8"))
     guarded = analyze("security", "--offline=true", f"--threshold={MOST_EXPOSED}", "--no-pager", str(path))
@@ -73,8 +73,8 @@ def test_they_are_well_guarded(tmp_path: Path, worker: bool) -> None:  # noqa: F
 
 
 def test_words_are_words_whatever_is_in_them(tmp_path: Path) -> None:
-    assert quoted("/srv/my jobs/100%$HOME.py") == '"/srv/my jobs/100%%$$HOME.py"'
-    chosen = Chosen(program=(sys.executable,), place='/srv/a "b"/100%$HOME\'s;.py')
+    assert quote_word("/srv/my jobs/100%$HOME.py") == '"/srv/my jobs/100%%$$HOME.py"'
+    chosen = UnitOptions(program=(sys.executable,), place='/srv/a "b"/100%$HOME\'s;.py')
     path = tmp_path / "horae.service"
     path.write_text(unit_text(chosen))
     assert analyze("verify", str(path)).returncode == 0
@@ -122,7 +122,7 @@ def test_it_writes_a_unit_with_the_right_paths_and_says_what_to_do_next(machine:
     done = machine.rooted("install")
     assert done.code == 0, done.err
     text = machine.unit.read_text()
-    assert text == unit_text(Chosen(program=(str(machine.python.with_name("horae")),)))
+    assert text == unit_text(UnitOptions(program=(str(machine.python.with_name("horae")),)))
     assert "systemctl enable --now horae" in done.out
     assert not machine.variables.exists()
     again = machine.rooted("install")
@@ -177,7 +177,7 @@ def test_a_program_where_a_service_may_not_look_is_refused(machine: Machine) -> 
 
 
 def test_without_systemd_it_says_so_and_writes_nothing(machine: Machine) -> None:
-    with patch("horae.cli.commands.service.runs_here", return_value=False):
+    with patch("horae.cli.commands.operate.service.is_systemd_running", return_value=False):
         for deed in ("install", "uninstall"):
             done = machine.service(deed, "--json")
             assert (done.code, done.problem["code"]) == (6, "no_systemd")

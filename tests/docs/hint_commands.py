@@ -7,14 +7,14 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import typer
+import click
 
 from horae.cli.main import app
 from tests.docs.hints import Text
 
-ROOT: Any = typer.main.get_command(app)
-# The root of all mistakes of usage: an unknown command or option, a missing argument, a value that does not fit.
-MISTAKE: type[Exception] = typer.BadParameter.__mro__[2]
+ROOT: Any = app
+MISTAKE = click.UsageError
+"""An unknown command or option, a missing argument, or a value that does not fit."""
 
 # Their argument may be left out for a filter, but not both.
 _NEEDS_SUBJECT = ("run", "pause", "resume", "cancel", "rm", "next", "explain")

@@ -26,6 +26,7 @@ _NOT_SHOWN = (
     "simulation/",
     "outgoing/callbacks.py",
     "cli/session/store_location.py",
+    "wire/shapes/",
 )
 # Quoted words that a sentence explains, and that are no example of a schedule.
 _EXPLAINED = {"每隔", "工作日", "at once"}
@@ -92,10 +93,8 @@ def texts_of(source: str, module: str) -> Iterator[Text]:
 
 
 def _docstring(node: ast.AST) -> ast.AST | None:
-    if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or not node.body:
-        return None
-    first = node.body[0]
-    return first.value if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else None
+    """The literal of a docstring: of a module, class, function, or of the attribute above it."""
+    return node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) else None
 
 
 def _piece(part: ast.expr) -> str:

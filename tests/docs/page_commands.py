@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import typer
+import click
 
 from tests.docs.hint_commands import MISTAKE, ROOT
 from tests.docs.pages import ROOT as REPOSITORY
@@ -149,7 +149,7 @@ def _parse(words: list[str]) -> None:
             return  # the name of a group alone
         try:
             context: Any = command.make_context(name, list(rest), parent=parent)
-        except typer.Exit:  # --help and --version end here
+        except click.exceptions.Exit:  # --help and --version end here
             return
         if not hasattr(command, "resolve_command"):
             return

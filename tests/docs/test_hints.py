@@ -31,7 +31,7 @@ def test_catalogues_warnings_fixes_help_and_tool_words_are_collected() -> None:
         "cli/messages/operating_messages.py",
         "cli/output/fixes.py",
         "cli/messages/help_topics.py",
-        "cli/commands/add.py",
+        "cli/commands/tasks/add.py",
         "mcp_server/catalogue.py",
         "settings.py",
     } <= modules

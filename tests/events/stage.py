@@ -17,7 +17,7 @@ from horae.clock import Clock, SystemClock
 from horae.model.change import Change
 from horae.model.events.event import EventKind
 from horae.model.task import Task
-from horae.ports.full_store import Keeping
+from horae.ports.full_store import FullStore
 from horae.runtime.http_server import open_listener, serve_app
 from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
@@ -65,7 +65,7 @@ def slow_session() -> aiohttp.ClientSession:
     return aiohttp.ClientSession(read_bufsize=4 * 1024)
 
 
-async def added(store: Keeping, owner: str = "ada", **fields: Any) -> Task:
+async def added(store: FullStore, owner: str = "ada", **fields: Any) -> Task:
     """A task of somebody; that it was made is the first event of it."""
     task = a_task(owner=owner, **fields)
     await store.add([a_new_task(task)])
@@ -73,13 +73,13 @@ async def added(store: Keeping, owner: str = "ada", **fields: Any) -> Task:
 
 
 async def happens(
-    store: Keeping, task: Task, kind: EventKind = EventKind.TASK_EDITED, detail: str | None = None
+    store: FullStore, task: Task, kind: EventKind = EventKind.TASK_EDITED, detail: str | None = None
 ) -> None:
     event = an_event(task, kind=kind, detail=detail)
     await store.change(task.id, None, lambda _: Change(events=(event,)))
 
 
-async def many_happen(store: Keeping, task: Task, details: list[str]) -> None:
+async def many_happen(store: FullStore, task: Task, details: list[str]) -> None:
     events = tuple(an_event(task, detail=each) for each in details)
     await store.change(task.id, None, lambda _: Change(events=events))
 

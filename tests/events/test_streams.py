@@ -12,7 +12,7 @@ from horae.api import event_streams
 from horae.model.accounts.principal import LOCAL
 from horae.model.events.event import EventKind
 from horae.model.task import Task
-from horae.ports.full_store import Keeping
+from horae.ports.full_store import FullStore
 from horae.service.accounts.tokens import CACHED_SECONDS
 from horae.service.events import event_tail as tails
 from tests.api.served import Api
@@ -88,7 +88,7 @@ async def test_a_stream_goes_on_where_another_ended_without_loss_or_doubling() -
         assert heard == [None, *(f"{number}" for number in range(600))]
 
 
-async def _write(store: Keeping, task: Task, number: int) -> None:
+async def _write(store: FullStore, task: Task, number: int) -> None:
     """With breaks, so that readers come and go between."""
     for each in range(number):
         await happens(store, task, detail=f"{each}")

@@ -11,8 +11,8 @@ from typing import Any, ParamSpec
 from horae.clock import SystemClock
 from horae.model.change import Change, FireDecision, SettleDecision
 from horae.model.outcome import Settlement
+from horae.ports.full_store import FullStore
 from horae.ports.store import Claim
-from horae.runtime import Keeping
 from tests.faults.orders import Point
 from tests.faults.place import LOOK_SECONDS, Place
 
@@ -22,7 +22,7 @@ _P = ParamSpec("_P")
 class StoppingStore:
     """Everything is the real store's; what a stale settlement was answered with is told."""
 
-    def __init__(self, store: Keeping, place: Place, point: Point | None, say: Callable[[str], None]) -> None:
+    def __init__(self, store: FullStore, place: Place, point: Point | None, say: Callable[[str], None]) -> None:
         self._store = store
         self.place = place
         self._point = point

@@ -16,8 +16,9 @@ from tests.faults.oracle import Series
 from tests.faults.place import Place, until
 from tests.faults.processes import Workers
 from tests.faults.scene import LONG, Measure, marks
+from tests.sizes import sized
 
-CROWD: Final = int(os.environ.get("HORAE_FAULTS_CROWD", "20000"))
+CROWD: Final = int(os.environ.get("HORAE_FAULTS_CROWD") or sized(5_000, soak=20_000))
 """The full measure is 100,000; a fifth of it shows the same in a test run."""
 DOWN: Final = timedelta(days=30)
 MINUTE: Final = timedelta(minutes=1)

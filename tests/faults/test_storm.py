@@ -15,6 +15,7 @@ from tests.faults.oracle import Series
 from tests.faults.place import Place, until
 from tests.faults.processes import Workers
 from tests.faults.scene import LONG, has, judged, marks
+from tests.sizes import sized
 
 KILLS: Final = 8
 SECONDS: Final = 10.0
@@ -34,7 +35,7 @@ def load(chance: random.Random) -> list[Wanted]:
     return wanted + [Wanted("slow", Series(shot)) for shot in shots]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", range(1, 1 + sized(1, soak=5)))
 def test_nothing_is_lost_in_a_storm(place: Place, workers: Workers, seed: int) -> None:
     chance = random.Random(seed)
     nodes = [workers.ready(), workers.ready()]

@@ -14,7 +14,8 @@ from typing import cast
 from horae import Horae
 from horae.app import lifespan as app_module
 from horae.engine import engine as engine_module
-from horae.runtime import Keeping, make_store
+from horae.ports.full_store import FullStore
+from horae.runtime import make_store
 from tests.faults.defects import planted, swapped
 from tests.faults.functions import FOLDER, clock_of, register
 from tests.faults.orders import Orders
@@ -49,8 +50,8 @@ def main() -> None:
     orders = Orders.read(sys.argv[1])
     os.environ[FOLDER] = orders.folder
 
-    def stopping(url: str) -> Keeping:
-        return cast("Keeping", StoppingStore(make_store(url), orders.place, orders.point, say))
+    def stopping(url: str) -> FullStore:
+        return cast("FullStore", StoppingStore(make_store(url), orders.place, orders.point, say))
 
     with ExitStack() as stack:
         stack.enter_context(swapped(app_module, "make_store", stopping))

@@ -35,6 +35,7 @@ NO_TOOL = {
     "no_such_node": "nodes",
     "several_nodes": "nodes",
     "bad_settings": "the start of a process",
+    "unknown_zone_setting": "the settings of a process",
     "too_many_secrets": "secrets",
     "no_such_webhook": "webhooks",
     "no_such_function": "the list of functions",

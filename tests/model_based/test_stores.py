@@ -10,6 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
+from tests.sizes import sized
 
 from . import mariadb_machine, postgres_machine
 from .sqlite_machine import SQLiteMachine
@@ -30,12 +31,12 @@ def lives(most: int) -> settings:
 
 
 def test_sqlite_answers_as_memory_does() -> None:
-    run_state_machine_as_test(SQLiteMachine, settings=lives(24))
+    run_state_machine_as_test(SQLiteMachine, settings=lives(sized(16, soak=200)))
 
 
 def test_postgres_answers_as_memory_does(postgres_server: PostgresServer) -> None:
-    run_state_machine_as_test(postgres_machine.machine_on(postgres_server), settings=lives(12))
+    run_state_machine_as_test(postgres_machine.machine_on(postgres_server), settings=lives(sized(6, soak=100)))
 
 
 def test_mariadb_answers_as_memory_does(mariadb_server: MariaDBServer) -> None:
-    run_state_machine_as_test(mariadb_machine.machine_on(mariadb_server), settings=lives(12))
+    run_state_machine_as_test(mariadb_machine.machine_on(mariadb_server), settings=lives(sized(6, soak=100)))

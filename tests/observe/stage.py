@@ -14,9 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from horae import Context, Horae
 from horae.model.accounts.principal import LOCAL
+from horae.observe.metrics_server import Observability
 from horae.observe.observer import Observer
 from horae.observe.scrape_access import Policy
-from horae.observe.scrape_settings import Observability
 from horae.observe.traces import Tracing
 from horae.runtime.api_service import open_api
 from horae.runtime.http_server import open_listener, serve_app

@@ -14,7 +14,7 @@ from horae.errors import StoreUnavailable
 from horae.model.record import Record
 from horae.observe.health import Readiness, check_health
 from horae.observe.write_probe import WriteProbe
-from horae.ports.clock_steps import CLOCK_STEP, ClockStep
+from horae.ports.node_records import CLOCK_STEP, ClockStep
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.scenes import keep

@@ -14,10 +14,10 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import Refusal
+from horae.node.metrics_endpoint import open_metrics_socket
 from horae.observe.metrics_server import EnginePeer
 from horae.observe.observer import Observer
 from horae.runtime.http_server import open_listener
-from horae.runtime.metrics_socket import open_metrics_socket
 from horae.runtime.stores import make_store
 from horae.settings import Settings, SettingValue
 from tests.cli.operating.deployment import Deployment, Up

@@ -16,7 +16,7 @@ from horae.model.run import RunState
 from horae.observe import catalogue
 from horae.observe.counters import MetricSet
 from horae.observe.store import OPERATIONS, observe_store
-from horae.ports.full_store import Keeping
+from horae.ports.full_store import FullStore
 from horae.ports.store import DEFAULT_TERMS
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
@@ -49,7 +49,7 @@ class HandClock(SystemClock):
 
 
 @asynccontextmanager
-async def looked_at(inner: Keeping | None = None) -> AsyncIterator[tuple[Keeping, MetricSet, HandClock]]:
+async def looked_at(inner: FullStore | None = None) -> AsyncIterator[tuple[FullStore, MetricSet, HandClock]]:
     figures, clock = MetricSet(), HandClock()
     store = observe_store(inner or MemoryStore(), figures, clock, DEFAULT_TERMS)
     async with asyncio.timeout(TEST_SECONDS):

@@ -155,8 +155,8 @@ def test_traces_go_where_the_environment_says(capfd: pytest.CaptureFixture[str])
     import subprocess  # noqa: PLC0415 - only here
 
     program = (
-        "from horae.observe.traces import tracing_of; import os\n"
-        "found = tracing_of(os.environ, 'api'); found.request('', 'GET').end(); found.close()\n"
+        "from horae.observe.traces import tracing_from_environment; import os\n"
+        "found = tracing_from_environment(os.environ, 'api'); found.request('', 'GET').end(); found.close()\n"
     )
     environment = {"OTEL_TRACES_EXPORTER": "console", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(

@@ -12,13 +12,13 @@ from tests.servers.postgres import PostgresServer
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    with PostgresServer() as server:
+    with PostgresServer(in_memory=True) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def mariadb_server() -> Iterator[MariaDBServer]:
-    with MariaDBServer() as server:
+    with MariaDBServer(in_memory=True) as server:
         yield server
 
 

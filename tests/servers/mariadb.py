@@ -31,8 +31,10 @@ class MariaDBServer(Server):
     user = "mysql"
     ready = "ready for connections"
 
-    def __init__(self, *, settings: Mapping[str, str] | None = None, password: str | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self, *, settings: Mapping[str, str] | None = None, password: str | None = None, in_memory: bool = False
+    ) -> None:
+        super().__init__(in_memory=in_memory)
         self._settings = {**_SETTINGS, **(settings or {})}
         self._password = password
 

@@ -30,9 +30,14 @@ class PostgresServer(Server):
     gentle = signal.SIGINT
 
     def __init__(
-        self, *, settings: Mapping[str, str] | None = None, auth: str = "trust", password: str = AWKWARD_PASSWORD
+        self,
+        *,
+        settings: Mapping[str, str] | None = None,
+        auth: str = "trust",
+        password: str = AWKWARD_PASSWORD,
+        in_memory: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(in_memory=in_memory)
         self._settings = {**_SETTINGS, **(settings or {})}
         self._auth = auth
         self._password = password

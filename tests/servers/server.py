@@ -11,6 +11,7 @@ import sys
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, ClassVar, Final, Self, TypedDict
@@ -26,6 +27,9 @@ PATIENCE: Final = 60.0
 _LOOK_SECONDS: Final = 0.005
 _LOOKS: Final = int(PATIENCE / _LOOK_SECONDS)
 _LOG_END: Final = 4_000
+_MEMORY: Final = "/dev/shm"  # noqa: S108 - each server has a private folder in it
+_MEMORY_BYTES: Final = 4 * 1024**3
+"""Free there before a server uses it; one takes a few hundred megabytes."""
 
 
 class Server(ABC):
@@ -41,7 +45,9 @@ class Server(ABC):
     gentle: ClassVar[signal.Signals] = signal.SIGTERM
     """Ends it in good order without waiting for its clients."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_memory: bool = False) -> None:
+        """`in_memory` keeps the data in a file system of memory where there is one with room: a commit waits for no disk."""
+        self._within = _memory_folder() if in_memory else None
         self._reserved: ReservedPort | None = None
         self._watcher: subprocess.Popen[bytes] | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -142,7 +148,7 @@ class Server(ABC):
         # First, because the account comes with the package.
         self._program(self.daemon)
         self._reserved = ReservedPort()
-        self._folder = Path(tempfile.mkdtemp(prefix=f"horae-tests-{self.name}-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"horae-tests-{self.name}-", dir=self._within))
         command = (sys.executable, "-m", "tests.servers.watcher", str(self._folder))
         # In a session of its own, so that what ends the tests does not end it too.
         self._watcher = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=ROOT, start_new_session=True)
@@ -195,6 +201,13 @@ class Server(ABC):
             self._process = None
         if self._folder is not None:
             (self._folder / PID_FILE).unlink(missing_ok=True)
+
+
+def _memory_folder() -> str | None:
+    with suppress(OSError):
+        if shutil.disk_usage(_MEMORY).free > _MEMORY_BYTES and os.access(_MEMORY, os.W_OK | os.X_OK):
+            return _MEMORY
+    return None
 
 
 class _Rights(TypedDict, total=False):

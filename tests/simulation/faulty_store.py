@@ -8,10 +8,10 @@ from contextvars import Context
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
-from horae.engine.engine import Keeping
 from horae.model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from horae.model.outcome import Settlement
 from horae.model.run import Origin, Run
+from horae.ports.full_store import FullStore
 from horae.ports.store import Claim
 from horae.virtual_time import VirtualLoop
 from tests.simulation.faults import Link
@@ -25,7 +25,7 @@ class FaultyStore:
     """One party's view of a store that all of them share."""
 
     def __init__(
-        self, inner: Keeping, link: Link, history: History, *, probing: bool = False, placing: bool = False
+        self, inner: FullStore, link: Link, history: History, *, probing: bool = False, placing: bool = False
     ) -> None:
         self._placing = placing
         self._inner = inner
@@ -101,9 +101,9 @@ class FaultyStore:
         return await self._link.carry(noted)
 
 
-def behind(inner: Keeping, link: Link, history: History) -> Keeping:
+def behind(inner: FullStore, link: Link, history: History) -> FullStore:
     """The same store, as one party sees it."""
-    return cast("Keeping", FaultyStore(inner, link, history))
+    return cast("FullStore", FaultyStore(inner, link, history))
 
 
 async def _at_work(work: Callable[[], Awaitable[_T]]) -> _T:

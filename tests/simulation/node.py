@@ -8,9 +8,10 @@ from contextvars import Context
 from datetime import timedelta
 from random import Random
 
-from horae.engine.engine import Engine, Keeping
+from horae.engine.engine import Engine
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreError
+from horae.ports.full_store import FullStore
 from horae.virtual_time import VirtualClock
 from tests.simulation.faults import Link, Weather
 from tests.simulation.faulty_store import behind
@@ -28,7 +29,7 @@ class Node:
     def __init__(  # noqa: PLR0917 - everything that a world gives to a node
         self,
         name: str,
-        store: Keeping,
+        store: FullStore,
         clock: VirtualClock,
         settings: EngineSettings,
         weather: Weather,

@@ -8,7 +8,6 @@ from contextlib import suppress
 from random import Random
 from typing import Any, Final, cast
 
-from horae.engine.engine import Keeping
 from horae.errors import Refusal, StoreError
 from horae.lifecycle import edit
 from horae.lifecycle.plan import Draft, plan
@@ -21,6 +20,7 @@ from horae.model.policy import MISSED_MODES
 from horae.model.reason import Reason
 from horae.model.run import LIVE_STATES
 from horae.model.task import Task
+from horae.ports.full_store import FullStore
 from horae.ports.store import RunFilter
 from horae.ports.target import Invocation
 from horae.service.tasks.tasks import Tasks
@@ -48,7 +48,13 @@ class People:
     """One at a time they ask for something; what the answer was, and what became of it, is written down."""
 
     def __init__(
-        self, store: Keeping, link: Link, clock: VirtualClock, history: History, dice: Random, ring: Callable[[], None]
+        self,
+        store: FullStore,
+        link: Link,
+        clock: VirtualClock,
+        history: History,
+        dice: Random,
+        ring: Callable[[], None],
     ) -> None:
         self._inner = store
         self._link = link
@@ -57,7 +63,7 @@ class People:
         self._dice = dice
         self._ring = ring
         self._store = FaultyStore(store, link, history, placing=True)
-        self._book = cast("Keeping", self._store)
+        self._book = cast("FullStore", self._store)
         self._elsewhere = behind(store, link, history)
         self._zombie = FaultyStore(store, link, history, probing=True)
         self._service = Tasks(self._book, clock, on_write=lambda _due: self._tell())

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from random import Random
 
-from horae.engine.engine import Keeping
 from horae.errors import Refusal, StoreError
 from horae.model.accounts.principal import Principal
 from horae.model.ids import ENTROPY_BYTES, make_id
 from horae.model.task import Task
+from horae.ports.full_store import FullStore
 from horae.ports.store import RunFilter, TaskFilter
 from horae.service.tasks.tasks import Tasks
 from horae.virtual_time import VirtualClock
@@ -21,7 +21,7 @@ from tests.simulation.history import History, Intrusion
 
 
 class Strangers:
-    def __init__(self, store: Keeping, link: Link, clock: VirtualClock, history: History, dice: Random) -> None:
+    def __init__(self, store: FullStore, link: Link, clock: VirtualClock, history: History, dice: Random) -> None:
         self._inner = store
         self._clock = clock
         self._history = history

@@ -7,7 +7,7 @@ from datetime import timedelta
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from horae.engine.engine import Keeping
+from horae.ports.full_store import FullStore
 from horae.stores.memory import MemoryStore
 from tests.simulation.checker import check
 from tests.simulation.checks.violation import Violation
@@ -38,7 +38,7 @@ class Trial(NamedTuple):
 
 def attempt(
     seed: int,
-    make_store: Callable[[], Keeping] = MemoryStore,
+    make_store: Callable[[], FullStore] = MemoryStore,
     *,
     threaded: bool = False,
     on_note: Callable[[Note], None] = lambda _note: None,

@@ -11,11 +11,11 @@ from functools import partial
 from random import Random
 from typing import Any, Final
 
-from horae.engine.engine import Keeping
 from horae.engine.settings import EngineSettings
 from horae.model.change import Facts
 from horae.model.events.event import NumberedEvent
 from horae.model.run import Run
+from horae.ports.full_store import FullStore
 from horae.ports.store import RunFilter, TaskFilter, Terms
 from horae.virtual_time import VirtualClock
 from tests.simulation.evidence import Evidence
@@ -44,7 +44,7 @@ STARTS: Final = (
 
 
 class World:
-    def __init__(self, seed: int, make_store: Callable[[], Keeping], *, threaded: bool = False) -> None:
+    def __init__(self, seed: int, make_store: Callable[[], FullStore], *, threaded: bool = False) -> None:
         self.seed = seed
         dice = _seeded("world", seed)
         self.clock = VirtualClock(dice.choice(STARTS))
@@ -99,7 +99,7 @@ class World:
         self.history.note("the world", "is quiet now")
         return await self._quiet_end(store, nodes, people, quiet)
 
-    def _node(self, number: int, store: Keeping, weather: Weather, surroundings: Surroundings) -> Node:
+    def _node(self, number: int, store: FullStore, weather: Weather, surroundings: Surroundings) -> Node:
         settings = EngineSettings(
             terms=self.terms,
             capacity=CAPACITY,
@@ -122,7 +122,7 @@ class World:
                 await job
         await nemesis.heal()
 
-    async def _quiet_end(self, store: Keeping, nodes: list[Node], people: People, quiet: float) -> Evidence:
+    async def _quiet_end(self, store: FullStore, nodes: list[Node], people: People, quiet: float) -> Evidence:
         patience = self.terms.lease + self.terms.poll_ceiling
         await self.clock.pause(patience.total_seconds() + 20)
         recovered, recovered_at = await _all_facts(store), self.clock.now()
@@ -184,7 +184,7 @@ def _ring_all(nodes: Sequence[Node]) -> None:
         node.ring()
 
 
-async def _all_facts(store: Keeping) -> tuple[Facts, ...]:
+async def _all_facts(store: FullStore) -> tuple[Facts, ...]:
     found: list[Facts] = []
     after: str | None = None
     while True:
@@ -195,7 +195,7 @@ async def _all_facts(store: Keeping) -> tuple[Facts, ...]:
             return tuple(found)
 
 
-async def _all_runs(store: Keeping) -> tuple[Run, ...]:
+async def _all_runs(store: FullStore) -> tuple[Run, ...]:
     found: list[Run] = []
     after: str | None = None
     while True:
@@ -206,7 +206,7 @@ async def _all_runs(store: Keeping) -> tuple[Run, ...]:
             return tuple(found)
 
 
-async def _all_events(store: Keeping) -> tuple[NumberedEvent, ...]:
+async def _all_events(store: FullStore) -> tuple[NumberedEvent, ...]:
     found: list[NumberedEvent] = []
     while True:
         more = await store.events(found[-1].number if found else 0)

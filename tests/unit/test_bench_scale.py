@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from horae.model.task import TaskState
 from horae.ports.store import DEFAULT_TERMS, Node, RunFilter, TaskFilter
 from horae.schedule import Past, next  # noqa: A004 - the product's own question
 from horae.stores.postgres import PostgresStore
+from tests.servers.postgres import PostgresServer
 
 TINY = Counts(instants=1, texts=1, rounds=1, singles=1, processes=1, values=1, zones=1)
 IDENTITY = {
@@ -48,12 +50,19 @@ def test_every_part_reports(benchmark: Callable[[Counts], Iterable[Section]]) ->
         assert all(row.what in as_text(section) for row in section.rows)
 
 
-@pytest.fixture
-def filled(postgres_url: str) -> str:
+def fill(url: str) -> None:
     """In two steps, as it grows when it is measured."""
     for tasks in (150, TASKS):
-        grow(postgres_url, tasks)
-    return postgres_url
+        grow(url, tasks)
+
+
+@pytest.fixture(scope="module")
+def filled(postgres_server: PostgresServer) -> Iterator[str]:
+    """For tests that read."""
+    url = postgres_server.new_database()
+    fill(url)
+    yield url
+    postgres_server.drop_database(url)
 
 
 async def rows_of(url: str, table: str) -> dict[int, dict[str, Any]]:
@@ -130,7 +139,9 @@ async def test_what_is_rare_is_there_as_often_whatever_the_size(filled: str) -> 
     await looked_at(filled, look)
 
 
-async def test_it_can_be_claimed_and_settled_as_any_other(filled: str) -> None:
+async def test_it_can_be_claimed_and_settled_as_any_other(postgres_url: str) -> None:
+    await asyncio.to_thread(fill, postgres_url)
+
     async def look(store: PostgresStore) -> None:
         now = await store.next_due()
         assert now is not None
@@ -142,7 +153,7 @@ async def test_it_can_be_claimed_and_settled_as_any_other(filled: str) -> None:
         assert [each.planned for each in runs] == [now, now - DAY]
         assert await store.check() == ()
 
-    await looked_at(filled, look)
+    await looked_at(postgres_url, look)
 
 
 def test_a_table_is_one_note_however_many_lines_it_has() -> None:

@@ -160,7 +160,6 @@ def test_importing_horae_pulls_in_no_web_database_or_client_library() -> None:
     script = "import sys, horae; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     heavy = {
-        "typer",
         "click",
         "rich",
         "asyncio",

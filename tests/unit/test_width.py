@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from horae.cli.output.line_breaks import broken
-from horae.cli.output.styled_text import StyledText, plain
-from horae.cli.output.width import columns
+from horae.cli.output.line_breaks import wrap_cell
+from horae.cli.output.styled_text import StyledText, cell_text
+from horae.cli.output.width import display_width
 
 COMMAND = "horae rm tsk_01a1e71b0412ab34cd --yes"
 
@@ -29,30 +29,30 @@ COMMAND = "horae rm tsk_01a1e71b0412ab34cd --yes"
     ],
 )
 def test_text_breaks_between_words_and_what_is_to_be_copied_stays_whole(text: str, room: int, lines: list[str]) -> None:
-    assert [plain(line) for line in broken(text, room)] == lines
+    assert [cell_text(line) for line in wrap_cell(text, room)] == lines
 
 
 def test_lines_hang_below_the_first_and_a_long_word_moves_to_the_left() -> None:
     text = "  Undo   type " + COMMAND
-    assert [plain(line) for line in broken(text, 70, 9)] == [text]
-    assert [plain(line) for line in broken("  When   " + "word " * 14, 64, 9)][1].startswith(" " * 9 + "word")
-    assert [plain(line) for line in broken(text, 41, 9)] == ["  Undo   type", "    " + COMMAND]
+    assert [cell_text(line) for line in wrap_cell(text, 70, 9)] == [text]
+    assert [cell_text(line) for line in wrap_cell("  When   " + "word " * 14, 64, 9)][1].startswith(" " * 9 + "word")
+    assert [cell_text(line) for line in wrap_cell(text, 41, 9)] == ["  Undo   type", "    " + COMMAND]
 
 
 def test_colours_survive_a_break() -> None:
-    first, second = broken(("a ", StyledText("red words", "bad")), 6)
+    first, second = wrap_cell(("a ", StyledText("red words", "bad")), 6)
     assert first == (StyledText("a "), StyledText("red", "bad"))
     assert second == (StyledText("words", "bad"),)
 
 
 def test_a_chinese_character_takes_two_columns() -> None:
-    assert columns("时区") == 4
+    assert display_width("时区") == 4
 
 
 def test_quoted_command_ends_at_its_closing_quote() -> None:
     task = "tsk_01a1ea09be09e60a18494bae161e518f"
     text = f"Run it once more with 'horae run {task}', or give it a new schedule: horae edit {task} --when 'every day at 09:00'"
-    lines = [plain(line) for line in broken(text, 80)]
+    lines = [cell_text(line) for line in wrap_cell(text, 80)]
     assert lines[0] == f"Run it once more with 'horae run {task}', or give"
     assert lines[-1] == f"horae edit {task} --when 'every day at 09:00'"
     assert max(map(len, lines)) <= 80

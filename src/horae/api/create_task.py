@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -64,43 +64,44 @@ async def parse_task(
 
 
 class TaskCreator:
-    """Creates one task and renders its receipt. The response is rendered before the task is written, so that its
-    idempotency record is part of the same transaction."""
+    """Creates one task and renders its receipt after the commit. The idempotency record is part of the transaction."""
 
     def __init__(self, request: Request, principal: Principal, include: frozenset[str], *, dry_run: bool) -> None:
         self._request = request
-        self._who = principal
+        self._principal = principal
         self._include = include
         self._dry_run = dry_run
-        self._response: Response | None = None
         self._expected = precondition_check(request, may_create=True)
         self._existed = False
 
-    async def create(self, order: ParsedTask, paused: str | None) -> Response:
+    async def create(self, parsed: ParsedTask, paused: str | None) -> Response:
         tasks = service_for(self._request, dry_run=self._dry_run).tasks.with_condition(self._check_before_write)
+        written: Facts | None = None
 
         def attach_record(created: Sequence[Facts]) -> Sequence[RecordWrite]:
-            self._response = self._render(created[0], order.now, order.warnings, order.declared)
+            nonlocal written
+            (written,) = created
             key = key_of(self._request)
-            return () if key is None else (key.to_writing(self._response.status_code, {"id": created[0].task.id}),)
+            return () if key is None else (key.to_writing(self._status, {"id": written.task.id}),)
 
-        task = await tasks.create(self._who, order.request, paused=paused, attach_records=attach_record)
-        if self._response is None:
-            self._response = self._render(
-                await tasks.get(self._who, task.id), order.now, order.warnings, order.declared
-            )
-        return self._response
+        task = await tasks.create(self._principal, parsed.request, paused=paused, attach_records=attach_record)
+        facts = written or await tasks.get(self._principal, task.id)
+        return self._render(facts, parsed.now, parsed.warnings, parsed.declared)
 
     async def replay(self, task_id: str) -> Response:
         """Render the receipt of a task that this request created before, in its current state."""
-        facts = await app_context(self._request).service.tasks.get(self._who, task_id)
+        facts = await app_context(self._request).service.tasks.get(self._principal, task_id)
         now = app_context(self._request).clock.now()
         try:
-            order = await parse_body(self._request, self._who)
+            parsed = await parse_task(self._request, self._principal, await read_json_body(self._request))
         except Refusal:
             # The schedule names a time that has passed since.
             return self._render(facts, now, lint(facts.task.schedule, now))
-        return self._render(facts, now, order.warnings, order.declared)
+        return self._render(facts, now, parsed.warnings, parsed.declared)
+
+    @property
+    def _status(self) -> int:
+        return 200 if self._dry_run or self._existed else 201
 
     def _check_before_write(self, existing: Facts | None) -> None:
         """Check the request's conditions inside the write transaction, where no other writer can come in between, and
@@ -122,15 +123,7 @@ class TaskCreator:
         task = encode_task(facts, lang)
         text = b"%s,%s" % (task[:-1], encode_json(additions)[1:])
         if self._dry_run:
-            return raw_json_response(text)
+            return raw_json_response(text, self._status)
         link_first_run(self._request, facts)
         headers = {"Location": f"/v1/tasks/{facts.task.id}", "ETag": f'"{compute_etag(task, facts.task.version)}"'}
-        return raw_json_response(text, 200 if self._existed else 201, headers)
-
-
-async def parse_body(request: Request, principal: Principal, **fixed: Any) -> ParsedTask:
-    """Parse the request body; `fixed` are fields given by the URL, which win over the body."""
-    body = await read_json_body(request)
-    if fixed and isinstance(body, dict):
-        body = {**body, **fixed}
-    return await parse_task(request, principal, body)
+        return raw_json_response(text, self._status, headers)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final, NamedTuple
 
-from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,16 +12,18 @@ from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..web.etags import entity_response, raw_entity_response
 from ..web.language import request_language
+from ..web.parameters import Query
 from ..wire.fields import check_fields
-from ..wire.schemas import load_schema
+from ..wire.shapes.runs import RUN
+from ..wire.shapes.tasks import TASK
 from .parameters import INCLUDABLE, parse_include, render_task
 from .task_json_cache import encode_task
 
 Fields = Annotated[
     str | None, Query(max_length=1_000, description="Only these fields, comma-separated; named fields are included.")
 ]
-TASK_FIELDS: Final = tuple(load_schema("task")["properties"])
-RUN_FIELDS: Final = tuple(load_schema("run")["properties"])
+TASK_FIELDS: Final = tuple(TASK["properties"])
+RUN_FIELDS: Final = tuple(RUN["properties"])
 
 
 class FieldSelection(NamedTuple):

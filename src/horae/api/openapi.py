@@ -1,9 +1,19 @@
-"""OpenAPI metadata of a route: operation id, summary, request and response shapes, and its problems."""
+"""OpenAPI document, generated from the declared routes: their parameters, bodies, responses, problems and security."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final
+
+from ..version import __version__
+from ..web.parameters import Body
+from ..web.responses import JSON
+from ..web.routing import ApiRoute
+from ..wire.schemas import components
+from .compat.shapes import SCHEMAS
 
 _MEANINGS: Final = {
     400: "The request cannot be read: no JSON, an unknown parameter, a bad header",
@@ -23,7 +33,17 @@ _MEANINGS: Final = {
 }
 _ALWAYS_POSSIBLE: Final = (400, 401, 403, 422, 429, 503)
 _WITH_BODY: Final = (408, 413, 415)
-_PROBLEM: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_WITH_KEY: Final = (409, 410)
+_REFERENCE: Final = re.compile(r'"#/components/schemas/(\w+)"')
+CALLBACK_OPERATION: Final = "answer_run"
+_SCHEMES: Final = {
+    "token": {"type": "http", "scheme": "bearer", "description": "A token, `horae_…`."},
+    "callback": {"type": "http", "scheme": "bearer", "description": "The token that came with the call."},
+    "callback_header": {"type": "apiKey", "in": "header", "name": "Horae-Callback-Token"},
+}
+_DESCRIPTION: Final = """A durable, precise scheduler. Times are RFC 3339 in UTC with the same in the task's zone beside it
+(`…_local`); lengths of time are ISO 8601 or `5m` going in, milliseconds with `_ms` coming out. Every list is a page
+`{items, next_cursor}`. Errors are `application/problem+json`. Send the token as `Authorization: Bearer horae_…`."""
 _IDEMPOTENCY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -47,71 +67,130 @@ IF_NONE_MATCH: Final = {
 }
 
 
-def describe_operation(  # noqa: PLR0913 - one keyword for each part of the document
-    name: str,
-    summary: str,
-    response: str | None,
-    *,
-    status: int = 200,
-    request_body: str | None = None,
-    optional: bool = False,
-    example: Any = None,
-    problems: Sequence[int] = (),
-    headers: Sequence[Mapping[str, Any]] = (),
-    idempotent: bool = False,
-    public: bool = False,
-    also_status: int | None = None,
-    description: str = "",
-) -> dict[str, Any]:
-    """Return the arguments of a route decorator: its operation id, and everything that the OpenAPI document says.
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """OpenAPI metadata of a route beyond its declared parameters: operation id, summary, shape and status of the response.
 
-    `response` and `request_body` name shapes; `idempotent`: the route honours Idempotency-Key; `public`: it needs no
-    token; `also_status` is another success status.
+    `problems` are statuses that only this operation has; `also` are further responses, by status and shape; `public`: no
+    request needs a token; `body`: a body that the endpoint reads itself, after checks of its own.
     """
-    problem_statuses = (
-        *((400,) if public else _ALWAYS_POSSIBLE),
-        *problems,
-        *(_WITH_BODY if request_body else ()),
-        *((409, 410) if idempotent else ()),
-    )
-    extra: dict[str, Any] = {}
-    if request_body is not None:
-        content: dict[str, Any] = {"schema": schema_reference(request_body)}
-        if example is not None:
-            content["example"] = example
-        extra["requestBody"] = {"required": not optional, "content": {"application/json": content}}
-    parameters = [*headers, *((_IDEMPOTENCY,) if idempotent else ())]
-    if parameters:
-        extra["parameters"] = parameters
+
+    name: str
+    summary: str
+    response: str | None
+    _: KW_ONLY
+    status: int = 200
+    problems: Sequence[int] = ()
+    headers: Sequence[Mapping[str, Any]] = ()
+    also: Mapping[int, str] = field(default_factory=dict)
+    description: str = ""
+    public: bool = False
+    body: Body | None = None
+    media_type: str = JSON
+    problem_shape: str = "Problem"
+
+
+def build_document(routes: Iterable[ApiRoute]) -> dict[str, Any]:
+    """Build the OpenAPI 3.1 document of the documented routes, with the shapes that they reference."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        if route.operation is not None:
+            paths.setdefault(route.path_format, {})[route.method.lower()] = build_operation(route, route.operation)
     return {
-        "operation_id": name,
-        "summary": summary,
-        "description": description or summary,
-        "status_code": status,
-        "response_model": None,
-        "responses": {
-            **{each: _success_response(response) for each in _success_statuses(status, also_status)},
-            **({304: {"description": "Not modified"}} if IF_NONE_MATCH in headers else {}),
-            **{each: problem_document(each) for each in sorted(set(problem_statuses))},
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Horae",
+            "description": _DESCRIPTION,
+            "license": {"name": "MIT", "identifier": "MIT"},
+            "version": __version__,
         },
-        "openapi_extra": extra or None,
+        "servers": [{"url": "/", "description": "The server that gave out this document."}],
+        "paths": paths,
+        "components": {"schemas": _referenced(components(SCHEMAS), paths), "securitySchemes": _SCHEMES},
     }
 
 
-def _success_statuses(status: int, also: int | None) -> tuple[int, ...]:
-    """Return the success statuses; a dry run of a creation answers 200."""
-    return (status, *({200} if status == 201 else ()), *(() if also is None else (also,)))
+def build_operation(route: ApiRoute, operation: Operation) -> dict[str, Any]:
+    """Return the OpenAPI operation object of a route."""
+    body = operation.body or route.binder.body
+    parameters = [
+        *(each.to_json() for each in route.binder.parameters),
+        *operation.headers,
+        *((_IDEMPOTENCY,) if route.repeatable is not None else ()),
+    ]
+    document: dict[str, Any] = {
+        "tags": [route.group.tag],
+        "summary": operation.summary,
+        "description": operation.description or operation.summary,
+        "operationId": operation.name,
+    }
+    if parameters:
+        document["parameters"] = parameters
+    if body is not None:
+        document["requestBody"] = _request_body(body)
+    document["responses"] = _responses(route, operation, has_body=body is not None)
+    document["security"] = _security(route, operation)
+    return document
+
+
+def _request_body(body: Body) -> dict[str, Any]:
+    example = {} if body.example is None else {"example": body.example}
+    content = {JSON: {"schema": schema_reference(body.shape), **example}}
+    return {"required": not body.optional, "content": content}
+
+
+def _responses(route: ApiRoute, operation: Operation, *, has_body: bool) -> dict[str, Any]:
+    problems = {
+        *((400,) if operation.public else _ALWAYS_POSSIBLE),
+        *operation.problems,
+        *(_WITH_BODY if has_body else ()),
+        *(_WITH_KEY if route.repeatable is not None else ()),
+    }
+    if 503 in problems and route.method != "GET":
+        problems.add(507)
+    responses: dict[int, Any] = {status: _problem(status, operation.problem_shape) for status in problems}
+    if IF_NONE_MATCH in operation.headers:
+        responses[304] = {"description": "Not modified"}
+    responses |= {status: _success(shape) for status, shape in operation.also.items()}
+    if operation.status == 201:
+        # A dry run of a creation answers 200.
+        responses[200] = _success(operation.response)
+    responses[operation.status] = _success(operation.response, operation.media_type)
+    return {str(status): responses[status] for status in sorted(responses)}
+
+
+def _success(shape: str | None, media_type: str = JSON) -> dict[str, Any]:
+    if shape is None and media_type == JSON:
+        return {"description": "Done"}
+    schema = {"type": "string"} if shape is None else schema_reference(shape)
+    return {"description": "The answer", "content": {media_type: {"schema": schema}}}
+
+
+def _problem(status: int, shape: str) -> dict[str, Any]:
+    content = {"application/problem+json": {"schema": schema_reference(shape)}}
+    return {"description": _MEANINGS[status], "content": content}
+
+
+def _security(route: ApiRoute, operation: Operation) -> list[dict[str, list[str]]]:
+    """Return the security of a route: a token; a callback token; an optional token; or none."""
+    if route.group.authenticated:
+        return [{"token": []}]
+    if operation.name == CALLBACK_OPERATION:
+        return [{"callback": []}, {"callback_header": []}]
+    return [] if operation.public and 401 not in operation.problems else [{}, {"token": []}]
 
 
 def schema_reference(shape: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{shape}"}
 
 
-def _success_response(shape: str | None) -> dict[str, Any]:
-    if shape is None:
-        return {"description": "Done"}
-    return {"description": "The answer", "content": {"application/json": {"schema": schema_reference(shape)}}}
-
-
-def problem_document(status: int) -> dict[str, Any]:
-    return {"description": _MEANINGS[status], "content": _PROBLEM}
+def _referenced(shapes: Mapping[str, Any], paths: Any) -> dict[str, Any]:
+    """Return the shapes that the paths reference, directly or through other shapes."""
+    used: dict[str, Any] = {}
+    pending = _REFERENCE.findall(json.dumps(paths))
+    while pending:
+        name = pending.pop()
+        if name not in used:
+            used[name] = shapes[name]
+            pending += _REFERENCE.findall(json.dumps(shapes[name]))
+    return {name: used[name] for name in shapes if name in used}

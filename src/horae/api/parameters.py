@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-from fastapi import Path, Query
 from starlette.requests import Request
 
 from ..choices import Language
@@ -22,12 +21,13 @@ from ..service.query.instants import parse_span
 from ..service.query.parser import MAX_CHARACTERS
 from ..service.service import Service
 from ..web.pagination import MAX_PAGE_SIZE
+from ..web.parameters import Path, Query
 from ..web.request_context import app_context
 from ..wire.agenda import agenda_json
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
 
-Limit = Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="How many at once.")]
+Limit = Annotated[int, Query(minimum=1, maximum=MAX_PAGE_SIZE, description="How many at once.")]
 Cursor = Annotated[str | None, Query(max_length=1_000, description="`next_cursor` of the page before.")]
 DryRun = Annotated[bool, Query(description="Return what would be done, or its refusal, without doing it.")]
 Include = Annotated[

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from ..clock import Clock
 from ..engine.settings import EngineSettings
+from ..ports.full_store import FullStore
 from ..ports.target import Target
-from ..runtime import Keeping
 
 
 class AppEnvironment(Protocol):
@@ -20,10 +20,10 @@ class AppEnvironment(Protocol):
     def key_url(self, url: str) -> str:
         """The URL of the store whose key encrypts the secrets."""
 
-    async def opened(self, store: Keeping) -> None:
+    async def opened(self, store: FullStore) -> None:
         """Called with the open store before anything else uses it."""
 
-    def store(self, store: Keeping) -> Keeping:
+    def store(self, store: FullStore) -> FullStore:
         """Wrap the store for this environment."""
 
     def settings(self, settings: EngineSettings) -> EngineSettings:

@@ -21,9 +21,10 @@ from ..errors import Conflict, Refusal
 from ..model.accounts.principal import LOCAL_OWNER, Principal
 from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
+from ..ports.full_store import FullStore
 from ..ports.target import Target
 from ..ports.wakeup import Wakeup
-from ..runtime import DEFAULT_STORE, Keeping, NoNotifier, make_store, make_wakeup
+from ..runtime import DEFAULT_STORE, NoNotifier, make_store, make_wakeup
 from ..runtime.node_policy import merge_policy, store_policy
 from ..runtime.plain_connection import warn_about_plain_connection
 from ..runtime.process_settings import load_settings, read_clock_tolerance, read_wake_mode
@@ -84,7 +85,7 @@ class AppLifespan:
         self._target_settings = {} if targets is None else dict(targets)
         self._with_engine = engine
         self._declared: dict[str, TaskFunction[Any, Any]] = {}
-        self._store: Keeping | None = None
+        self._store: FullStore | None = None
         self._service: Service | None = None
         self._kinds: TargetKinds | None = None
         self._engine: Engine | None = None
@@ -117,7 +118,7 @@ class AppLifespan:
         self._with_engine = self._with_engine if engine is None else engine
 
     @property
-    def store(self) -> Keeping:
+    def store(self) -> FullStore:
         if self._store is None:
             raise refuse("not_open")
         return self._store

@@ -14,7 +14,7 @@ from ..clock import Clock
 from ..errors import StoreError
 from ..model.events.event import EventKind, NumberedEvent
 from ..model.refusals import refuse
-from ..runtime import Keeping
+from ..ports.full_store import FullStore
 from ..store_retry import StoreRetry
 
 LOG: Final = logging.getLogger("horae")
@@ -57,7 +57,7 @@ class _Listener(NamedTuple):
 class Listeners:
     """Calls handlers one after the other, in the order of the log; an exception of a handler is logged and skipped."""
 
-    def __init__(self, store: Callable[[], Keeping], clock: Clock) -> None:
+    def __init__(self, store: Callable[[], FullStore], clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._listeners: list[_Listener] = []

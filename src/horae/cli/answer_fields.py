@@ -1,4 +1,4 @@
-"""The fields of each command's JSON answer, so that `--fields` is checked before the command takes effect."""
+"""Field names of the JSON output of each command, for checking `--fields` before the command takes effect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from .messages.refusals import refuse
 
-_SHAPES: Final[dict[str, str]] = {
+_FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "agent": "agent tasks stopped",
     "agent-limits": "name owner quotas chosen stopped revoked",
     "apply": "dry_run applied new changed same gone tasks lanes warnings",
@@ -86,7 +86,7 @@ _SHAPES: Final[dict[str, str]] = {
 }
 """Top-level field names by schema: each name is a file in `docs/schemas`, except those of `service`."""
 
-_SHAPE_OF: Final[dict[str, str]] = {
+_SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "add": "receipt",
     "agent restart": "agent",
     "agent set": "agent-limits",
@@ -167,11 +167,11 @@ _SHAPE_OF: Final[dict[str, str]] = {
     "why": "why",
     "worker": "up",
 }
-"""The answer of each command, by the words of the command. `mcp` is missing: it answers in its own protocol."""
+"""Schema of the output by command words. `mcp` is missing: it speaks its own protocol."""
 
 
 def check_fields(command: str, fields: tuple[str, ...], options: Mapping[str, Any]) -> None:
-    """Refuse a name in `--fields` that the answer to this command, called with these options, does not have."""
+    """Refuse a name in `--fields` that the output of this command with these options does not have."""
     allowed = answer_fields(command, options)
     for name in fields if allowed else ():
         if name not in allowed:
@@ -179,19 +179,19 @@ def check_fields(command: str, fields: tuple[str, ...], options: Mapping[str, An
 
 
 def answer_fields(command: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The field names of the answer; none where it is not JSON made of fields."""
+    """Return the field names of the output; empty where the output is not JSON with fields."""
     if command == "export" and options["path"] is None:
         return ()
     names: dict[str, None] = {}
-    for shape in _shapes(command, options):
-        names |= dict.fromkeys(_SHAPES[shape].split())
+    for schema in _schemas(command, options):
+        names |= dict.fromkeys(_FIELDS_BY_SCHEMA[schema].split())
     if command == "config" and not options["origin"]:
         del names["origin"]
     return tuple(names)
 
 
-def _shapes(command: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Usually one; several of a stream whose lines differ."""
+def _schemas(command: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Usually one; several for a stream of different lines."""
     if command in ("run", "pause", "resume", "cancel", "rm") and options["task"] is None:
         return ("bulk",)
     if command == "run" and options["follow"]:
@@ -200,6 +200,6 @@ def _shapes(command: str, options: Mapping[str, Any]) -> tuple[str, ...]:
         return ("run",)
     if command == "show" and options["task"].startswith("run_"):
         return ("run",)
-    if command == "nodes" and options["deed"] == "drain":
+    if command == "nodes" and options["action"] == "drain":
         return ("nodes-drain",)
-    return (_SHAPE_OF[command],) if command in _SHAPE_OF else ()
+    return (_SCHEMA_BY_COMMAND[command],) if command in _SCHEMA_BY_COMMAND else ()

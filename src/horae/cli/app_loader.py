@@ -1,4 +1,4 @@
-"""Finds the app that a file or a module holds, and says in one sentence what is wrong when there is none."""
+"""Loader of a `Horae` app from a file or module (`jobs.py:app`); every failure is a refusal with one sentence."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from .messages.operating_refusals import refuse
 
 
 def load_app(place: str, store: str | None = None) -> Horae:
-    """`jobs.py`, `jobs.py:app`, `package.module` or `package.module:app`; `store` in place of the app's own."""
-    module_name, _, wanted = place.partition(":")
+    """Import the app at `jobs.py`, `jobs.py:app`, `package.module` or `package.module:app`; `store` replaces its own."""
+    module_name, _, app_name = place.partition(":")
     if module_name.endswith(".py") or "/" in module_name:
-        module = _from_file(Path(module_name))
+        module = _import_file(Path(module_name))
     else:
-        module = _by_name(module_name)
-    app = _named(module, place, wanted) if wanted else _only(module, place)
-    # A web app may leave the engine to whoever runs it, and that is us.
+        module = _import_module(module_name)
+    app = _get_app(module, place, app_name) if app_name else _get_only_app(module, place)
+    # A web app may be configured without an engine; this process runs one.
     app.configure(store=store, engine=True)
     return app
 
 
-def _from_file(path: Path) -> ModuleType:
-    """Under the name by which it is imported: a file in a package has the package's name before its own."""
+def _import_file(path: Path) -> ModuleType:
+    """Import the file under its dotted name: with the names of its packages where it is in one."""
     if not path.is_file():
         raise refuse("no_such_file", path=path)
     name = dotted_name(path)
     if name in sys.modules or not all(part.isidentifier() for part in name.split(".")):
         raise refuse("module_name_taken", name=name, path=path)
-    # The file's own folder as well, as `python file.py` would have it.
+    # The folder of the file as well, as with `python file.py`.
     root, folder = str(package_root(path)), str(path.absolute().parent)
     sys.path.insert(0, root)
     if folder != root:
         sys.path.append(folder)
     try:
-        return _in_package(name, path) if folder != root else _single(name, path)
+        return _import_from_package(name, path) if folder != root else _import_single_file(name, path)
     except HoraeError:
         raise
     except (Exception, SystemExit) as error:
-        raise refuse("module_failed", place=path, problem=_problem(error, path.resolve())) from error
+        raise refuse("module_failed", place=path, problem=_describe_error(error, path.resolve())) from error
 
 
-def _single(name: str, path: Path) -> ModuleType:
+def _import_single_file(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise refuse("no_such_file", path=path)
@@ -58,19 +58,21 @@ def _single(name: str, path: Path) -> ModuleType:
     return module
 
 
-def _in_package(name: str, path: Path) -> ModuleType:
+def _import_from_package(name: str, path: Path) -> ModuleType:
     outermost = sys.modules.get(name.partition(".")[0])
-    if outermost is not None and str(package_root(path)) not in {str(Path(each).parent) for each in _places(outermost)}:
+    if outermost is not None and str(package_root(path)) not in {
+        str(Path(each).parent) for each in _package_paths(outermost)
+    }:
         raise refuse("module_name_taken", name=name, path=path)
     return importlib.import_module(name)
 
 
-def _places(module: ModuleType) -> list[str]:
+def _package_paths(module: ModuleType) -> list[str]:
     return list(getattr(module, "__path__", ()))
 
 
-def _by_name(name: str) -> ModuleType:
-    """As `python -m` would find it: from the folder that we are in."""
+def _import_module(name: str) -> ModuleType:
+    """Import the module as `python -m` does, with the current folder on the path."""
     sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(name)
@@ -79,12 +81,12 @@ def _by_name(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise refuse("no_such_module", name=name) from error
-        raise refuse("module_failed", place=name, problem=_problem(error, None)) from error
+        raise refuse("module_failed", place=name, problem=_describe_error(error, None)) from error
     except (Exception, SystemExit) as error:
-        raise refuse("module_failed", place=name, problem=_problem(error, None)) from error
+        raise refuse("module_failed", place=name, problem=_describe_error(error, None)) from error
 
 
-def _problem(error: BaseException, path: Path | None) -> str:
+def _describe_error(error: BaseException, path: Path | None) -> str:
     if isinstance(error, SyntaxError):
         return f"{error.msg} ({Path(error.filename or '?').name}, line {error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)
@@ -93,14 +95,14 @@ def _problem(error: BaseException, path: Path | None) -> str:
     return f"{type(error).__name__}: {error}{where}"
 
 
-def _named(module: ModuleType, place: str, wanted: str) -> Horae:
-    found = getattr(module, wanted, None)
+def _get_app(module: ModuleType, place: str, app_name: str) -> Horae:
+    found = getattr(module, app_name, None)
     if not isinstance(found, Horae):
-        raise refuse("not_an_app", place=place, name=wanted)
+        raise refuse("not_an_app", place=place, name=app_name)
     return found
 
 
-def _only(module: ModuleType, place: str) -> Horae:
+def _get_only_app(module: ModuleType, place: str) -> Horae:
     apps = {id(value): (name, value) for name, value in vars(module).items() if isinstance(value, Horae)}
     if not apps:
         raise refuse("no_app", place=place)

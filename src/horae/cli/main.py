@@ -1,57 +1,44 @@
-"""The `horae` command: every other file of this room is loaded only when its command is asked for."""
+"""The `horae` command: a lazy Click group that imports the module of a command when that command is called."""
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, Final
+from typing import get_args
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from .. import __version__
 from ..choices import Language
 from ..errors import HoraeError
 from .command_table import ALIASES, COMMANDS, PANELS
-from .fast_start import spare
-from .messages.help_language import help_of
-from .output.failure import INTERRUPTED, ErrorStyle, end_with, wanted_language, wants_json
-
-# Typer has the mistakes of usage of the library that it carries; this is the root of all of them.
-_Mistake: Final[type[Exception]] = typer.BadParameter.__mro__[2]
+from .messages.help_language import render_help
+from .output.failure import ErrorStyle, choose_language, print_failure, wants_json
 
 
-class LazyCommands(TyperGroup):
-    """Commands by name, from the table of contents; `horae --help` reads only that."""
+class LazyGroup(click.Group):
+    """Commands by name, from `command_table`; `horae --help` reads only that table."""
 
-    def get_params(self, ctx: Any) -> Any:
-        return spare(super().get_params(ctx))
-
-    def get_help(self, ctx: Any) -> str:
-        return help_of(self, ctx)
-
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
         name = ALIASES.get(cmd_name, cmd_name)
         if name not in self.commands and name in COMMANDS:
-            self._load(COMMANDS[name].module)
+            module, _, attribute = COMMANDS[name].place.partition(":")
+            self.add_command(getattr(import_module(f".{module}", __package__), attribute), name)
         return self.commands.get(name)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        try:
-            return super().resolve_command(ctx, args)
-        except _Mistake as mistake:
-            _suggest(mistake, args)
-            raise
+    def get_help(self, ctx: click.Context) -> str:
+        return render_help(self, ctx)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
-        language = wanted_language(sys.argv[1:])
+        language = choose_language(sys.argv[1:])
         widest = max(map(len, COMMANDS))
         for title, panel in PANELS:
             with formatter.section(title.in_language(language)):
@@ -59,85 +46,92 @@ class LazyCommands(TyperGroup):
                     [(name.ljust(widest), each.does.in_language(language)) for name, each in panel.items()]
                 )
 
-    def _load(self, module: str) -> None:
-        family = new_app()
-        loaded = import_module(f".{module}", __package__)
-        loaded.register(family)
-        self.commands.update(typer.main.get_group(family).commands)
+
+def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"horae {__version__}")
+        ctx.exit()
 
 
-def _suggest(mistake: Exception, args: list[str]) -> None:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for what was mistyped
-
-    near = get_close_matches(args[0], COMMANDS, 1) if args else []
-    if near and "Did you mean" not in str(mistake):
-        mistake.message = f"{getattr(mistake, 'message', mistake)} Did you mean '{near[0]}'?"  # type: ignore[attr-defined]
-
-
-def new_app(**settings: Any) -> typer.Typer:
-    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
-
-
-app = new_app(
-    name="horae",
-    cls=LazyCommands,
+@click.group(
+    "horae",
+    cls=LazyGroup,
     help="A durable, precise scheduler for AI agents and services.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"horae {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
-    store: str | None = typer.Option(None, "--store", metavar="URL", help="Which store, for any command."),
-    server: str | None = typer.Option(None, "--server", metavar="URL", help="Which server, for any command."),
-    lang: Language | None = typer.Option(None, "--lang", metavar="en|zh", help="Language of the answers."),
-) -> None:
-    del version, store, server, lang
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
+)
+@click.option("--store", metavar="URL", help="Which store, for any command.")
+@click.option("--server", metavar="URL", help="Which server, for any command.")
+@click.option("--lang", type=click.Choice(get_args(Language)), metavar="en|zh", help="Language of the answers.")
+def app(store: str | None, server: str | None, lang: Language | None) -> None:
+    """Options before the command; `make_printer` reads them from the context."""
+    del store, server, lang
 
 
 def main() -> None:
-    """Every failure ends here: a sentence, a place, a hint, and an exit code that says what kind it was."""
-    arguments = _plainly(sys.argv[1:])
+    """Run the command of `sys.argv` and exit; every failure ends as a sentence, a hint and an exit code."""
+    arguments = _escape_schedules(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no Chinese is no reason to crash
+            stream.reconfigure(errors="backslashreplace")  # a terminal without Chinese characters is no reason to crash
     sys.exit(_run(arguments))
 
 
 def _run(arguments: list[str]) -> int:
     try:
-        code = app(args=arguments, prog_name="horae", standalone_mode=False)
+        with app.make_context("horae", list(arguments)) as ctx:
+            app.invoke(ctx)
         sys.stdout.flush()
-    except (HoraeError, _Mistake, OSError, KeyboardInterrupt, typer.Abort) as error:
-        return end_with(error, ErrorStyle(wanted_language(arguments), wants_json(arguments), tuple(arguments)))
-    except SystemExit as ending:
-        if not isinstance(ending.__context__, BrokenPipeError):
-            raise
-        # Typer ends with 1 when nobody reads any more; what that means is said in one place.
-        return end_with(ending.__context__, ErrorStyle(wanted_language(arguments), as_json=False))
-    if code == INTERRUPTED:  # typer's own word for Ctrl-C
-        return end_with(KeyboardInterrupt(), ErrorStyle(wanted_language(arguments), wants_json(arguments)))
-    return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as ending:
+        return ending.exit_code
+    except click.ClickException as error:
+        return print_failure(_with_own_sentence(error), _error_style(arguments))
+    except EOFError:  # the input ended at a question
+        click.echo(err=True)
+        return print_failure(click.Abort(), _error_style(arguments))
+    except (HoraeError, OSError, KeyboardInterrupt, click.Abort) as error:
+        return print_failure(error, _error_style(arguments))
+    return 0
 
 
-def _plainly(arguments: list[str]) -> list[str]:
+def _error_style(arguments: list[str]) -> ErrorStyle:
+    return ErrorStyle(choose_language(arguments), wants_json(arguments), tuple(arguments))
+
+
+def _with_own_sentence(error: click.ClickException) -> click.ClickException:
+    """Reword the mistakes whose sentence differs between versions of Click; the Chinese catalogue is keyed by it."""
+    if isinstance(error, click.NoSuchOption):
+        near = f" (Possible options: {', '.join(sorted(error.possibilities))})" if error.possibilities else ""
+        return click.UsageError(f"No such option: {error.option_name}{near}", error.ctx)
+    if isinstance(error, click.exceptions.NoSuchCommand):
+        return click.UsageError(_no_such_command(error), error.ctx)
+    if isinstance(error, click.UsageError) and type(error) is click.UsageError:
+        text = re.sub(r"^(Got unexpected extra argument)s? \(", r"\1(s) (", error.message)
+        return click.UsageError(text, error.ctx)
+    return error
+
+
+def _no_such_command(error: click.exceptions.NoSuchCommand) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistyped command
+
+    ctx = error.ctx
+    known = ctx.command.list_commands(ctx) if ctx is not None and isinstance(ctx.command, click.Group) else []
+    near = get_close_matches(error.command_name, known, 1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    return f"No such command '{error.command_name}'.{hint}"
+
+
+def _escape_schedules(arguments: list[str]) -> list[str]:
     """`horae next "-1 * * * *"` is a schedule (and a wrong one), not an option called -1."""
     if not arguments or arguments[0] not in ("next", "explain", "add"):
         return arguments
     before = ["", *arguments]
-    return [
-        each if flag.startswith("-") else _not_an_option(each) for flag, each in zip(before, arguments, strict=False)
-    ]
+    return [each if flag.startswith("-") else _escape_dash(each) for flag, each in zip(before, arguments, strict=False)]
 
 
-def _not_an_option(argument: str) -> str:
+def _escape_dash(argument: str) -> str:
     dashed = argument.startswith("-") and not argument.startswith("--")
     return f" {argument}" if dashed and (" " in argument or argument[1:2].isdigit()) else argument

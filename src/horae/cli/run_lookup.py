@@ -1,4 +1,4 @@
-"""Finds the run that is meant: by its id, or as the newest of a task."""
+"""Lookup of a run by its id, or of the newest run of a task."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..model.change import Facts
 from ..model.run import Run, RunState
 from ..ports.store import RunFilter
 from .messages.refusals import refuse
-from .session.workplace import CommandSession
+from .session.command_session import CommandSession
 
 FAILURES = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 
@@ -28,8 +28,8 @@ def is_run(name: str) -> bool:
     return name.startswith("run_")
 
 
-async def run_of(app: CommandSession, name: str) -> FoundRun:
-    """A run by its id; of a task, its newest."""
+async def find_run(app: CommandSession, name: str) -> FoundRun:
+    """Return the run with this id, or the newest run of the task with this name; refuse a task without runs."""
     if is_run(name):
         run = await app.service.runs.get(app.principal, name)
         return FoundRun(run, await app.service.tasks.get(app.principal, run.task_id))
@@ -40,10 +40,10 @@ async def run_of(app: CommandSession, name: str) -> FoundRun:
     return FoundRun(page.items[0], facts)
 
 
-async def failed_run_of(app: CommandSession, name: str) -> FoundRun:
-    """A run by its id; of a task, the newest that failed."""
+async def find_failed_run(app: CommandSession, name: str) -> FoundRun:
+    """Return the run with this id, or the newest failed run of the task with this name."""
     if is_run(name):
-        return await run_of(app, name)
+        return await find_run(app, name)
     facts = await app.service.tasks.find_by_name(app.principal, name)
     page = await app.service.runs.page(app.principal, RunFilter(task_id=facts.task.id, states=FAILURES), limit=1)
     if not page.items:

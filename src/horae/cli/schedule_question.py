@@ -1,4 +1,4 @@
-"""One question on the command line, answered: read, look ahead, look for surprises."""
+"""Preview of a typed schedule for `horae next`, `explain` and `add`: parse, list the next fires, collect warnings."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ from ..schedule.zones import find_zone
 from ..service.tasks.default_zone import AssumedZone, needs_zone
 from ..settings import DefaultZone
 from .output.schedule_text import Answer
-from .session.open_store import home_zone, settings_of
+from .session.open_store import process_zone, settings_of
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was asked on the command line. `assumed` is the zone where neither `zone` nor the text names one; None: that of
-    this process."""
+    """Arguments of a preview. `assumed`: the zone where neither `zone` nor the text names one; None: the zone of this process."""
 
     text: str
     zone: str | None
@@ -44,15 +43,15 @@ class Question:
     assumed: AssumedZone | None = None
 
 
-def ask(question: Question, now: datetime) -> Answer:
-    now = now.replace(microsecond=0)  # people read whole seconds
-    default = home_zone(question.zone, settings_of(None))
+def answer_question(question: Question, now: datetime) -> Answer:
+    now = now.replace(microsecond=0)  # the output has whole seconds
+    default = process_zone(question.zone, settings_of(None))
     assumed = question.assumed or zone_of_process(default)
-    zone = known_zone(default) if question.zone is not None else assumed.name
+    zone = resolve_default_zone(default) if question.zone is not None else assumed.name
     text = question.text.strip()
-    local_zone = _zone_in(text, now) or zone
-    after = now if question.after is None else _instant("after", question.after, local_zone)
-    until = None if question.until is None else _instant("until", question.until, local_zone, last=True)
+    local_zone = _zone_of_text(text, now) or zone
+    after = now if question.after is None else _parse_instant("after", question.after, local_zone)
+    until = None if question.until is None else _parse_instant("until", question.until, local_zone, last=True)
     reading = parse_text(text, zone=zone, now=after)
     schedule = reading.schedule.with_defaults(zone, question.gap, question.fold)
     instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
@@ -64,34 +63,34 @@ def ask(question: Question, now: datetime) -> Answer:
     )
 
 
-def ask_task(task: Task, standing: TaskStatus, question: Question, now: datetime) -> Answer:
-    """The same of a task that is there: its schedule goes on from its past."""
+def answer_for_task(task: Task, status: TaskStatus, question: Question, now: datetime) -> Answer:
+    """Preview the schedule of an existing task; it continues from the past of the task."""
     now = now.replace(microsecond=0)
     schedule, zone = task.schedule, task.schedule.zone or "UTC"
-    after = now if question.after is None else _instant("after", question.after, zone)
-    until = None if question.until is None else _instant("until", question.until, zone, last=True)
-    instants = islice(iterate(schedule, after, past_of(task, standing), until=until), question.number)
+    after = now if question.after is None else _parse_instant("after", question.after, zone)
+    until = None if question.until is None else _parse_instant("until", question.until, zone, last=True)
+    instants = islice(iterate(schedule, after, past_of(task, status), until=until), question.number)
     return Answer(
         task.name,
         schedule,
         make_fires(zone, instants),
-        [each for each in lint(schedule, after) if each.code != "in_the_past" or standing.state in OPEN_STATES],
+        [each for each in lint(schedule, after) if each.code != "in_the_past" or status.state in OPEN_STATES],
         after,
         question.language,
         to_json(schedule),
     )
 
 
-def _zone_in(text: str, now: datetime) -> str | None:
-    """A zone in the text is also the zone of wall times in the options; it is known only once the text is read."""
+def _zone_of_text(text: str, now: datetime) -> str | None:
+    """Return the zone in the text, which is also the zone of wall times in the options; None where it names none."""
     try:
         return parse_text(text, zone=None, now=now).schedule.zone
     except InvalidSchedule:
-        return None  # whatever is wrong with it is said when it is read in earnest
+        return None  # the caller parses again and refuses
 
 
-def known_zone(default: DefaultZone) -> str:
-    """Cities are understood too; what the machine says is only used when it is known."""
+def resolve_default_zone(default: DefaultZone) -> str:
+    """Return the zone name of the default; also accepts cities. An unknown zone of the machine becomes UTC."""
     try:
         return resolve_zone(default.name, None)
     except InvalidSchedule as refusal:
@@ -102,8 +101,8 @@ def known_zone(default: DefaultZone) -> str:
         raise refusal from None
 
 
-def _instant(option: str, text: str, zone: str, *, last: bool = False) -> datetime:
-    """A date as the end includes its day, as it does in the text itself."""
+def _parse_instant(option: str, text: str, zone: str, *, last: bool = False) -> datetime:
+    """Parse an instant; with `last`, a date means the end of its day, as in a schedule."""
     moment = read_moment(text.strip())
     if moment is None:
         wanted = "a time such as 2026-03-01T15:00 or 2026-03-01T15:00Z"
@@ -113,19 +112,19 @@ def _instant(option: str, text: str, zone: str, *, last: bool = False) -> dateti
 
 
 def zone_of_process(default: DefaultZone) -> AssumedZone:
-    """The zone of this machine or of its settings, with the reason."""
+    """Return the zone of the settings or of this machine, with the reason for it."""
     reasons = {
         "environment": (f"{default.source} says so", f" {default.source} 是这样设置的"),
         "machine": ("it is this machine's", "这是本机的时区"),
         "nowhere": ("this machine names none either", "本机也没有设置时区"),
         "flag": (f"{default.source} says so", f" {default.source} 是这样设置的"),
     }
-    return AssumedZone(known_zone(default), reasons[default.origin])
+    return AssumedZone(resolve_default_zone(default), reasons[default.origin])
 
 
 @contextmanager
-def explaining(text: str) -> Iterator[None]:
-    """A refusal of a schedule that never fires names the command that explains the typed text, not an example."""
+def hint_explain_command(text: str) -> Iterator[None]:
+    """Context manager: `never_fires` refusals get a hint with the `horae explain` command for the typed text."""
     try:
         yield
     except Refusal as refused:

@@ -1,11 +1,11 @@
-"""Which tasks are meant: one by its name, or all that fit a filter."""
+"""Task selection options: one task by name, or all tasks that match a filter, with the bulk actions on them."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import typer
+import click
 
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task, TaskState
@@ -14,58 +14,53 @@ from ..service.query.filters import narrow_task_filter
 from ..service.tasks.bulk import Bulk, BulkReport
 from ..service.tasks.lookup import TaskCount
 from ..wire.overview import bulk_json
-from .command import OptionGroup, Said
 from .messages import messages
 from .messages.messages import Message
 from .messages.refusals import refuse
 from .output.printer import Printer
-from .session.workplace import CommandSession, has_store, run_in_session
+from .parameters import Values, option_group
+from .session.command_session import CommandSession, has_store, run_in_session
 
-MOST_UNASKED: Final = 20
-"""More than so many at once need a yes."""
+CONFIRM_ABOVE: Final = 20
+"""A bulk action on more tasks than this asks for confirmation."""
 
 _IMPORTED_KINDS: Final = frozenset({"agent"})
-"""Kinds that no node runs, but that tasks of other schedulers come with."""
+"""Kinds of imported tasks that no node can run."""
 
-STATE: Final = typer.Option(None, "--state", metavar="STATE", help="active, paused, completed, failed, cancelled.")
-FILTERS: Final[OptionGroup] = {
-    "state": (list[str] | None, STATE),
-    "label": (list[str] | None, typer.Option(None, "--label", metavar="K=V", help="With this label; repeatable.")),
-    "text": (str | None, typer.Option(None, "--text", help="With this in the name.")),
-    "owner": (str | None, typer.Option(None, "--owner", help="Of this owner.")),
-    "lane": (str | None, typer.Option(None, "--lane", help="In this lane.")),
-    "kind": (
-        str | None,
-        typer.Option(None, "--kind", help="With this kind of target: http, command, function, event."),
-    ),
-    "query": (
-        str | None,
-        typer.Option(None, "--query", metavar="QUERY", help='As a query: state:failed,paused label:team=ops "a text".'),
-    ),
-}
-MANY: Final[OptionGroup] = FILTERS | {
-    "all": (bool, typer.Option(False, "--all", help="Every task; or every one that fits the filter.")),
-}
-TASK: Final = typer.Argument(None, metavar="[TASK]", help="Its name, id or key, or as much of it as is unique.")
-ONE: Final = typer.Argument(..., metavar="TASK", help="Its name, id or key, or as much of it as is unique.")
+_FILTERS: Final = (
+    click.option("--state", multiple=True, metavar="STATE", help="active, paused, completed, failed, cancelled."),
+    click.option("--label", multiple=True, metavar="K=V", help="With this label; repeatable."),
+    click.option("--text", help="With this in the name."),
+    click.option("--owner", help="Of this owner."),
+    click.option("--lane", help="In this lane."),
+    click.option("--kind", help="With this kind of target: http, command, function, event."),
+    click.option("--query", metavar="QUERY", help='As a query: state:failed,paused label:team=ops "a text".'),
+)
+filter_options: Final = option_group("filters", *_FILTERS)
+bulk_options: Final = option_group(
+    "filters", *_FILTERS, click.option("--all", is_flag=True, help="Every task; or every one that fits the filter.")
+)
+_TASK_HELP: Final = "Its name, id or key, or as much of it as is unique."
+task_argument: Final = click.argument("task", metavar="TASK", help=_TASK_HELP)
+optional_task_argument: Final = click.argument("task", required=False, metavar="[TASK]", help=_TASK_HELP)
 
-Deed = Callable[[CommandSession, Task], Awaitable[object]]
+TaskAction = Callable[[CommandSession, Task], Awaitable[object]]
 
 
-def task_filter(said: Said) -> TaskFilter:
-    wanted = TaskFilter(
-        owner=said["owner"],
-        states=_states(said["state"]),
-        lane=said["lane"],
-        labels=tuple(sorted(labels_of(said["label"]).items())),
-        text=said["text"],
-        kind=_kind(said["kind"]),
+def task_filter(filters: Values) -> TaskFilter:
+    query = TaskFilter(
+        owner=filters["owner"],
+        states=_parse_states(filters["state"]),
+        lane=filters["lane"],
+        labels=tuple(sorted(parse_labels(filters["label"]).items())),
+        text=filters["text"],
+        kind=_check_kind(filters["kind"]),
     )
-    return wanted if said["query"] is None else narrow_task_filter(wanted, said["query"])
+    return query if filters["query"] is None else narrow_task_filter(query, filters["query"])
 
 
-def _kind(name: str | None) -> str | None:
-    """A kind that neither this installation nor an import knows is a typing error."""
+def _check_kind(name: str | None) -> str | None:
+    """Return the kind; refuse one that neither this installation nor an import knows."""
     if name is None or name in _IMPORTED_KINDS:
         return name
     from difflib import get_close_matches  # noqa: PLC0415 - few commands are called with --kind
@@ -80,27 +75,27 @@ def _kind(name: str | None) -> str | None:
     return name
 
 
-def labels_of(pairs: list[str] | None) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for pair in pairs or ():
+def parse_labels(pairs: Sequence[str]) -> dict[str, str]:
+    labels: dict[str, str] = {}
+    for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise refuse("bad_label", value=pair)
-        found[name] = value
-    return found
+        labels[name] = value
+    return labels
 
 
-def _states(names: list[str] | None) -> frozenset[TaskState] | None:
-    wanted = [part.strip() for name in names or () for part in name.split(",") if part.strip()]
-    for name in wanted:
+def _parse_states(names: Sequence[str]) -> frozenset[TaskState] | None:
+    states = [part.strip() for name in names for part in name.split(",") if part.strip()]
+    for name in states:
         if name not in set(TaskState):
             raise refuse_task("bad_choice", name="state", value=name, allowed=", ".join(TaskState))
-    return frozenset(map(TaskState, wanted)) or None
+    return frozenset(map(TaskState, states)) or None
 
 
-def is_filter(task: str | None, wanted: Said) -> bool:
-    """Whether many are meant; a refusal when both or neither was said."""
-    filtered = any(value for value in wanted.values())
+def is_filter(task: str | None, filters: Values) -> bool:
+    """Return whether a filter selects the tasks; refuse a task together with a filter, and neither of them."""
+    filtered = any(value for value in filters.values())
     if task is not None and filtered:
         raise refuse("task_and_filter")
     if task is None and not filtered:
@@ -109,40 +104,42 @@ def is_filter(task: str | None, wanted: Said) -> bool:
 
 
 class BulkAction(NamedTuple):
-    """What is done to each of many: here by `deed`, at a server by the name of the action and what it takes."""
+    """An action on each of many tasks: `run` performs it on a local store, `name` and `arguments` on a server."""
 
-    deed: Deed
-    action: str
+    run: TaskAction
+    name: str
     arguments: Mapping[str, Any] = {}
 
 
-def do_to_many(out: Printer, wanted: Said, title: Message, doing: BulkAction, *, always_asks: bool = False) -> None:
-    """Count, ask where that is due, then one after the other; a refusal keeps nobody else from their turn."""
-    query = task_filter(wanted)
-    if not any(query) and not wanted["all"]:
-        # Conditions that say nothing, such as a query of spaces, would mean everything.
+def act_on_many(
+    out: Printer, filters: Values, title: Message, action: BulkAction, *, always_asks: bool = False
+) -> None:
+    """Count the matching tasks, confirm, then act on one after the other; a refusal does not stop the rest."""
+    query = task_filter(filters)
+    if not any(query) and not filters["all"]:
+        # An empty filter, such as a query of spaces, would match every task.
         raise refuse("no_task_named")
-    matched, more = run_in_session(out, lambda app: _counted(app, query)) if has_store(out) else TaskCount(0)
-    if matched > (0 if always_asks else MOST_UNASKED):
+    matched, more = run_in_session(out, lambda app: _count(app, query)) if has_store(out) else TaskCount(0)
+    if matched > (0 if always_asks else CONFIRM_ABOVE):
         out.confirm(messages.TO_MANY, deed=title, number=f"{matched}+" if more else matched)
     report = BulkReport(0, 0)
     if matched:
         with out.progress(title, matched) as bar:
-            report = run_in_session(out, lambda app: _done(app, query, doing, bar.to))
-    _tell(out, title, report)
+            report = run_in_session(out, lambda app: _act_on_each(app, query, action, bar.update))
+    _show_report(out, title, report)
 
 
-async def _done(
-    app: CommandSession, query: TaskFilter, doing: BulkAction, progress: Callable[[int], None]
+async def _act_on_each(
+    app: CommandSession, query: TaskFilter, action: BulkAction, progress: Callable[[int], None]
 ) -> BulkReport:
     bulk = app.service.bulk
     if isinstance(bulk, Bulk):
-        return await bulk.each(app.principal, query, lambda task: doing.deed(app, task), progress=progress)
-    zone = {"zone": app.zone} if "until" in doing.arguments else {}
-    return await bulk.act(query, doing.action, {**doing.arguments, **zone}, progress)
+        return await bulk.each(app.principal, query, lambda task: action.run(app, task), progress=progress)
+    zone = {"zone": app.zone} if "until" in action.arguments else {}
+    return await bulk.act(query, action.name, {**action.arguments, **zone}, progress)
 
 
-async def _counted(app: CommandSession, query: TaskFilter) -> TaskCount:
+async def _count(app: CommandSession, query: TaskFilter) -> TaskCount:
     async def nothing(_task: Task) -> None: ...
 
     bulk = app.service.bulk
@@ -151,7 +148,7 @@ async def _counted(app: CommandSession, query: TaskFilter) -> TaskCount:
     return await bulk.count(query)
 
 
-def _tell(out: Printer, title: Message, report: BulkReport) -> None:
+def _show_report(out: Printer, title: Message, report: BulkReport) -> None:
     shape: dict[str, Any] = bulk_json(report, out.language)
     if out.json:
         out.data(shape)

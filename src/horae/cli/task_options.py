@@ -1,4 +1,4 @@
-"""A task as options of the command line say it, turned into the one shape that every front end has."""
+"""Options that define a task (target, zone, lane, labels, policies), converted to the JSON shape of a task request."""
 
 from __future__ import annotations
 
@@ -9,133 +9,125 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import typer
+import click
 
 from ..model.invisible_characters import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shorten
 from ..model.policy import Guarantee, Overlap
 from ..schedule.text.zone_words import resolve_zone
-from .command import OptionGroup, Said
 from .messages.refusals import refuse
-from .output.styled_text import inert
-from .task_filter import labels_of
+from .output.styled_text import replace_unprintable
+from .parameters import INTEGER, Values, one_of, option_group
+from .task_filter import parse_labels
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-_SECRET: Final = re.compile(r"@secret:([A-Za-z0-9_.-]+)")
+_SECRET_REFERENCE: Final = re.compile(r"@secret:([A-Za-z0-9_.-]+)")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
-_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
+_HTTP_URL: Final = re.compile(r"https?://", re.IGNORECASE)
 
-WORK: Final[OptionGroup] = {
-    "say": (str | None, typer.Option(None, "--say", metavar="TEXT", help="Say this: an event with a sentence.")),
-    "http": (str | None, typer.Option(None, "--http", metavar="[METHOD] URL", help="Call this address.")),
-    "command": (bool, typer.Option(False, "--command", help="Run a program: --command -- PROGRAM ARGUMENTS.")),
-    "function": (str | None, typer.Option(None, "--function", metavar="NAME", help="Call this task function.")),
-    "event": (str | None, typer.Option(None, "--event", metavar="TOPIC", help="Publish on this topic.")),
-    "target": (str | None, typer.Option(None, "--target", metavar="JSON", help="Any target, in full.")),
-    "payload": (str | None, typer.Option(None, "--payload", metavar="JSON|@FILE|-", help="What it is given.")),
-    "header": (
-        list[str] | None,
-        typer.Option(None, "--header", metavar="NAME:VALUE", help="For --http; @secret:name takes a secret."),
-    ),
-    "body": (str | None, typer.Option(None, "--body", metavar="JSON|@FILE|-", help="For --http, instead of payload.")),
-    "sign": (str | None, typer.Option(None, "--sign", metavar="SECRET", help="For --http: sign with this secret.")),
-}
-PLACE: Final[OptionGroup] = {
-    "zone": (str | None, typer.Option(None, "--zone", "--tz", help="Where WHEN names no zone: Europe/Berlin.")),
-    "lane": (str | None, typer.Option(None, "--lane", help="At most so many at once: see 'horae lane NAME LIMIT'.")),
-    "label": (list[str] | None, typer.Option(None, "--label", metavar="K=V", help="To find it again; repeatable.")),
-}
-POLICIES: Final[OptionGroup] = {
-    "missed": (
-        str | None,
-        typer.Option(None, "--missed", "--late", metavar="MODE", help="skip, latest, all, merge; 'latest within 1h'."),
-    ),
-    "overlap": (Overlap | None, typer.Option(None, "--overlap", help="While an earlier run still goes.")),
-    "retries": (str | None, typer.Option(None, "--retries", metavar="N|never", help="Further tries; never: no end.")),
-    "timeout": (str | None, typer.Option(None, "--timeout", metavar="5m", help="So long it may say nothing.")),
-    "max_duration": (str | None, typer.Option(None, "--max-duration", metavar="1h|never", help="So long in all.")),
-    "give_up_after": (
-        str | None,
-        typer.Option(None, "--give-up-after", metavar="N|never", help="Failures in a row, then it stands still."),
-    ),
-    "notify_after": (
-        str | None,
-        typer.Option(None, "--notify-after", metavar="N|never", help="Failures in a row, then it is told of once."),
-    ),
-    "guarantee": (Guarantee | None, typer.Option(None, "--guarantee", help="What a crash may cost.")),
-    "priority": (int | None, typer.Option(None, "--priority", help="-100 to 100; higher comes first.")),
-}
-DEFINITION: Final[OptionGroup] = WORK | PLACE | POLICIES
+_TARGET_OPTIONS: Final = (
+    click.option("--say", metavar="TEXT", help="Say this: an event with a sentence."),
+    click.option("--http", metavar="[METHOD] URL", help="Call this address."),
+    click.option("--command", is_flag=True, help="Run a program: --command -- PROGRAM ARGUMENTS."),
+    click.option("--function", metavar="NAME", help="Call this task function."),
+    click.option("--event", metavar="TOPIC", help="Publish on this topic."),
+    click.option("--target", metavar="JSON", help="Any target, in full."),
+    click.option("--payload", metavar="JSON|@FILE|-", help="What it is given."),
+    click.option("--header", multiple=True, metavar="NAME:VALUE", help="For --http; @secret:name takes a secret."),
+    click.option("--body", metavar="JSON|@FILE|-", help="For --http, instead of payload."),
+    click.option("--sign", metavar="SECRET", help="For --http: sign with this secret."),
+)
+_SETTING_OPTIONS: Final = (
+    click.option("--zone", "--tz", help="Where WHEN names no zone: Europe/Berlin."),
+    click.option("--lane", help="At most so many at once: see 'horae lane NAME LIMIT'."),
+    click.option("--label", multiple=True, metavar="K=V", help="To find it again; repeatable."),
+)
+_POLICY_OPTIONS: Final = (
+    click.option("--missed", "--late", metavar="MODE", help="skip, latest, all, merge; 'latest within 1h'."),
+    click.option("--overlap", type=one_of(Overlap), help="While an earlier run still goes."),
+    click.option("--retries", metavar="N|never", help="Further tries; never: no end."),
+    click.option("--timeout", metavar="5m", help="So long it may say nothing."),
+    click.option("--max-duration", metavar="1h|never", help="So long in all."),
+    click.option("--give-up-after", metavar="N|never", help="Failures in a row, then it stands still."),
+    click.option("--notify-after", metavar="N|never", help="Failures in a row, then it is told of once."),
+    click.option("--guarantee", type=one_of(Guarantee), help="What a crash may cost."),
+    click.option("--priority", type=INTEGER, help="-100 to 100; higher comes first."),
+)
+definition_options: Final = option_group("definition", *_TARGET_OPTIONS, *_SETTING_OPTIONS, *_POLICY_OPTIONS)
 
 
-def task_shape(said: Said, stray: list[str], behind: tuple[str, ...]) -> dict[str, Any]:
-    """The wire's JSON for what was said; only what was said stands in it. `stray` are words that no option took."""
-    shape: dict[str, Any] = _target(said, stray, behind)
-    if stray:
-        raise refuse("stray_words", words=" ".join(stray))
-    if said["payload"] is not None:
-        shape["payload"] = json_option("--payload", said["payload"])
-    if said["zone"] is not None:
-        shape["zone"] = resolve_zone(said["zone"], None)  # cities are understood too
-    if said["lane"] is not None:
-        shape["lane"] = said["lane"]
-    if said["label"]:
-        shape["labels"] = labels_of(said["label"])
-    policies = _policies(said)
+def task_shape(definition: Values, extra_words: list[str], program: tuple[str, ...]) -> dict[str, Any]:
+    """Return the JSON of a task request with the fields that were given. `extra_words`: words that no option took."""
+    shape: dict[str, Any] = _target(definition, extra_words, program)
+    if extra_words:
+        raise refuse("stray_words", words=" ".join(extra_words))
+    if definition["payload"] is not None:
+        shape["payload"] = json_option("--payload", definition["payload"])
+    if definition["zone"] is not None:
+        shape["zone"] = resolve_zone(definition["zone"], None)  # also accepts cities
+    if definition["lane"] is not None:
+        shape["lane"] = definition["lane"]
+    if definition["label"]:
+        shape["labels"] = parse_labels(definition["label"])
+    policies = _policies(definition)
     return shape | ({"policies": policies} if policies else {})
 
 
-def _target(said: Said, stray: list[str], behind: tuple[str, ...]) -> dict[str, Any]:
-    shape: dict[str, Any] = {name: said[name] for name in ("say", "function", "event") if said[name] is not None}
-    if said["http"] is not None:
-        shape["http"] = _http(said, stray)
+def _target(definition: Values, extra_words: list[str], program: tuple[str, ...]) -> dict[str, Any]:
+    shape: dict[str, Any] = {
+        name: definition[name] for name in ("say", "function", "event") if definition[name] is not None
+    }
+    if definition["http"] is not None:
+        shape["http"] = _http(definition, extra_words)
     for option in ("header", "body", "sign"):
-        if said[option] and said["http"] is None:
+        if definition[option] and definition["http"] is None:
             raise refuse("only_for_http", option=f"--{option}")
-    if behind and not said["command"]:
-        raise refuse("stray_words", words=" ".join(behind))
-    if said["command"]:
-        if not behind:
+    if program and not definition["command"]:
+        raise refuse("stray_words", words=" ".join(program))
+    if definition["command"]:
+        if not program:
             raise refuse("command_not_behind")
-        shape["command"] = list(behind)
-    if said["target"] is not None:
-        shape["target"] = json_option("--target", said["target"])
+        shape["command"] = list(program)
+    if definition["target"] is not None:
+        shape["target"] = json_option("--target", definition["target"])
     return shape
 
 
-def _http(said: Said, stray: list[str]) -> dict[str, Any]:
+def _http(definition: Values, extra_words: list[str]) -> dict[str, Any]:
     """`--http URL`, or `--http METHOD URL`, where the address is the last word that no option took."""
-    shape: dict[str, Any] = {"url": said["http"]}
-    if not _ADDRESS.match(said["http"]) and stray and _ADDRESS.match(stray[-1]):
-        if said["http"].upper() not in METHODS:
-            raise refuse("no_method", value=said["http"], allowed=", ".join(METHODS))
-        shape = {"method": said["http"].upper(), "url": stray.pop()}
-    elif said["http"].upper() in METHODS:
-        raise refuse("no_address", method=said["http"].upper())
-    if said["header"]:
-        shape["headers"] = dict(_header(each) for each in said["header"])
-    if said["body"] is not None:
-        shape["body"] = json_option("--body", said["body"])
-    if said["sign"] is not None:
-        shape["sign"] = {"secret": said["sign"]}
+    shape: dict[str, Any] = {"url": definition["http"]}
+    if not _HTTP_URL.match(definition["http"]) and extra_words and _HTTP_URL.match(extra_words[-1]):
+        if definition["http"].upper() not in METHODS:
+            raise refuse("no_method", value=definition["http"], allowed=", ".join(METHODS))
+        shape = {"method": definition["http"].upper(), "url": extra_words.pop()}
+    elif definition["http"].upper() in METHODS:
+        raise refuse("no_address", method=definition["http"].upper())
+    if definition["header"]:
+        shape["headers"] = dict(_parse_header(each) for each in definition["header"])
+    if definition["body"] is not None:
+        shape["body"] = json_option("--body", definition["body"])
+    if definition["sign"] is not None:
+        shape["sign"] = {"secret": definition["sign"]}
     return shape
 
 
-def _header(text: str) -> tuple[str, Any]:
+def _parse_header(text: str) -> tuple[str, Any]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
         raise refuse("bad_header", value=text)
-    parts = [{"secret": part} if odd else part for odd, part in _alternating(_SECRET.split(value.strip())) if part]
+    parts = [
+        {"secret": part} if odd else part for odd, part in _mark_secrets(_SECRET_REFERENCE.split(value.strip())) if part
+    ]
     return name.strip(), parts[0] if len(parts) == 1 else parts or ""
 
 
-def _alternating(parts: list[str]) -> list[tuple[bool, str]]:
-    """`split` with one group gives text, name, text, name …, text."""
+def _mark_secrets(parts: list[str]) -> list[tuple[bool, str]]:
+    """Pair each part with whether it is a secret name: `re.split` with one group alternates text and name."""
     return [(number % 2 == 1, part) for number, part in enumerate(parts)]
 
 
 def json_option(option: str, text: str) -> Any:
-    """JSON itself, `@file`, or `-` for what comes in."""
+    """Parse JSON given as text, as `@file`, or as `-` for standard input."""
     try:
         if text == "-":
             text = sys.stdin.read()
@@ -146,40 +138,40 @@ def json_option(option: str, text: str) -> Any:
         raise refuse("bad_json_option", option=option, problem=error) from None
 
 
-def _policies(said: Said) -> dict[str, Any]:
-    chosen = {name: said[name] for name in ("missed", "overlap", "timeout", "guarantee", "priority")}
+def _policies(definition: Values) -> dict[str, Any]:
+    chosen = {name: definition[name] for name in ("missed", "overlap", "timeout", "guarantee", "priority")}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     for name in ("retries", "give_up_after", "max_duration", "notify_after"):
-        if said[name] is not None:
-            chosen[name] = _limit(said[name])
+        if definition[name] is not None:
+            chosen[name] = _parse_limit(definition[name])
     return chosen
 
 
-def _limit(text: str) -> int | str | None:
-    """A number, a length of time, or never; what is neither is refused where all limits are."""
+def _parse_limit(text: str) -> int | str | None:
+    """A number, a duration, or None for `never`; other text is refused later, with all other limits."""
     if text == "never":
         return None
     return int(text) if _NUMBER.fullmatch(text) else text
 
 
-def usual_name(shape: dict[str, Any]) -> str:
-    """What a task is called whose maker said nothing: after what it does."""
+def default_name(shape: dict[str, Any]) -> str:
+    """Return the name of a task without `--name`, derived from its target."""
     if "say" in shape:
         name = shape["say"]
     elif "http" in shape:
-        name = _name_of_address(str(shape["http"]["url"]))
+        name = _name_from_url(str(shape["http"]["url"]))
     elif "command" in shape:
         name = Path(shape["command"][0]).name if shape["command"] else ""
     else:
         target = shape.get("target")
         kind = target.get("kind", "") if isinstance(target, dict) else ""
         name = shape.get("function") or shape.get("event") or kind
-    return shorten(inert(without_ignorable(str(name))).strip(), NAME_CHARACTERS) or "task"
+    return shorten(replace_unprintable(without_ignorable(str(name))).strip(), NAME_CHARACTERS) or "task"
 
 
-def _name_of_address(url: str) -> str:
+def _name_from_url(url: str) -> str:
     try:
         address = urlsplit(url)
         return f"{address.hostname or ''}{address.path}".rstrip("/")
-    except ValueError:  # it is refused where addresses are looked at
+    except ValueError:  # the target refuses a malformed address
         return ""

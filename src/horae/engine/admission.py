@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from ..ports.lease_terms import load_lease_record, make_lease_record, parse_lease
+from ..ports.node_records import load_lease_record, make_lease_record, parse_lease
 from ..ports.records import Records
 from ..ports.store import Node, Store
 from .refusals import refuse

@@ -14,7 +14,7 @@ from ..errors import Refusal, StoreError
 from ..lifecycle.clock_step import replan_after_clock_step
 from ..model.record import Record, RecordWrite
 from ..model.task import TaskState
-from ..ports.clock_steps import CLOCK_STEP, ClockStep
+from ..ports.node_records import CLOCK_STEP, ClockStep
 from ..ports.records import Records
 from ..ports.store import Book, Feed, TaskFilter
 from ..store_retry import StoreRetry

@@ -8,15 +8,14 @@ import os
 import platform
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from ..clock import Clock
 from ..errors import StoreError
 from ..model.ids import ENTROPY_BYTES, make_id
 from ..model.reason import Reason
-from ..ports.journal import Journal
-from ..ports.records import Records
-from ..ports.store import CancelRequest, Node, Store
+from ..ports.full_store import FullStore
+from ..ports.store import CancelRequest, Node
 from ..ports.target import Target
 from ..store_retry import restart_on_error
 from .admission import Admission
@@ -42,16 +41,12 @@ CLEANUP_SECONDS: Final = 4.0
 """Seconds for which cancelled runs may clean up before they are released anyway."""
 
 
-class Keeping(Store, Records, Journal, Protocol):
-    """Store interface of an engine."""
-
-
 class Engine:
     """Runs due entries between `start` and `stop`. Both are idempotent, and a stopped engine can be started again."""
 
     def __init__(  # noqa: PLR0913 - the parts that a composition root may choose
         self,
-        store: Keeping,
+        store: FullStore,
         targets: Mapping[str, Target],
         clock: Clock,
         settings: EngineSettings,

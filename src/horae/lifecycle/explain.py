@@ -12,8 +12,7 @@ from ..model.accounts.account import agent_of
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, EntryState
 from ..model.events.trigger_fields import reached_no_listener
-from ..model.pause_note import pause_note
-from ..model.paused_stretch import PausedSpan
+from ..model.pauses import PausedSpan, pause_note
 from ..model.reason import Reason, describe_reason
 from ..model.route import is_route
 from ..model.run import Origin, Run, RunState

@@ -9,7 +9,7 @@ from ..errors import Refusal
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, EntryState
 from ..model.events.event import EventKind
-from ..model.paused_stretch import PausedSpan, paused_span_write
+from ..model.pauses import PausedSpan, paused_span_write
 from ..model.policy import Missed, MissedMode
 from ..model.reason import Reason
 from ..model.record import RecordWrite

@@ -8,29 +8,10 @@ from typing import Any, Final, NamedTuple
 from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
 
+from ..wire.shapes.notation import BOOLEAN, INTEGER, OBJECT, TEXT, Schema, list_of, nullable
 from . import control_tools, read_tools, run_tools, schedule_tools
 from .call import Tool
-from .shapes import (
-    APPROVAL,
-    DEFINITION,
-    FLAG,
-    LINE,
-    LOCAL,
-    NUMBER,
-    OBJECT,
-    QUOTAS,
-    RECEIPT,
-    ROW,
-    RUN,
-    TASK,
-    TEXT,
-    TIME,
-    UTC,
-    Schema,
-    array_of,
-    nullable,
-    object_of,
-)
+from .shapes import APPROVAL, DEFINITION, LINE, LOCAL, QUOTAS, RECEIPT, ROW, RUN, TASK, TIME, UTC, object_of
 from .task_arguments import NANOCLAW_ARGUMENTS, NANOCLAW_ID
 
 ID: Final[Schema] = {"type": "string", "description": "Its id, name or key, or as much of it as is unique."}
@@ -115,7 +96,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
                 "items": {"type": "string"},
                 "description": "Fields that came from the declaration of the function.",
             },
-            dry_run=FLAG,
+            dry_run=BOOLEAN,
             **APPROVAL,
             **RECEIPT,
         ),
@@ -133,14 +114,14 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             limit=LIMIT,
             cursor=CURSOR,
         ),
-        object_of(tasks=array_of(ROW), next_cursor=nullable(TEXT)),
+        object_of(tasks=list_of(ROW), next_cursor=nullable(TEXT)),
         _read_only("List tasks"),
     ),
     "get_task": ToolEntry(
         read_tools.get_task,
         "One task in full: what it means, when it runs next, its state.",
         _input_schema(("id",), id=ID),
-        object_of(task=TASK, review=array_of(TEXT), **RECEIPT),
+        object_of(task=TASK, review=list_of(TEXT), **RECEIPT),
         _read_only("Look at a task"),
         NANOCLAW_ID,
     ),
@@ -165,8 +146,8 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             sentence=TEXT,
             reason=nullable(TEXT),
             outage=nullable(OBJECT),
-            runs=array_of(RUN),
-            suggested_calls=array_of(object_of(tool=TEXT, arguments=OBJECT)),
+            runs=list_of(RUN),
+            suggested_calls=list_of(object_of(tool=TEXT, arguments=OBJECT)),
         ),
         _read_only("Explain what a task did"),
         NANOCLAW_ID,
@@ -188,10 +169,10 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
         object_of(
             before=object_of(**DEFINITION),
             task=TASK,
-            changed=array_of(TEXT),
-            removed=array_of(TIME),
-            added=array_of(TIME),
-            dry_run=FLAG,
+            changed=list_of(TEXT),
+            removed=list_of(TIME),
+            added=list_of(TIME),
+            dry_run=BOOLEAN,
             **APPROVAL,
             **RECEIPT,
         ),
@@ -249,7 +230,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
         object_of(
             task_id=TEXT,
             run_id=TEXT,
-            ended=FLAG,
+            ended=BOOLEAN,
             run={**RUN, "type": ["object", "null"]},
             warnings=RECEIPT["warnings"],
         ),
@@ -265,7 +246,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             limit=LIMIT,
             cursor=CURSOR,
         ),
-        object_of(runs=array_of(RUN), next_cursor=nullable(TEXT)),
+        object_of(runs=list_of(RUN), next_cursor=nullable(TEXT)),
         _read_only("List runs"),
     ),
     "get_run": ToolEntry(
@@ -276,7 +257,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             id={"type": "string", "description": "The id of the run."},
             log_tail={"type": "integer", "minimum": 0, "maximum": 100, "description": "So many last lines (0)."},
         ),
-        object_of(run=RUN, lines=array_of(LINE)),
+        object_of(run=RUN, lines=list_of(LINE)),
         _read_only("Look at a run"),
     ),
     "preview_schedule": ToolEntry(
@@ -290,7 +271,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             next_runs=RECEIPT["next_runs"],
             warnings=RECEIPT["warnings"],
             schedule=nullable(OBJECT),
-            choices=array_of(object_of(when=TEXT, means=nullable(TEXT))),
+            choices=list_of(object_of(when=TEXT, means=nullable(TEXT))),
         ),
         _read_only("Preview a schedule"),
     ),
@@ -301,13 +282,13 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
         object_of(
             owner=TEXT,
             agent=nullable(TEXT),
-            admin=FLAG,
+            admin=BOOLEAN,
             zone=nullable(TEXT),
-            scopes=array_of(TEXT),
+            scopes=list_of(TEXT),
             quotas=QUOTAS,
-            active_tasks=NUMBER,
-            active_tasks_left=nullable(NUMBER),
-            engine_running=nullable(FLAG),
+            active_tasks=INTEGER,
+            active_tasks_left=nullable(INTEGER),
+            engine_running=nullable(BOOLEAN),
             now=UTC,
             now_local=nullable(LOCAL),
         ),

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..errors import NotFound
 from ..model.change import Facts
-from ..model.pause_note import pause_note
+from ..model.pauses import pause_note
 from ..model.run import Run
 from ..model.task import TaskState
 from ..service.query.instants import parse_future_instant

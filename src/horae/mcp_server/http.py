@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -49,8 +48,6 @@ async def mount(app: Starlette, service: Service, clock: Clock) -> AsyncIterator
         make_server(ToolContext(service, clock, partial(_has_node, service)), partial(_caller_of, service))
     )
     app.router.routes.append(Route(PATH, endpoint, methods=["POST"]))
-    # The application answers wrong methods (405) from this table.
-    app.state.paths.append((re.compile(re.escape(PATH)), {"POST"}))
     async with endpoint.open():
         yield
 

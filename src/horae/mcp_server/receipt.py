@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from ..errors import InvalidSchedule
 from ..model.change import Facts
-from ..model.pause_note import pause_note
+from ..model.pauses import pause_note
 from ..model.task import OPEN_STATES, PauseCause, Task, TaskState, past_of
 from ..schedule import Past, Schedule, iterate
 from ..schedule.compat import Note

@@ -1,46 +1,51 @@
-"""JSON Schemas of tool results: the wire shapes, reduced to what a reader of one result needs."""
+"""JSON Schemas of tool results: the wire shapes, reduced to the properties and types that a reader of one result needs."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-Schema = dict[str, Any]
+from ..wire.shapes import accounts, runs, tasks
+from ..wire.shapes.notation import BOOLEAN, OBJECT, TEXT, Properties, Schema, extensible, list_of, nullable
 
-TEXT: Final[Schema] = {"type": "string"}
-FLAG: Final[Schema] = {"type": "boolean"}
-NUMBER: Final[Schema] = {"type": "integer"}
-OBJECT: Final[Schema] = {"type": "object"}
-
-
-def nullable(schema: Schema) -> Schema:
-    return {**schema, "type": [schema["type"], "null"]}
-
-
-def array_of(schema: Schema) -> Schema:
-    return {"type": "array", "items": schema}
+UTC: Final[Schema] = {"type": "string", "description": "RFC 3339 in UTC"}
+LOCAL: Final[Schema] = {"type": "string", "description": "RFC 3339 with the offset of the zone"}
 
 
 def object_of(**properties: Schema) -> Schema:
     """Object schema that requires all these properties and allows others, which a later version may add."""
-    return {"type": "object", "properties": properties, "required": list(properties)}
+    return extensible(properties)
 
 
-UTC: Final[Schema] = {"type": "string", "description": "RFC 3339 in UTC"}
-LOCAL: Final[Schema] = {"type": "string", "description": "RFC 3339 with the offset of the zone"}
-MILLISECONDS: Final[Schema] = {"type": ["number", "null"]}
+def pick(shape: Schema, *names: str) -> Properties:
+    """Return these properties of a wire shape, each reduced to its type or its list of values."""
+    return {name: _reduce(shape["properties"][name]) for name in names}
 
-FIRE: Final = object_of(at=UTC, at_local=LOCAL, relative=TEXT)
-TIME: Final = object_of(at=UTC, at_local=LOCAL)
-WARNING: Final = object_of(code=TEXT, message=TEXT)
-RECEIPT: Final[dict[str, Schema]] = {
+
+def _reduce(schema: Schema) -> Schema:
+    if "anyOf" in schema:
+        reduced = _reduce(schema["anyOf"][0])
+        return nullable(TEXT if "enum" in reduced else reduced)
+    if "$ref" in schema:
+        return OBJECT
+    if "enum" in schema or "type" not in schema:
+        return {name: each for name, each in schema.items() if name == "enum"}
+    if schema.get("format") == "date-time":
+        return (UTC if "pattern" in schema else LOCAL) | {"type": schema["type"]}
+    return {"type": schema["type"]}
+
+
+TIME: Final = extensible(pick(tasks.FIRE_TIME, "at", "at_local"))
+FIRE: Final = extensible({**TIME["properties"], "relative": TEXT})
+WARNING: Final = extensible(pick(tasks.WARNING, "code", "message"))
+RECEIPT: Final[Properties] = {
     "means": {"type": "string", "description": "What was understood, in words"},
     "zone": {"type": "string", "description": "The zone that wall times are in"},
-    "next_runs": array_of(FIRE),
-    "next_if_resumed": {**array_of(FIRE), "description": "Of a paused task: when it would run if it were resumed now"},
-    "warnings": array_of(WARNING),
+    "next_runs": list_of(FIRE),
+    "next_if_resumed": {**list_of(FIRE), "description": "Of a paused task: when it would run if it were resumed now"},
+    "warnings": list_of(WARNING),
 }
 
-APPROVAL: Final[dict[str, Schema]] = {
+APPROVAL: Final[Properties] = {
     "awaiting_approval": {"type": "boolean", "description": "It runs only after a person has approved it"},
     "approval_digest": {"type": ["string", "null"], "description": "Of exactly what is to be approved"},
     "review": {
@@ -50,87 +55,36 @@ APPROVAL: Final[dict[str, Schema]] = {
     },
 }
 
-DEFINITION: Final[dict[str, Schema]] = {
-    "name": TEXT,
+DEFINITION: Final[Properties] = {
+    **pick(tasks.TASK, "name"),
     "when": {"type": "object", "description": "The canonical schedule"},
-    "zone": nullable(TEXT),
-    "target": OBJECT,
-    "payload": {},
-    "key": nullable(TEXT),
-    "lane": nullable(TEXT),
-    "labels": OBJECT,
-    "policies": OBJECT,
-    "owner": TEXT,
+    **pick(tasks.TASK, "zone", "target", "payload", "key", "lane", "labels", "policies", "owner"),
 }
-TASK: Final = object_of(
-    id={"type": ["string", "null"], "description": "null for a task that was only tried"},
-    **DEFINITION,
-    state={"enum": ["active", "paused", "completed", "failed", "cancelled"]},
-    means=TEXT,
-    version=NUMBER,
-    created=UTC,
-    next=nullable(UTC),
-    next_local=nullable(LOCAL),
-    counted=NUMBER,
-    failures=NUMBER,
-    running=NUMBER,
-    waiting_for=nullable(TEXT),
-    pause=nullable(OBJECT),
-    reason=nullable(TEXT),
-    ended=nullable(UTC),
-    last_result=nullable(TEXT),
-    last=nullable(OBJECT),
+TASK: Final = extensible(
+    {
+        "id": {"type": ["string", "null"], "description": "null for a task that was only tried"},
+        **DEFINITION,
+        **pick(tasks.TASK, "state", "means", "version", "created", "next", "next_local", "counted", "failures"),
+        **pick(tasks.TASK, "running", "waiting_for", "pause", "reason", "ended", "last_result", "last"),
+    }
 )
-ROW: Final = object_of(
-    id=TEXT,
-    name=TEXT,
-    state=TASK["properties"]["state"],
-    means=TEXT,
-    zone=nullable(TEXT),
-    next=nullable(UTC),
-    next_local=nullable(LOCAL),
-    key=nullable(TEXT),
-    awaiting_approval=FLAG,
-    last_result=nullable(TEXT),
+ROW: Final = extensible(
+    {
+        **pick(tasks.TASK, "id", "name", "state", "means", "zone", "next", "next_local", "key"),
+        "awaiting_approval": BOOLEAN,
+        **pick(tasks.TASK, "last_result"),
+    }
 )
-RUN: Final = object_of(
-    id=TEXT,
-    task_id=TEXT,
-    task=nullable(TEXT),
-    state={
-        "enum": [
-            "claimed",
-            "running",
-            "waiting",
-            "succeeded",
-            "failed",
-            "timed_out",
-            "lost",
-            "cancelled",
-            "skipped",
-        ]
-    },
-    reason=nullable(TEXT),
-    because=nullable(TEXT),
-    origin={"enum": ["scheduled", "manual", "backfill"]},
-    planned=UTC,
-    planned_local=LOCAL,
-    due=UTC,
-    attempt=NUMBER,
-    started=nullable(UTC),
-    ended=nullable(UTC),
-    lateness_ms=MILLISECONDS,
-    duration_ms=MILLISECONDS,
-    count=NUMBER,
-    result={},
-    error=nullable(TEXT),
+RUN: Final = extensible(
+    {
+        **pick(runs.RUN, "id", "task_id", "task", "state", "reason", "because", "origin", "planned", "planned_local"),
+        **pick(
+            runs.RUN, "due", "attempt", "started", "ended", "lateness_ms", "duration_ms", "count", "result", "error"
+        ),
+    }
 )
-LINE: Final = object_of(number=NUMBER, at=UTC, level=TEXT, text=TEXT)
-QUOTAS: Final = object_of(
-    shortest_interval=nullable(TEXT),
-    active_tasks=nullable(NUMBER),
-    payload_bytes=nullable(NUMBER),
-    runs_per_day=nullable(NUMBER),
-    concurrent_runs=nullable(NUMBER),
-    longest_life=nullable(TEXT),
+LINE: Final = extensible(pick(runs.LINE, "number", "at", "level", "text"))
+QUOTAS: Final = extensible(
+    pick(accounts.QUOTAS, "shortest_interval", "active_tasks", "payload_bytes", "runs_per_day", "concurrent_runs")
+    | pick(accounts.QUOTAS, "longest_life")
 )

@@ -12,8 +12,8 @@ from ..errors import HoraeError
 from ..model.counts import NO_HOUR, STATE_PREFIX
 from ..model.page import MAX_PAGE_SIZE
 from ..model.task import TaskState
-from ..ports.full_store import Keeping
-from ..ports.lease_terms import load_agreed_lease
+from ..ports.full_store import FullStore
+from ..ports.node_records import load_agreed_lease
 from ..ports.store import Node, WaitingCounts
 from . import catalogue
 from .catalogue import Labels, Metric
@@ -28,7 +28,7 @@ class Reading(NamedTuple):
     labels: Labels = ()
 
 
-async def read_deployment(store: Keeping, clock: Clock) -> tuple[Reading, ...]:
+async def read_deployment(store: FullStore, clock: Clock) -> tuple[Reading, ...]:
     """Return the readings; only `horae_store_up 0` where the store does not answer."""
     try:
         async with asyncio.timeout(STORE_TIMEOUT):
@@ -37,7 +37,7 @@ async def read_deployment(store: Keeping, clock: Clock) -> tuple[Reading, ...]:
         return (Reading(catalogue.STORE_UP, 0),)
 
 
-async def _read(store: Keeping, clock: Clock) -> tuple[Reading, ...]:
+async def _read(store: FullStore, clock: Clock) -> tuple[Reading, ...]:
     now = clock.now()
     counts = await store.counts(None, [NO_HOUR])
     waiting = await store.waiting(None, now)

@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..errors import HoraeError, StoreUnavailable
-from ..ports.clock_steps import ClockStep, load_clock_steps
-from ..ports.lease_terms import load_agreed_lease
+from ..ports.node_records import ClockStep, load_agreed_lease, load_clock_steps
 from ..ports.records import Records
 from ..ports.store import Agenda, Book, Node
 from ..wire.instants import milliseconds, utc

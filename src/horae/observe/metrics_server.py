@@ -9,15 +9,16 @@ import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import HoraeError, NotAllowed, NotAuthenticated, NotFound, StoreError
-from ..ports.full_store import Keeping
+from ..ports.full_store import FullStore
 from ..wire.problems import public_error_json
 from .exposition import CONTENT_TYPE
-from .health import check_health
+from .health import GRACE, TOLERANCE, check_health
 from .observer import Observer
 from .scrape_access import Authenticate, Policy, check_access, has_key
 
@@ -36,7 +37,7 @@ class MetricsEndpoint:
     """What the server shows, and its access policy. `key` is shared with the API process of the same `horae up` only."""
 
     observer: Observer
-    store: Keeping
+    store: FullStore
     clock: Clock
     authenticate: Authenticate
     policy: Policy = "local"
@@ -182,3 +183,13 @@ class EnginePeer(NamedTuple):
             with suppress(OSError):
                 await writer.wait_closed()
         return body.decode() if head.startswith(b"HTTP/1.1 200 ") else ""
+
+
+class Observability(NamedTuple):
+    """`engine_peer` is the engine process of the same `horae up`, if it is a separate one."""
+
+    observer: Observer
+    policy: Policy = "local"
+    engine_peer: EnginePeer | None = None
+    tolerance: timedelta = TOLERANCE
+    grace: timedelta = GRACE

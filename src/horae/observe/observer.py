@@ -8,7 +8,7 @@ from typing import Final
 from ..clock import Clock
 from ..model.events.trace_context import trace_id
 from ..model.outcome import Outcome
-from ..ports.full_store import Keeping
+from ..ports.full_store import FullStore
 from ..ports.store import DEFAULT_TERMS, Terms
 from ..ports.target import Invocation, Target
 from ..version import __version__
@@ -37,7 +37,7 @@ class Observer:
             lambda: ALWAYS_ONE, (__version__, platform.python_version())
         )
 
-    def store(self, store: Keeping, terms: Terms = DEFAULT_TERMS) -> Keeping:
+    def store(self, store: FullStore, terms: Terms = DEFAULT_TERMS) -> FullStore:
         return observe_store(store, self.metrics, self._clock, terms)
 
     def target(self, target: Target) -> Target:
@@ -50,7 +50,7 @@ class Observer:
         """Render the metrics of this process alone."""
         return render_metrics(self.metrics, self.process)
 
-    async def text(self, store: Keeping, engine_text: str | None = None) -> str:
+    async def text(self, store: FullStore, engine_text: str | None = None) -> str:
         """Render the metrics of this process and of the deployment.
 
         `engine_text` is the text of the engine process; empty: it did not answer; None: there is no separate one.

@@ -87,7 +87,7 @@ def route_template(scope: Scope) -> str:
 
 def _limited_by(state: MutableMapping[str, Any]) -> str:
     allowance = state.get("allowance")
-    if allowance is not None and allowance.wait:
+    if allowance is not None and allowance.retry_after:
         return "owner"
     return "address" if state.get("caller") is None else "quota"
 

@@ -15,7 +15,7 @@ from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDeci
 from ..model.entry import Entry
 from ..model.outcome import Settlement
 from ..model.run import Run, RunState
-from ..ports.full_store import Keeping
+from ..ports.full_store import FullStore
 from ..ports.store import Claim, LeaseRenewal, Node, Terms
 from . import catalogue
 from .counters import MetricSet
@@ -23,18 +23,18 @@ from .counters import MetricSet
 _T = TypeVar("_T")
 
 OPERATIONS: Final = frozenset(
-    name for name, each in inspect.getmembers(Keeping, inspect.iscoroutinefunction) if not name.startswith("_")
+    name for name, each in inspect.getmembers(FullStore, inspect.iscoroutinefunction) if not name.startswith("_")
 )
 _UNTIMED: Final = frozenset({"open", "close"})
 
 
-def observe_store(store: Keeping, figures: MetricSet, clock: Clock, terms: Terms) -> Keeping:
+def observe_store(store: FullStore, figures: MetricSet, clock: Clock, terms: Terms) -> FullStore:
     """Wrap the store; the wrapper behaves like the store itself."""
-    return cast(Keeping, _ObservedStore(store, figures, clock, terms))
+    return cast(FullStore, _ObservedStore(store, figures, clock, terms))
 
 
 class _ObservedStore:
-    def __init__(self, store: Keeping, figures: MetricSet, clock: Clock, terms: Terms) -> None:
+    def __init__(self, store: FullStore, figures: MetricSet, clock: Clock, terms: Terms) -> None:
         self._store = store
         self._clock = clock
         self._steady = clock.steady

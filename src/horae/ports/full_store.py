@@ -10,5 +10,5 @@ from .store import Store
 from .transfer import Moving
 
 
-class Keeping(Store, Records, Journal, Moving, Protocol):
+class FullStore(Store, Records, Journal, Moving, Protocol):
     """Everything that a deployment needs from its store."""

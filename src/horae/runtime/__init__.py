@@ -7,7 +7,7 @@ api_service        the HTTP API with its background loops   http_server      uvi
 
 from __future__ import annotations
 
-from ..ports.full_store import Keeping
+from ..ports.full_store import FullStore
 from .stores import DEFAULT_STORE, NoNotifier, make_store, make_wakeup, sqlite_path
 
-__all__ = ["DEFAULT_STORE", "Keeping", "NoNotifier", "make_store", "make_wakeup", "sqlite_path"]
+__all__ = ["DEFAULT_STORE", "FullStore", "NoNotifier", "make_store", "make_wakeup", "sqlite_path"]

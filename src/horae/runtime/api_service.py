@@ -13,26 +13,25 @@ from typing import TYPE_CHECKING, Final
 from ..clock import Clock, SystemClock
 from ..errors import InvalidSchedule
 from ..model.refusals import refuse
+from ..observe.metrics_server import Observability
 from ..observe.observer import Observer
-from ..observe.scrape_settings import Observability
 from ..schedule.durations import parse_duration
 from ..service.events.background_work import read_watch_settings, run_background_work
 from ..service.events.webhook_dispatcher import WebhookDispatcher, report_signer
 from ..service.service import Service
 from ..settings import Settings
 from ..store_retry import restart_on_error
-from .maintenance import AuditSealer
+from .maintenance import AuditSealer, QuotaEnforcer
 from .observability import make_observability
 from .plain_connection import warn_about_plain_connection
 from .process_settings import read_wake_mode
-from .quota_enforcer import QuotaEnforcer
 from .service_factory import callback_key, make_service
 from .stores import make_store, make_wakeup
 from .target_kinds import TargetKinds
 from .wakeup import ThrottledNotifier
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 
 _MAX_STREAMS: Final = 1_000_000
 _MIN_BODY_SECONDS: Final = 0.1
@@ -67,7 +66,7 @@ async def open_service(
 @asynccontextmanager
 async def open_api(
     service: Service, clock: Clock, settings: Settings, *, engine: bool, observability: Observability | None = None
-) -> AsyncIterator[FastAPI]:
+) -> AsyncIterator[Starlette]:
     """Build the application and run its background loops while the block runs.
 
     The loops deliver webhooks, report overdue work, seal the audit trail and enforce quotas. On exit, background
@@ -88,10 +87,10 @@ async def open_api(
     observability = observability or make_observability(Observer("api", clock), settings)
     app = make_app(service, clock, web_settings, observability=observability)
     await report_signer(service.store, can_sign=service.webhooks.client.can_sign)
-    courier = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
-    courier.on_attempt = observability.observer.count_webhook_attempt
+    dispatcher = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
+    dispatcher.on_attempt = observability.observer.count_webhook_attempt
     loops = [
-        asyncio.ensure_future(run_background_work(service, clock, read_watch_settings(settings), courier)),
+        asyncio.ensure_future(run_background_work(service, clock, read_watch_settings(settings), dispatcher)),
         asyncio.ensure_future(restart_on_error("steward", AuditSealer(service, clock).run, clock)),
         asyncio.ensure_future(restart_on_error("quota enforcer", QuotaEnforcer(service, clock).run, clock)),
     ]
@@ -106,7 +105,7 @@ async def open_api(
 
 
 @asynccontextmanager
-async def _mounted_mcp(app: FastAPI, service: Service, clock: Clock) -> AsyncIterator[None]:
+async def _mounted_mcp(app: Starlette, service: Service, clock: Clock) -> AsyncIterator[None]:
     """Mount the MCP endpoint, where its library is installed."""
     if find_spec("mcp") is None:
         yield

@@ -6,8 +6,7 @@ from ..encryption import Cipher, make_cipher
 from ..encryption.key_location import SharedKeyFile, make_server_cipher
 from ..encryption.refusals import refuse
 from ..errors import Refusal
-from .stores import sqlite_path
-from .url_schemes import is_on_server
+from .stores import is_on_server, sqlite_path
 
 
 def make_sealing(url: str, key_file: str | None) -> Cipher:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..model.refusals import refuse
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 4672
@@ -21,7 +21,7 @@ SHUTDOWN_GRACE: Final = 5
 _BACKLOG: Final = 2_048
 _KEEP_ALIVE: Final = 15
 MAX_HEAD_BYTES: Final = 32_768
-_REQUIRED_LIBRARIES: Final = ("fastapi", "uvicorn")
+_REQUIRED_LIBRARIES: Final = ("starlette", "uvicorn", "pydantic_core")
 
 
 def check_libraries() -> None:
@@ -51,7 +51,7 @@ def open_listener(host: str, port: int) -> socket.socket:
 
 
 @asynccontextmanager
-async def serve_app(app: FastAPI, listener: socket.socket) -> AsyncIterator[str]:
+async def serve_app(app: Starlette, listener: socket.socket) -> AsyncIterator[str]:
     """Serve the app while the block runs and yield its address; on exit, open requests may end first."""
     import uvicorn  # noqa: PLC0415 - an extra
 

@@ -16,10 +16,9 @@ from ..observe.catalogue import Process
 from ..observe.health import TOLERANCE
 from ..observe.logs import RUNS_LOGGER, configure_logging
 from ..observe.loop_lag import watch_lag
-from ..observe.metrics_server import EnginePeer, MetricsEndpoint, serve_metrics
+from ..observe.metrics_server import EnginePeer, MetricsEndpoint, Observability, serve_metrics
 from ..observe.observer import Observer
 from ..observe.scrape_access import read_policy
-from ..observe.scrape_settings import Observability
 from ..observe.traces import tracing_from_environment
 from ..service.events.background_work import read_watch_settings
 from ..service.service import Service

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..outgoing.addresses import read_networks
-from ..ports.full_store import Keeping
+from ..ports.full_store import FullStore
 from ..ports.records import Record, Records
 from ..ports.target import TargetKind, Tools
 from ..service.accounts.approval_policy import ApprovalPolicy
@@ -26,7 +26,7 @@ _KEY_RECORD: Final = ("callback", "key")
 
 def make_service(
     url: str,
-    store: Keeping,
+    store: FullStore,
     clock: Clock,
     zone: str | None,
     kinds: TargetKinds,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..clock import Clock
 from ..stores.sql.status import ServerStatus as ServerStatus  # noqa: PLC0414 - shown here too
-from .url_schemes import MYSQL, POSTGRES
+from .stores import MYSQL, POSTGRES
 
 if TYPE_CHECKING:
     from ..stores.sqlite.status import FileStatus

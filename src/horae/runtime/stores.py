@@ -1,4 +1,4 @@
-"""Creates the store and the wake-up notifier for a store URL."""
+"""Creates the store and the wake-up notifier for a store URL, by its scheme."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Final
 from urllib.parse import unquote
 
 from ..model.refusals import refuse
-from ..ports.full_store import Keeping
+from ..ports.full_store import FullStore
 from ..ports.wakeup import Wakeup
 from ..stores.masked_url import has_secret as has_secret  # noqa: PLC0414 - shown here too
 from ..stores.masked_url import mask_url as mask_url  # noqa: PLC0414
 from ..stores.masked_url import without_password as without_password  # noqa: PLC0414
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
-_MYSQL: Final = ("mysql:", "mariadb:")
+MEMORY: Final = "memory://"
+POSTGRES: Final = ("postgresql:", "postgres:")
+MYSQL: Final = ("mysql:", "mariadb:")
 _MYSQL_POLL_INTERVAL: Final = timedelta(seconds=1)
 
 
@@ -32,21 +34,21 @@ class NoNotifier:
     async def finish(self) -> None: ...
 
 
-def make_store(url: str) -> Keeping:
+def make_store(url: str) -> FullStore:
     """Create the store of a URL, not opened yet; raises a refusal for an unknown one.
 
     `memory://`, `sqlite:///relative.db`, `sqlite:////absolute.db`, or `postgresql://user:password@host/database` and the
     same with `mysql://` or `mariadb://`.
     """
-    if url == "memory://":
+    if url == MEMORY:
         from ..stores.memory import MemoryStore  # noqa: PLC0415 - each store loads only where it is used
 
         return MemoryStore()
-    if url.startswith(("postgresql:", "postgres:")):
+    if url.startswith(POSTGRES):
         from ..stores.postgres import PostgresStore  # noqa: PLC0415
 
         return PostgresStore(url)
-    if url.startswith(_MYSQL):
+    if url.startswith(MYSQL):
         from ..stores.mysql import MySQLStore  # noqa: PLC0415
 
         return MySQLStore(url)
@@ -60,11 +62,11 @@ def make_store(url: str) -> Keeping:
 
 def make_wakeup(url: str, *, precise: bool) -> Wakeup:
     """Create the notifier between processes on this store: NOTIFY, advisory locks, a socket, or none."""
-    if precise and url.startswith(("postgresql:", "postgres:")):
+    if precise and url.startswith(POSTGRES):
         from ..stores.postgres.notify import PostgresNotifier  # noqa: PLC0415
 
         return PostgresNotifier(url)
-    if precise and url.startswith(_MYSQL):
+    if precise and url.startswith(MYSQL):
         from ..stores.mysql.wakeup import MySQLNotifier  # noqa: PLC0415
 
         return MySQLNotifier(url)
@@ -78,7 +80,7 @@ def make_wakeup(url: str, *, precise: bool) -> Wakeup:
 
 def default_poll_interval(url: str) -> timedelta | None:
     """Return how often to poll the agenda where a notification may get lost; None: at the poll ceiling."""
-    return _MYSQL_POLL_INTERVAL if url.startswith(_MYSQL) else None
+    return _MYSQL_POLL_INTERVAL if url.startswith(MYSQL) else None
 
 
 def sqlite_path(url: str) -> str | None:
@@ -86,3 +88,8 @@ def sqlite_path(url: str) -> str | None:
     if not separator or scheme != "sqlite" or path in ("", ":memory:"):
         return None
     return str(Path(unquote(path)).expanduser())
+
+
+def is_on_server(url: str) -> bool:
+    """Whether the store is on a database server, which other machines may share."""
+    return url.startswith((*POSTGRES, *MYSQL))

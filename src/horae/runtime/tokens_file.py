@@ -11,8 +11,7 @@ from typing import Final
 
 from ..encryption.key_location import configured_path
 from .process_settings import data_file
-from .stores import sqlite_path
-from .url_schemes import is_on_server
+from .stores import is_on_server, sqlite_path
 
 SUFFIX: Final = ".token"
 _OTHER_USERS: Final = 0o077

@@ -10,7 +10,7 @@ from ..clock import Clock
 from ..model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
 from ..model.task import Target
 from ..outgoing.addresses import Networks
-from ..ports.full_store import Keeping
+from ..ports.full_store import FullStore
 from .accounts.agents import Agents
 from .accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from .accounts.approvals import Approvals
@@ -57,7 +57,7 @@ class Service:
 
     def __init__(  # noqa: PLR0913 - settings of a deployment, each by its name
         self,
-        store: Keeping,
+        store: FullStore,
         clock: Clock,
         zone: str | None,
         secrets: SecretVault,
@@ -75,7 +75,7 @@ class Service:
         self.secrets = secrets
         # A dry run stores nothing: it shares the measurements.
         output = output or StoredOutput(store, clock)
-        self._with_store: Callable[[Keeping], Service] = lambda other: Service(
+        self._with_store: Callable[[FullStore], Service] = lambda other: Service(
             other,
             clock,
             zone,

@@ -15,9 +15,9 @@ from ..engine.settings import EngineSettings
 from ..model.outcome import Outcome
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
+from ..ports.full_store import FullStore
 from ..ports.store import LeaseRenewal, RunFilter, TaskFilter
 from ..ports.target import Invocation, Target
-from ..runtime import Keeping
 from ..service.tasks.task_request import Duration, read_duration
 from ..virtual_time import VirtualClock, VirtualLoop
 from .refusals import refuse as refuse_travel
@@ -137,10 +137,10 @@ class TimeTravel:
         """Copied secrets can be read with the key of the store that they come from."""
         return url if self._contents.has_secrets else self.store_url(url)
 
-    async def opened(self, store: Keeping) -> None:
+    async def opened(self, store: FullStore) -> None:
         await self._contents.load_into(store)
 
-    def store(self, store: Keeping) -> Keeping:
+    def store(self, store: FullStore) -> FullStore:
         """What a store does in threads of its own takes no virtual time."""
         return _Outside(store, self._loop)  # it is the store, call by call
 
@@ -189,7 +189,7 @@ class TimeTravel:
 class _Outside:
     """Every call is made outside of virtual time, whatever threads the store uses for it."""
 
-    def __init__(self, store: Keeping, loop: VirtualLoop) -> None:
+    def __init__(self, store: FullStore, loop: VirtualLoop) -> None:
         self._store = store
         self._loop = loop
 

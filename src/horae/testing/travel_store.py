@@ -11,9 +11,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from ..clock import SystemClock
 from ..engine.process_identity import is_gone
 from ..errors import Conflict
+from ..ports.full_store import FullStore
 from ..ports.records import Record
 from ..ports.transfer import Part, TransferItem
-from ..runtime import Keeping, make_store, sqlite_path
+from ..runtime import make_store, sqlite_path
 from ..runtime.stores import mask_url
 from ..service.accounts.secrets import KIND as SECRET
 from ..transfer import NamedStore
@@ -37,7 +38,7 @@ class Contents(NamedTuple):
     def has_secrets(self) -> bool:
         return any(isinstance(each, Record) and each.kind == SECRET for _, parcels in self.parts for each in parcels)
 
-    async def load_into(self, store: Keeping) -> None:
+    async def load_into(self, store: FullStore) -> None:
         for part, parcels in self.parts:
             await store.import_page(part, parcels)
 
@@ -83,7 +84,7 @@ async def _read_all(url: str, *, shared: bool = True) -> Contents:
     return Contents(tuple(found))
 
 
-async def _refuse_nodes(url: str, store: Keeping) -> None:
+async def _refuse_nodes(url: str, store: FullStore) -> None:
     path = sqlite_path(url)
     side = NamedStore(mask_url(url) if path is None else Path(path).name, store)
     watching = LivenessCheck(SystemClock(), is_gone=lambda home: home.startswith(VIRTUAL_HOME) or is_gone(home))
@@ -95,7 +96,7 @@ async def _refuse_nodes(url: str, store: Keeping) -> None:
 
 
 @asynccontextmanager
-async def _opened(url: str) -> AsyncIterator[Keeping]:
+async def _opened(url: str) -> AsyncIterator[FullStore]:
     store = make_store(url)
     try:
         await store.open()

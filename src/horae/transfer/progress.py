@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final, NamedTuple
 
-from ..ports.full_store import Keeping
+from ..ports.full_store import FullStore
 from ..ports.transfer import Part
 from .refusals import refuse
 
@@ -16,7 +16,7 @@ class NamedStore(NamedTuple):
     """One of the two stores. `name` identifies it without credentials, and is the same at every try."""
 
     name: str
-    store: Keeping
+    store: FullStore
 
 
 class MoveProgress(NamedTuple):

@@ -2,10 +2,9 @@
 
 request_context  service, clock and settings of a request   middleware       request ids, default headers, last error
 handler
-authentication   bearer token to principal                  routers          routes that require a token
-body             strict JSON with a size limit              parameters       rejects unknown query parameters
+authentication   bearer token to principal                  routing          route groups, and the route that binds and calls
+body             strict JSON with a size limit              parameters       declared path, query and body parameters
 problems         errors as RFC 9457 problem documents       responses        JSON responses
 rate_limit       token buckets per owner and address        etags            ETags and conditional requests
 pagination       signed cursors                             idempotency      `Idempotency-Key` for POST
-fast_routes      exact-match router for hot routes          fast_parameters  parameter binding without the framework
 """

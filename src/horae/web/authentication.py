@@ -3,9 +3,8 @@ addresses that send wrong tokens."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import Depends
 from starlette.requests import Request
 
 from ..errors import NotAuthenticated
@@ -69,7 +68,3 @@ def _take_from_quota(request: Request, limits: RateLimits, principal: Principal)
     request.scope["state"]["allowance"] = bucket
     if bucket.retry_after:
         raise refuse("too_many_requests", most=bucket.limit, retry_after=bucket.retry_after)
-
-
-Caller = Annotated[Principal, Depends(authenticate_caller)]
-"""Parameter type of endpoints: the authenticated principal."""

@@ -93,12 +93,12 @@ def repeatable_of(endpoint: Callable[..., Any]) -> Repeatable | None:
 
 def store_ids(request: Request, **ids: Any) -> None:
     """Store these ids with the idempotency key of the request, if it has one."""
-    request.scope["state"]["remembered"] = ids
+    request.scope["state"]["idempotent_ids"] = ids
 
 
 def key_of(request: Request) -> IdempotencyKey | None:
     """Return the idempotency key of the request; None if it has none."""
-    key: IdempotencyKey | None = request.scope["state"].get("kept")
+    key: IdempotencyKey | None = request.scope["state"].get("idempotency_key")
     return key
 
 
@@ -118,7 +118,7 @@ async def run_once(request: Request, principal: Principal, route: Repeatable, ha
     key = key._replace(replacing=replayed)
     if not route.writes_record:
         return await _handle_reserved(request, principal, key, route, handle)
-    request.scope["state"]["kept"] = key
+    request.scope["state"]["idempotency_key"] = key
     try:
         return await handle(request)
     except Conflict as conflict:
@@ -145,7 +145,7 @@ async def _handle_reserved(
         if not succeeded:
             await records.drop_record(RECORD_KIND, key.key, version)
     if succeeded:
-        ids = request.scope["state"].get("remembered")
+        ids = request.scope["state"].get("idempotent_ids")
         try:
             await records.put_record(key.to_record(RETENTION, response.status_code, ids), replacing=version)
         except StoreError:

@@ -4,13 +4,13 @@ names."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from ..choices import Language
 from ..errors import HoraeError, NotAuthenticated, Refusal, StoreError, StoreFull
@@ -159,20 +159,7 @@ async def handle_http_error(request: Request, error: Exception) -> Response:
 def allowed_methods(request: Request) -> set[str]:
     """Return every method that a route has for this path."""
     methods_found = {"OPTIONS"}
-    for path, methods in request.app.state.paths:
-        if path.fullmatch(request.scope["path"]):
-            methods_found |= methods
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.path_regex.match(request.scope["path"]):
+            methods_found |= route.methods or set()
     return methods_found | ({"HEAD"} if "GET" in methods_found else set())
-
-
-async def handle_invalid_parameter(request: Request, error: Exception) -> Response:
-    """Handle the framework's validation errors: the first invalid parameter is reported."""
-    for name, value, message in _invalid_parameters(error):
-        return problem_response(request, refuse("bad_parameter_value", name=name, value=value, problem=message))
-    return problem_response(request, refuse("internal_error"))
-
-
-def _invalid_parameters(error: Exception) -> Iterator[tuple[str, object, str]]:
-    if isinstance(error, RequestValidationError):
-        for each in error.errors():
-            yield str(each["loc"][-1]), each.get("input"), str(each["msg"])

@@ -1,117 +1,79 @@
-"""JSON Schemas of every wire shape: the files in `shapes`, and the OpenAPI components built from them.
-
-The documentation holds copies of these files; a test compares them.
-"""
+"""All wire shapes by name, and the documents generated from them: JSON Schemas and OpenAPI components."""
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from importlib.resources import files
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final
 
-from .event_shapes import EVENT_SHAPES
-from .request_shapes import REQUEST_SCHEMAS
-from .response_shapes import RESPONSE_SCHEMAS
+from .shapes import accounts, commands, events, forecast, overview, requests, runs, tasks, tasks_file
+from .shapes.notation import URN, Schema
 
-Schema: TypeAlias = dict[str, Any]
-
-_COMPONENT_NAMES: Final = {
-    "task": "Task",
-    "run": "Run",
-    "fires": "Fires",
-    "overview": "Overview",
-    "node": "Node",
-    "lane": "Lane",
-    "bulk": "Bulk",
-    "line": "Line",
-    "why": "Why",
-    "event": "Event",
-    "queued": "Queued",
+SHAPES: Final[dict[str, Schema]] = {
+    **tasks.SHAPES,
+    **runs.SHAPES,
+    **tasks_file.SHAPES,
+    **overview.SHAPES,
+    **accounts.SHAPES,
+    **events.SHAPES,
+    **requests.SHAPES,
+    **commands.SHAPES,
+    **forecast.SHAPES,
 }
-_URN: Final = "urn:horae:schema:"
+"""A name in lower case is a document in `docs/schemas`; a capitalised one is an OpenAPI component."""
+_COMPONENT_NAMES: Final = {
+    "agent-limits": "Agent",
+    "audit-row": "AuditRow",
+    "audit-verify": "AuditVerdict",
+    "backfill": "Backfill",
+    "delivery": "Delivery",
+    "fires": "Fires",
+    "lane": "Lane",
+    "line": "Line",
+    "node": "Node",
+    "overview": "Overview",
+    "owner": "Owner",
+    "queued": "Queued",
+    "run": "Run",
+    "secret": "Secret",
+    "task": "Task",
+    "token": "Token",
+    "webhook": "Webhook",
+    "why": "Why",
+}
+"""Documents that are OpenAPI components too. A shape with the component's name, where there is one, is the HTTP variant."""
 
 
-@cache
-def load_schema(name: str) -> Schema:
-    """Load one schema file."""
-    schema: Schema = json.loads((files(__package__) / "shapes" / f"{name}.json").read_text(encoding="utf-8"))
-    return schema
-
-
-def components() -> dict[str, Schema]:
-    """Return all schemas by component name, with references rewritten for an OpenAPI document."""
-    schemas = {name: _rewrite_references(load_schema(file)) for file, name in _COMPONENT_NAMES.items()}
-    schemas["Task"] = _with_properties(schemas["Task"], {"agenda": {"type": "object"}})
-    schemas["Why"] = _without(schemas["Why"], "fixes")
-    schemas["NewTask"] = _new_task_schema()
-    schemas |= {
-        name: _rewrite_references(each)
-        for name, each in {**RESPONSE_SCHEMAS, **REQUEST_SCHEMAS, **EVENT_SHAPES}.items()
+def json_schemas() -> dict[str, Schema]:
+    """Return the JSON Schema documents by file name, without its ending."""
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {
+        name: {**head, "$id": f"{URN}{name}", "title": shape["title"], **shape}
+        for name, shape in sorted(SHAPES.items())
+        if name.islower()
     }
-    schemas["Receipt"] = _receipt_schema(schemas["Task"])
-    schemas["BulkReport"] = _with_properties(schemas["Bulk"], {"dry_run": {"type": "boolean"}})
-    return schemas
 
 
-def _new_task_schema() -> Schema:
-    """Return the schema of one task of a tasks file, without the field that only simulations use."""
-    file_schema = load_schema("tasks-file")
-    task = _inline_definitions(file_schema["$defs"]["task"], file_schema["$defs"])
-    properties = {name: each for name, each in task["properties"].items() if name != "takes"}
-    return {**task, "properties": properties}
+def components(further: Mapping[str, Schema]) -> dict[str, Schema]:
+    """Return the OpenAPI components by name, `further` ones included, with references into the OpenAPI document."""
+    shapes = {component: _without_title(SHAPES[name]) for name, component in _COMPONENT_NAMES.items()}
+    shapes |= {name: shape for name, shape in SHAPES.items() if not name.islower()} | dict(further)
+    return {name: _to_component(shape) for name, shape in sorted(shapes.items())}
 
 
-def _receipt_schema(task: Schema) -> Schema:
-    more: dict[str, Schema] = {
-        "next_runs": {"type": "array", "items": {"$ref": "#/components/schemas/FireTime"}},
-        "warnings": {"type": "array", "items": {"$ref": "#/components/schemas/Warning"}},
-        "declared": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "Fields that came from the declaration of the task's function.",
-        },
-        "dry_run": {"type": "boolean"},
-    }
-    edited: dict[str, Schema] = {
-        "changed": {"type": "object", "description": "Of an edit: by field, what it was and what it is."},
-        "removed": {"type": "array", "items": {"$ref": "#/components/schemas/FireTime"}},
-        "added": {"type": "array", "items": {"$ref": "#/components/schemas/FireTime"}},
-    }
-    extended = _with_properties(task, more | edited)
-    return {**extended, "required": [*task["required"], *more]}
+def _without_title(shape: Schema) -> Schema:
+    """Drop the title, which names a command."""
+    return {name: each for name, each in shape.items() if name != "title"}
 
 
-def _with_properties(base: Schema, more: dict[str, Schema]) -> Schema:
-    return {**base, "properties": {**base["properties"], **more}}
-
-
-def _without(base: Schema, name: str) -> Schema:
-    """Drop a property, for fields that only the CLI has."""
-    properties = {each: shape for each, shape in base["properties"].items() if each != name}
-    return {**base, "properties": properties, "required": [each for each in base["required"] if each != name]}
-
-
-def _inline_definitions(value: Any, defined: dict[str, Any]) -> Any:
-    """Replace references to `$defs` of the same file by their definitions."""
+def _to_component(value: Any) -> Any:
+    """Point references into the OpenAPI document."""
     if isinstance(value, list):
-        return [_inline_definitions(each, defined) for each in value]
+        return [_to_component(each) for each in value]
     if not isinstance(value, dict):
         return value
-    reference = value.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#/$defs/"):
-        return _inline_definitions(defined[reference.removeprefix("#/$defs/")], defined)
-    return {name: _inline_definitions(each, defined) for name, each in value.items()}
-
-
-def _rewrite_references(value: Any) -> Any:
-    """Point references into the OpenAPI document, and drop `$schema` and `$id`."""
-    if isinstance(value, list):
-        return [_rewrite_references(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    rewritten = {name: _rewrite_references(each) for name, each in value.items() if name not in ("$schema", "$id")}
-    reference = rewritten.get("$ref")
-    if isinstance(reference, str) and reference.startswith(_URN):
-        rewritten["$ref"] = f"#/components/schemas/{_COMPONENT_NAMES[reference.removeprefix(_URN)]}"
-    return rewritten
+    converted = {name: _to_component(each) for name, each in value.items()}
+    reference = converted.get("$ref")
+    if isinstance(reference, str):
+        name = reference.removeprefix(URN)
+        converted["$ref"] = f"#/components/schemas/{_COMPONENT_NAMES.get(name, name)}"
+    return converted

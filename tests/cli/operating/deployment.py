@@ -20,6 +20,7 @@ from horae.clock import SystemClock
 from horae.model.run import Run
 from horae.ports.store import RunFilter
 from horae.wire.tasks import read_task
+from tests.cli import fork_server
 
 T = TypeVar("T")
 _CLOCK: Final = SystemClock()
@@ -46,15 +47,8 @@ class Deployment:
     ) -> subprocess.CompletedProcess[str]:
         """One command, to its end."""
         given = said.encode() if isinstance(said, str) else said
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "horae", *arguments],
-            input=given,
-            capture_output=True,
-            cwd=self.folder,
-            env={**self.environment, **(environment or {})},
-            timeout=PATIENCE_SECONDS,
-            check=False,
-        )
+        env = {**self.environment, **(environment or {})}
+        done = fork_server.run(arguments, cwd=self.folder, env=env, stdin=given, timeout=PATIENCE_SECONDS)
         return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def ok(self, *arguments: str, said: str | bytes = "") -> str:

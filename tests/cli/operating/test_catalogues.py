@@ -11,17 +11,20 @@ from horae.cli.messages.refusals import CATALOGUE as DAILY
 from horae.encryption.refusals import CATALOGUE as SEALING
 from horae.interchange.refusals import CATALOGUE as INTERCHANGE
 from horae.model.refusals import CATALOGUE as MODEL
+from horae.node import refusals as node_refusals
+from horae.node.refusals import CATALOGUE as NODE
 
 ROOM = Path(operating_messages.__file__).parents[1]
+NODE_FOLDER = Path(node_refusals.__file__).parent
 
 
 def places(text: str) -> set[str]:
     return {field for _, field, _, _ in Formatter().parse(text) if field}
 
 
-def sources() -> str:
-    own = ("operating_messages.py", "operating_refusals.py")
-    return "".join(path.read_text(encoding="utf-8") for path in ROOM.rglob("*.py") if path.name not in own)
+def sources(folder: Path = ROOM) -> str:
+    own = ("operating_messages.py", "operating_refusals.py", "refusals.py")
+    return "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py") if path.name not in own)
 
 
 def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
@@ -37,13 +40,14 @@ def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() 
 
 
 def test_every_refusal_has_two_languages_and_a_place_where_it_is_raised() -> None:
-    said = sources()
-    for code, entry in operating_refusals.CATALOGUE.items():
-        assert places(entry.message) == places(entry.message_zh), code
-        assert places(entry.hint) == places(entry.hint_zh), code
-        assert f'refuse("{code}"' in said, code
+    for catalogue, folder in ((operating_refusals.CATALOGUE, ROOM), (NODE, NODE_FOLDER)):
+        said = sources(folder)
+        for code, entry in catalogue.items():
+            assert places(entry.message) == places(entry.message_zh), code
+            assert places(entry.hint) == places(entry.hint_zh), code
+            assert f'refuse("{code}"' in said, code
 
 
 def test_no_code_is_used_twice() -> None:
-    for other in (DAILY, INTERCHANGE, MODEL, SEALING):
+    for other in (DAILY, INTERCHANGE, MODEL, NODE, SEALING):
         assert not operating_refusals.CATALOGUE.keys() & other.keys()

@@ -12,7 +12,7 @@ import pytest
 
 from horae import Horae
 from horae.model.record import Record
-from horae.ports.clock_steps import CLOCK_STEP, ClockStep
+from horae.ports.node_records import CLOCK_STEP, ClockStep
 from tests.cli.operating.deployment import Deployment
 
 

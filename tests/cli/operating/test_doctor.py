@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 
-from horae.cli.doctor.machine_checks import Reading, about_clock
+from horae.cli.doctor.machine_checks import ClockReading, check_clock
 from tests.cli.operating.deployment import Deployment
 
 
@@ -34,7 +34,7 @@ def test_what_is_due_and_unclaimed_is_an_error_with_a_fix(deployment: Deployment
     deployment.add(name="due", when="now", say="x")
     done = deployment.horae("doctor")
     assert done.returncode == 1
-    assert "✕ 1 is due, and nobody has claimed it   → horae up" in done.stdout
+    assert "✕ 1 is due, and not claimed by any node   → horae up" in done.stdout
 
 
 def test_what_no_node_can_run_is_told(deployment: Deployment) -> None:
@@ -74,8 +74,8 @@ def test_a_file_that_is_no_store_is_told(deployment: Deployment) -> None:
 
 
 def test_a_clock_that_jumps_is_told() -> None:
-    assert about_clock(Reading(0.0, 0.0), Reading(10.0, 10.0)).grade == "ok"
-    assert about_clock(Reading(0.0, 0.0), Reading(70.0, 10.0)).grade == "warning"
+    assert check_clock(ClockReading(0.0, 0.0), ClockReading(10.0, 10.0)).grade == "ok"
+    assert check_clock(ClockReading(0.0, 0.0), ClockReading(70.0, 10.0)).grade == "warning"
 
 
 def test_names_that_nothing_reads_are_told_with_the_one_that_was_meant(deployment: Deployment) -> None:

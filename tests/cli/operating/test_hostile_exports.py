@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from horae.cli.transfer.export_reader import MOST_CHARACTERS, read_export
+from horae.cli.transfer.export_reader import MAX_LINE_CHARACTERS, read_export
 from horae.errors import Refusal
 
 HEADER = '{"horae": "export", "version": 1}'
@@ -32,7 +32,7 @@ def test_what_is_right_is_read() -> None:
     read = read_export("all.jsonl", lines({"task": TASK}, {"run": RUN}, {"group": GROUP}), None)
     (run,) = read.runs
     assert (run.key, run.attempt, run.past.duration) == ("import:tsk_1", 1, timedelta(milliseconds=1.5))
-    (group,) = read.harvest.groups
+    (group,) = read.result.groups
     assert (group.folder, group.requires_trigger, group.config) == ("main", True, {"a": 1})
 
 
@@ -120,7 +120,7 @@ def test_a_task_that_cannot_be_is_refused(said: dict[str, Any]) -> None:
 
 
 def test_lines_are_bounded_in_length_and_depth() -> None:
-    assert refused({"task": {**TASK, "payload": "x" * MOST_CHARACTERS}}).code == "bad_export"
+    assert refused({"task": {**TASK, "payload": "x" * MAX_LINE_CHARACTERS}}).code == "bad_export"
     refused('{"task": ' + '{"a":' * 5_000 + "1" + "}" * 5_001)
     refused("[" * 100_000)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from horae.cli.commands.config import MASK, masked
+from horae.cli.commands.operate.config import MASK, mask_value
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ from horae.cli.commands.config import MASK, masked
     ],
 )  # fmt: skip
 def test_what_opens_doors_is_not_shown(path: str, value: Any, shown: Any) -> None:
-    assert masked(path, value) == shown
+    assert mask_value(path, value) == shown

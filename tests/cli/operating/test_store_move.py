@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from horae.cli.transfer.move import _name_of
+from horae.cli.transfer.move import _store_name
 from horae.model.run import RunState
 from horae.ports.journal import Line
 from horae.ports.transfer import Part, TransferItem
@@ -202,5 +202,5 @@ async def test_a_rehearsal_leaves_nothing_behind(deployment: Deployment) -> None
         ("mysql://ada:hush@db/horae?prefix=two_&connections=9", "mysql://db/horae?prefix=two_"),
     ],
 )
-def test_the_name_of_a_store_says_which_it_is_and_no_password(url: str, name: str) -> None:
-    assert _name_of(url) == name
+def test_the_store_name_a_store_says_which_it_is_and_no_password(url: str, name: str) -> None:
+    assert _store_name(url) == name

@@ -8,12 +8,12 @@ import signal
 import sys
 from collections.abc import Callable
 
-from horae.cli.node.supervisor import DRAINED, Death, Supervisor
-from horae.cli.output.outage_summary import OutageSummary, counted
+from horae.cli.output.outage_summary import OutageSummary, count_occurrences
 from horae.clock import Clock, SystemClock
 from horae.model.ids import from_microseconds
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState, Span
+from horae.node.supervisor import DRAINED, ChildExit, Supervisor
 
 DIES = "import os, sys; os.write(int(sys.argv[1]), b'ready'); os._exit(1)"
 DRAINED_ONE = f"import os, sys; os.write(int(sys.argv[1]), b'ready'); os._exit({DRAINED})"
@@ -34,17 +34,17 @@ class Centuries(SystemClock):
 
 def supervised(
     script: str, *, deaths: int = 0, clock: Clock | None = None, seconds: float | None = None
-) -> tuple[int, list[Death]]:
+) -> tuple[int, list[ChildExit]]:
     """Run until so many have died; the exit code, and how they did."""
-    seen: list[Death] = []
+    seen: list[ChildExit] = []
 
-    def told(death: Death) -> None:
+    def on_exit(death: ChildExit) -> None:
         seen.append(death)
         if len(seen) == deaths:
             os.kill(os.getpid(), signal.SIGTERM)
 
     async def run() -> int:
-        return await Supervisor(command(script), told, clock or SystemClock()).run(seconds)
+        return await Supervisor(command(script), on_exit, clock or SystemClock()).run(seconds)
 
     return asyncio.run(run()), seen
 
@@ -96,8 +96,8 @@ def test_each_occurrence_of_a_gap_is_counted_once_and_a_stretch_as_often_as_it_s
         row(4, RunState.SUCCEEDED, count=3),
         row(5, RunState.SUCCEEDED)._replace(origin=Origin.MANUAL),
     ]
-    assert counted(rows) == OutageSummary(made_up=4, stood_for=5, skipped=7)
-    assert counted(rows).due == 16
+    assert count_occurrences(rows) == OutageSummary(made_up=4, merged=5, skipped=7)
+    assert count_occurrences(rows).due == 16
 
 
 LOSES_ITS_STORE = "import os, sys; os.write(int(sys.argv[1]), b'ready'); os._exit(7)"

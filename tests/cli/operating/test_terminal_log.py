@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from horae.cli.output.printer import Printer
-from horae.cli.output.terminal_log import TerminalLines
-from horae.cli.output.width import columns
+from horae.cli.output.terminal_log import TerminalFormatter
+from horae.cli.output.width import display_width
 from tests.cli.driving import Cli
 from tests.cli.terminal import Terminal
 
@@ -34,7 +34,7 @@ def test_worker_told_to_drain_logs_it_in_the_short_form_on_a_terminal(cli: Cli) 
     (first,) = [number for number, line in enumerate(lines) if "claims nothing" in line]
     assert SHORT.fullmatch(f"{lines[first]} {lines[first + 1].strip()}"), lines
     assert lines[first + 1].startswith(" " * 16)
-    assert columns(lines[first]) <= 60
+    assert display_width(lines[first]) <= 60
     assert LONG.search(file.read_text(encoding="utf-8")), "a file has the whole form"
 
 
@@ -43,6 +43,6 @@ def test_traceback_on_a_terminal_stays_below_its_message_and_cannot_command_the_
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     record = logging.makeLogRecord({"msg": "it broke\n\x1b[2Jsecond line", "levelno": logging.ERROR, "created": 0.5})
-    first, second = TerminalLines(Printer(colour="never"), "Asia/Shanghai").format(record).split("\n")
+    first, second = TerminalFormatter(Printer(colour="never"), "Asia/Shanghai").format(record).split("\n")
     assert first == "08:00:00.500  ✕ it broke"
     assert second == " " * 16 + "\\x1b[2Jsecond line"

@@ -8,7 +8,6 @@ from string import Formatter
 from typing import Any
 
 import pytest
-import typer
 from jsonschema import Draft202012Validator
 
 from horae.cli.main import app
@@ -47,8 +46,8 @@ def places(text: str) -> set[str]:
 
 
 def commands(name: str) -> list[tuple[str, Any]]:
-    found: Any = typer.main.get_command(app)
-    family = found.get_command(None, name)
+    root: Any = app
+    family = root.get_command(None, name)
     inner = getattr(family, "commands", None)
     return [(name, family)] if inner is None else list(inner.items())
 

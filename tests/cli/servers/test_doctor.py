@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from horae.cli.doctor.server_checks import about_clocks, about_server
+from horae.cli.doctor.server_checks import check_database_server, check_node_clocks
 from horae.model.ids import from_microseconds
 from horae.ports.store import Node
 from horae.runtime.store_status import ServerStatus
@@ -80,13 +80,13 @@ def test_a_key_that_is_not_named_or_not_here_is_told(served: Cli) -> None:
 
 
 def graded(server: ServerStatus, **environment: str) -> dict[str, str]:
-    return {each.code: each.grade for each in about_server(server, read_settings(environment))}
+    return {each.code: each.grade for each in check_database_server(server, read_settings(environment))}
 
 
 def test_names_are_told_as_they_are() -> None:
-    for each in about_server(SOUND, read_settings({})):
+    for each in check_database_server(SOUND, read_settings({})):
         for language in ("en", "zh"):
-            said = each.said.in_language("zh" if language == "zh" else "en", **each.facts)
+            said = each.message.in_language("zh" if language == "zh" else "en", **each.facts)
             assert ("we{i}rd" in said) is (each.code in ("store", "backup"))
 
 
@@ -104,9 +104,9 @@ def test_how_far_a_clock_may_be_off_is_a_setting() -> None:
 
 def test_a_server_that_forgets_when_the_power_fails_is_told() -> None:
     forgetful = SOUND._replace(settings={"sync_binlog": "0"}, unsafe_settings=("sync_binlog",))
-    (told,) = (each for each in about_server(forgetful, read_settings({})) if each.code == "durability")
+    (told,) = (each for each in check_database_server(forgetful, read_settings({})) if each.code == "durability")
     assert told.grade == "warning"
-    assert "sync_binlog" in (told.fix or told.said).in_language("en")
+    assert "sync_binlog" in (told.fix or told.message).in_language("en")
 
 
 def test_machines_whose_clocks_are_far_off_are_named() -> None:
@@ -115,6 +115,6 @@ def test_machines_whose_clocks_are_far_off_are_named() -> None:
         Node(f"nod_{host}", host, "1", now, now, host=host, offset=timedelta(seconds=seconds))
         for host, seconds in (("north", 0.2), ("south", -7))
     )
-    (told,) = about_clocks((near, far))
-    assert told.said.in_language("en", **told.facts) == "Clocks are off by up to 7s on south; nodes correct for it"
-    assert not list(about_clocks((near,)))
+    (told,) = check_node_clocks((near, far))
+    assert told.message.in_language("en", **told.facts) == "Clocks are off by up to 7s on south; nodes correct for it"
+    assert not list(check_node_clocks((near,)))

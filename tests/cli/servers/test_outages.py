@@ -117,6 +117,9 @@ def test_worker_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Out
     postgres_outage.server.start()
     up.expect("ticked")
     wait_for_ends(up)
+    # What notices tasks without a node is alive as well.
+    postgres_outage.deployment.ok("add", "now", "--function", "absent_everywhere")
+    assert up.hears("for a node that can run", NOTICE_SECONDS), "\n".join(up.said)
     assert_two_lines_per_loop(stop(up), loops)
 
 
@@ -130,18 +133,6 @@ def test_up_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Outage,
     postgres_outage.deployment.ok("ls")
     wait_for_ends(up)
     assert_two_lines_per_loop(stop(up), loops)
-
-
-def test_notice_of_a_task_without_a_node_comes_after_an_outage(postgres_outage: Outage) -> None:
-    up = postgres_outage.start("worker ticking.py")
-    up.expect("ticked")
-    postgres_outage.server.shut_down()
-    wait_for_pauses(up, ["notice of waiting tasks"])
-    postgres_outage.server.start()
-    up.expect("ticked")
-    postgres_outage.deployment.ok("add", "now", "--function", "absent_everywhere")
-    assert up.hears("for a node that can run", NOTICE_SECONDS), "\n".join(up.said)
-    stop(up)
 
 
 @pytest.mark.parametrize("command", ["worker", "up", "up ticking.py"])

@@ -45,7 +45,7 @@ def test_it_says_which_server_and_the_hints_need_no_store(deployment: Deployment
 def test_what_was_named_by_a_flag_is_not_named_with_its_password(deployment: Deployment) -> None:
     up = deployment.up("--store", deployment.url, environment={"HORAE_STORE": ""}).ready()
     assert PASSWORD not in arguments_of(up.worker)
-    assert "horae.cli.node.worker_process" in arguments_of(up.worker)
+    assert "horae.cli.worker_process" in arguments_of(up.worker)
     said = ended(up)
     assert "PGPASSWORD" in said
     assert f"--store {deployment.url.replace(f':{PASSWORD}', '')} watch" in said
@@ -96,7 +96,7 @@ def test_a_bad_start_ends_with_seven_and_one_sentence(deployment: Deployment) ->
 
 def test_a_worker_that_nobody_ordered_refuses_to_begin() -> None:
     for said in ("", "4711", "{}"):
-        command = [sys.executable, "-m", "horae.cli.node.worker_process", *said.split()]
+        command = [sys.executable, "-m", "horae.cli.worker_process", *said.split()]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60)
         assert done.returncode == 6, done
         assert f"'{said}' is no order for a worker." in done.stderr

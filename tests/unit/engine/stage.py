@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, cast
 
-from horae.engine.engine import Engine, Keeping
+from horae.engine.engine import Engine
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreUnavailable
 from horae.lifecycle.plan import Draft, plan
@@ -18,6 +18,7 @@ from horae.model.outcome import Outcome, Succeeded
 from horae.model.policy import policies_for
 from horae.model.run import Run
 from horae.model.task import Target, Task
+from horae.ports.full_store import FullStore
 from horae.ports.store import RunFilter, Terms
 from horae.ports.target import Invocation
 from horae.schedule import Once, Schedule
@@ -122,8 +123,8 @@ class Noted(Door):
         return await self.__getattr__("extend")(*arguments)
 
 
-def as_store(door: object) -> Keeping:
-    return cast("Keeping", door)
+def as_store(door: object) -> FullStore:
+    return cast("FullStore", door)
 
 
 @dataclass

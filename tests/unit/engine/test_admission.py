@@ -10,7 +10,7 @@ import pytest
 
 from horae.engine.engine import Engine
 from horae.errors import Refusal, StoreUnavailable
-from horae.ports.lease_terms import load_agreed_lease, make_lease_record
+from horae.ports.node_records import load_agreed_lease, make_lease_record
 from horae.ports.store import DEFAULT_TERMS, Node, Terms
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import DAY, HOUR, MICROSECOND, NOON, SECOND, a_node

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from horae.ports.clock_steps import load_clock_steps
+from horae.ports.node_records import load_clock_steps
 from horae.schedule import Cron, Every
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON

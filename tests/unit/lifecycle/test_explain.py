@@ -22,7 +22,7 @@ from horae.lifecycle.explain import (
 from horae.lifecycle.resume import can_start_again
 from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
-from horae.model.paused_stretch import PAUSED_SPAN_KIND, parse_paused_span
+from horae.model.pauses import PAUSED_SPAN_KIND, parse_paused_span
 from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, describe_reason
 from horae.model.task import PauseCause, Target, TaskState

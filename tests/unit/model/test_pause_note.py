@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from horae.model.pause_note import pause_note
+from horae.model.pauses import pause_note
 from horae.model.task import Pause, PauseCause
 from horae.service.accounts.approval_policy import _PAUSE_NOTE
 from horae.service.accounts.approvals import _STOP_NOTE

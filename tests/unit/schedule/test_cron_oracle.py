@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,15 +14,16 @@ from tests.oracle.compare import compare, compare_edges
 from tests.oracle.cron_oracle import fires
 from tests.oracle.cron_reader import Refused, read
 from tests.oracle.edges import AGREED
+from tests.sizes import sized
 
-SHARDS = 8
-# HORAE_COMPARISONS=5000000 asks for more; fewer than these would not pass through every zone.
-COMPARISONS = max(200_000, int(os.environ.get("HORAE_COMPARISONS", "0")))
+SHARDS = sized(2, soak=8)
+COMPARISONS = 25_000
+"""Of each shard; fewer would not pass through every zone. `python -m tests.oracle.compare --count` takes any number."""
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_the_evaluator_agrees_with_the_oracle(shard: int) -> None:
-    tally = compare(COMPARISONS // SHARDS, seed=1000 + shard)
+    tally = compare(COMPARISONS, seed=1000 + shard)
 
     assert tally.differences == []
     assert tally.near_share >= 0.5

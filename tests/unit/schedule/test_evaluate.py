@@ -26,6 +26,7 @@ from horae.schedule import (
     iterate,
 )
 from horae.schedule import next as next_after
+from tests.sizes import sized
 from tests.strategies import NOON, instants, modifiers, schedules, zones
 
 with_zone = modifiers.flatmap(lambda chosen: zones.map(lambda zone: {**chosen, "zone": zone}))
@@ -36,7 +37,7 @@ def at(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=sized(500, soak=1_500), deadline=None)
 @given(schedules(with_zone), instants, instants)
 def test_next_is_always_later(schedule: Schedule | None, anchor: datetime, after: datetime) -> None:
     assume(schedule is not None)
@@ -45,7 +46,7 @@ def test_next_is_always_later(schedule: Schedule | None, anchor: datetime, after
     assert found is None or found > after
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=sized(200, soak=600), deadline=None)
 @given(schedules(with_zone), instants)
 def test_iterating_is_asking_again_and_again(schedule: Schedule | None, after: datetime) -> None:
     assume(schedule is not None)
@@ -59,7 +60,7 @@ def test_iterating_is_asking_again_and_again(schedule: Schedule | None, after: d
     assert list(islice(iterate(schedule, after, past), 30)) == asked
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=sized(150, soak=300), deadline=None)
 @given(schedules(with_zone), instants, st.lists(st.integers(0, 366 * 86_400), max_size=4))
 def test_a_year_is_the_sum_of_its_pieces(schedule: Schedule | None, after: datetime, cuts: list[int]) -> None:
     assume(schedule is not None)
@@ -73,7 +74,7 @@ def test_a_year_is_the_sum_of_its_pieces(schedule: Schedule | None, after: datet
     assert pieces == whole
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=sized(200, soak=500), deadline=None)
 @given(schedules(with_zone), instants, st.integers(0, 40 * 86_400))
 def test_counting_is_walking_but_faster(schedule: Schedule | None, after: datetime, length: int) -> None:
     assume(schedule is not None)

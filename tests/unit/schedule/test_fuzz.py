@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import horae
 from horae.schedule.text.chinese_words import VOCABULARY as CHINESE
 from horae.schedule.text.english_words import VOCABULARY as ENGLISH
+from tests.sizes import sized
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 BUDGET = 0.05  # seconds of processor time; a second look is granted, since a busy machine can spoil the first
@@ -46,13 +47,13 @@ def expect_answers(text: Any) -> None:
     assert_survives(lambda: horae.describe(text, zone="Europe/Berlin", language="zh", now=NOW))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=sized(400, soak=1_500), deadline=None)
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
     expect_answer(text)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=sized(200, soak=500), deadline=None)
 @given(st.binary(max_size=80))
 def test_any_bytes(data: bytes) -> None:
     expect_answer(data.decode("latin-1"))
@@ -67,13 +68,13 @@ WORDS = (
 )
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=sized(800, soak=3_000), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=12), st.sampled_from(["", " "]))
 def test_any_words_of_the_language(words: list[str], glue: str) -> None:
     expect_answers(glue.join(words))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=sized(400, soak=1_500), deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from horae.errors import InvalidSchedule
 from horae.schedule.recurrence import Frequency, Rule, RulePattern, parse_rule
 from horae.schedule.recurrence.spans import FIRST_LOCAL, LAST_LOCAL
+from tests.sizes import sized
 from tests.unit.schedule.recurrence_rules import pattern, random_rule, wall
 
 NAMES = ["FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYDAY"]
@@ -270,7 +271,7 @@ VALUES = st.one_of(
 PARTS = st.tuples(st.sampled_from(NAMES), VALUES).map("=".join)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=sized(200, soak=600), deadline=None)
 @given(st.lists(PARTS, max_size=6).map(";".join), st.integers(FIRST_LOCAL, LAST_LOCAL))
 def test_nothing_but_a_refusal_escapes_from_parts(text: str, start: int) -> None:
     assert_only_refusals(text, start)

@@ -10,10 +10,11 @@ from hypothesis import assume, given, settings
 
 import horae
 from horae.schedule import Schedule, from_json, to_json
+from tests.sizes import sized
 from tests.strategies import schedules
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=sized(500, soak=1_500), deadline=None)
 @given(schedules())
 def test_canonical_json_comes_back_as_the_same_value(schedule: Schedule | None) -> None:
     assume(schedule is not None)
@@ -25,7 +26,7 @@ def test_canonical_json_comes_back_as_the_same_value(schedule: Schedule | None) 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_sentence_is_understood_as_the_same_value(language: Literal["en", "zh"]) -> None:
-    @settings(max_examples=2500, deadline=None)
+    @settings(max_examples=sized(600, soak=2_500), deadline=None)
     @given(schedules())
     def said_and_heard(schedule: Schedule | None) -> None:
         assume(schedule is not None)

@@ -21,7 +21,7 @@ from horae.model.entry import Entry
 from horae.model.outcome import Outcome, Settlement, Succeeded
 from horae.model.run import Run
 from horae.model.task import Target, Task
-from horae.ports.full_store import Keeping
+from horae.ports.full_store import FullStore
 from horae.ports.store import DEFAULT_TERMS
 from horae.runtime.stores import make_store
 from horae.service.accounts.approval_policy import ApprovalPolicy
@@ -48,9 +48,9 @@ class House:
     """The whole service, and all that it told."""
 
     def __init__(
-        self, store: Keeping | None = None, gate: ApprovalPolicy = ALLOWED, clock: VirtualClock | None = None
+        self, store: FullStore | None = None, gate: ApprovalPolicy = ALLOWED, clock: VirtualClock | None = None
     ) -> None:
-        self.store: Keeping = store or MemoryStore()
+        self.store: FullStore = store or MemoryStore()
         self.clock = clock or VirtualClock(NOON)
         self.told: list[datetime | None] = []
         secrets = SecretVault(self.store, Key.random(), self.clock)

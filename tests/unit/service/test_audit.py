@@ -16,7 +16,7 @@ from horae.model.accounts.principal import Principal
 from horae.model.change import Change, Facts
 from horae.model.outcome import Failed
 from horae.model.record import Record, RecordWrite
-from horae.ports.full_store import Keeping
+from horae.ports.full_store import FullStore
 from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
 from horae.service.accounts.audit import AuditRow, ChainVerdict
@@ -90,7 +90,7 @@ async def test_what_is_refused_or_changes_nothing_leaves_no_row() -> None:
 async def test_a_row_is_there_exactly_when_the_change_is(url: str, tmp_path: Path) -> None:
     """The decision is made, the row is beside it, and then something breaks."""
 
-    async def scene(store: Keeping, service: Service) -> None:
+    async def scene(store: FullStore, service: Service) -> None:
         task = await service.tasks.create(ROOT, WISH)
 
         def breaks(facts: Facts) -> Change:
@@ -118,7 +118,7 @@ async def test_a_row_is_there_exactly_when_the_change_is(url: str, tmp_path: Pat
     await _on(url.format(tmp_path), scene)
 
 
-async def _on(url: str, scene: Callable[[Keeping, Service], Awaitable[None]]) -> None:
+async def _on(url: str, scene: Callable[[FullStore, Service], Awaitable[None]]) -> None:
     store = make_store(url)
     await store.open()
     clock = VirtualClock(NOON)
@@ -349,7 +349,7 @@ async def test_more_rows_than_fit_into_one_write_or_one_page(monkeypatch: pytest
 
 
 async def test_many_who_seal_at_once_make_one_chain(tmp_path: Path) -> None:
-    async def scene(store: Keeping, service: Service) -> None:
+    async def scene(store: FullStore, service: Service) -> None:
         clock = VirtualClock(NOON)
         others = [Service(store, clock, "UTC", service.secrets) for _ in range(4)]
         task = await service.tasks.create(ROOT, WISH)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from horae.errors import Conflict, NotFound
-from horae.ports.lease_terms import make_lease_record
+from horae.ports.node_records import make_lease_record
 from horae.ports.store import DEFAULT_TERMS
 from horae.service.runs.nodes import NodeState
 from horae.testing.factories import MICROSECOND, NODE, NOON, SECOND, a_node

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,11 +15,12 @@ from ...service.service import Service
 from ...web.authentication import authenticate_caller
 from ...web.request_context import app_context
 from ...web.responses import json_response
+from ...web.routing import RouteGroup
 from ...wire.instants import utc
 from ...wire.tasks import next_due
-from ..openapi import describe_operation
+from ..openapi import Operation
 
-router: Final = APIRouter(tags=["health"])
+routes: Final = RouteGroup("", "health", authenticated=False)
 MAX_LISTED: Final = 100
 _HIDDEN_QUEUE: Final[dict[str, Any]] = {
     "queueSize": None,
@@ -32,9 +32,7 @@ _HIDDEN_QUEUE: Final[dict[str, Any]] = {
 }
 
 
-@router.get(
-    "/api/health/scheduler", **describe_operation("scheduler_health", "Whether the scheduler runs", "SchedulerHealth")
-)
+@routes.get("/api/health/scheduler", Operation("scheduler_health", "Whether the scheduler runs", "SchedulerHealth"))
 async def scheduler_health(request: Request) -> Response:
     """Respond whether the scheduler runs. Size and times of the queue need a token, and are hidden from agents."""
     service = app_context(request).service

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from ...model.accounts.principal import LOCAL
 from ...model.change import Facts
 from ...model.run import Run, RunState
-from ...ports.lease_terms import load_agreed_lease
+from ...ports.node_records import load_agreed_lease
 from ...service.runs.nodes import NodeState
 from ...service.service import Service
 

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Annotated, Any, Final, TypeAlias
 
-from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -18,25 +17,23 @@ from ...model.task import TaskState
 from ...schedule import Once
 from ...service.service import Service
 from ...service.tasks.edits import Edits
-from ...web.authentication import Caller
-from ...web.body import read_json_body, read_optional_json_body
 from ...web.idempotency import Ids, repeatable, store_ids
 from ...web.language import request_language
+from ...web.parameters import Body, Query
 from ...web.request_context import app_context
 from ...wire.fields import check_fields
 from ...wire.tasks import next_due
 from .edit_and_enable import edit_and_enable, pause_task
 from .envelope import envelope_response, render_schedules, schedule_response
 from .labels import DISABLED, UPDATED, with_labels
-from .openapi import describe_compat_operation
 from .own_tasks import delete_or_cancel, list_own_tasks, without_admin
 from .refusals import refuse
-from .routers import compat_router
+from .routes import TaskUuid, compat_operation, compat_routes
 from .schedule_json import PRIORITIES, STATUSES, priority_name, status_of, type_of
 from .schedule_lists import Limit, render_upcoming
 from .schedule_reminders import extra_reminder, is_one_time, read_snooze
 
-router: Final = compat_router("/schedules", "schedules")
+routes: Final = compat_routes("/schedules", "schedules")
 EXAMPLE: Final = {"taskUuids": ["tsk_0199f3a1b2c3d4e5f60718293a4b5c6d"], "operation": "pause"}
 MAX_BATCH: Final = 1_000
 _MAX_MINUTES_AHEAD: Final = 366 * 24 * 60
@@ -47,16 +44,14 @@ _REFUSED_BEFORE: Final[dict[Language, str]] = {
 Operation: TypeAlias = Callable[[Service, Principal, str], Awaitable[object]]
 
 
-@router.get(
+@routes.get(
     "/upcoming",
-    **describe_compat_operation(
-        "list_upcoming_schedules", "What comes due within the next minutes", "UpcomingSchedules"
-    ),
+    compat_operation("list_upcoming_schedules", "What comes due within the next minutes", "UpcomingSchedules"),
 )
 async def upcoming(
     request: Request,
-    principal: Caller,
-    withinMinutes: Annotated[int, Query(ge=1, le=_MAX_MINUTES_AHEAD)] = 60,  # noqa: N803 - the surface's own name
+    principal: Principal,
+    withinMinutes: Annotated[int, Query(minimum=1, maximum=_MAX_MINUTES_AHEAD)] = 60,  # noqa: N803 - the surface's own name
     limit: Limit = 100,
 ) -> Response:
     context = app_context(request)
@@ -70,13 +65,13 @@ async def upcoming(
     return envelope_response(request, data)
 
 
-@router.get(
+@routes.get(
     "/statistics",
-    **describe_compat_operation(
+    compat_operation(
         "get_schedule_statistics", "Numbers by state, type and priority, and the success rate", "ScheduleStatistics"
     ),
 )
-async def statistics(request: Request, principal: Caller) -> Response:
+async def statistics(request: Request, principal: Principal) -> Response:
     service = app_context(request).service
     tasks = await list_own_tasks(service, principal)
     states = Counter(status_of(each) for each in tasks)
@@ -97,14 +92,14 @@ async def statistics(request: Request, principal: Caller) -> Response:
     return envelope_response(request, data)
 
 
-async def _replay_batch(request: Request, _who: Principal, ids: Ids) -> Response:
+async def _replay_batch(request: Request, _principal: Principal, ids: Ids) -> Response:
     done, refused = ids["done"], ids["refused"]
     failed = [{"taskUuid": uuid, "error": _REFUSED_BEFORE[request_language(request)]} for uuid in refused]
     summary = {"total": len(done) + len(failed), "success": len(done), "failed": len(failed)}
     return envelope_response(request, {"success": done, "failed": failed, "summary": summary})
 
 
-async def _replay_execution(request: Request, _who: Principal, ids: Ids) -> Response:
+async def _replay_execution(request: Request, _principal: Principal, ids: Ids) -> Response:
     return _execution_response(request, ids["run"], ids["at"])
 
 
@@ -119,20 +114,19 @@ async def _replay_schedule(request: Request, principal: Principal, ids: Ids) -> 
     return envelope_response(request, {"task": rendered[0], "schedule": rendered[0], "snoozed": rendered[1]})
 
 
-@router.post(
+@routes.post(
     "/batch",
-    **describe_compat_operation(
+    compat_operation(
         "batch_schedules",
         "One operation for many schedules",
         "BatchResult",
-        request_body="Batch",
-        example=EXAMPLE,
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_batch)
-async def batch(request: Request, principal: Caller) -> Response:
-    body = check_fields("batch", await read_json_body(request), ("taskUuids", "operation"))
+async def batch(
+    request: Request, principal: Principal, body: Annotated[Any, Body("Batch", example=EXAMPLE)]
+) -> Response:
+    body = check_fields("batch", body, ("taskUuids", "operation"))
     uuids, operation = body.get("taskUuids"), OPERATIONS.get(str(body.get("operation")))
     if operation is None:
         allowed = ", ".join(OPERATIONS)
@@ -153,21 +147,20 @@ async def batch(request: Request, principal: Caller) -> Response:
     return envelope_response(request, {"success": done, "failed": failed, "summary": summary})
 
 
-@router.post(
+@routes.post(
     "/{uuid}/execute",
-    **describe_compat_operation(
+    compat_operation(
         "execute_schedule",
         "Run it now, once; its times stay as they are",
         "Execution",
-        request_body="Execute",
-        optional=True,
         problems=(404,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.RUN, _replay_execution)
-async def execute(uuid: str, request: Request, principal: Caller) -> Response:
-    check_fields("execute", await read_optional_json_body(request) or {}, ("taskUuid", "force", "overrides"))
+async def execute(
+    request: Request, principal: Principal, uuid: TaskUuid, body: Annotated[Any, Body("Execute", optional=True)]
+) -> Response:
+    check_fields("execute", body, ("taskUuid", "force", "overrides"))
     context = app_context(request)
     run = await context.service.tasks.run_now(without_admin(principal), uuid)
     at = context.clock.now().isoformat()
@@ -175,73 +168,68 @@ async def execute(uuid: str, request: Request, principal: Caller) -> Response:
     return _execution_response(request, run, at)
 
 
-@router.post(
+@routes.post(
     "/{uuid}/enable",
-    **describe_compat_operation(
-        "enable_schedule", "Enable a schedule", "ScheduleAnswer", problems=(404,), idempotent=True
-    ),
+    compat_operation("enable_schedule", "Enable a schedule", "ScheduleAnswer", problems=(404,)),
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def enable(uuid: str, request: Request, principal: Caller) -> Response:
-    return await _apply(uuid, request, principal, _resume)
+async def enable(request: Request, principal: Principal, uuid: TaskUuid) -> Response:
+    return await _apply(request, principal, uuid, _resume)
 
 
-@router.post(
+@routes.post(
     "/{uuid}/disable",
-    **describe_compat_operation(
-        "disable_schedule", "Disable a schedule", "ScheduleAnswer", problems=(404,), idempotent=True
-    ),
+    compat_operation("disable_schedule", "Disable a schedule", "ScheduleAnswer", problems=(404,)),
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def disable(uuid: str, request: Request, principal: Caller) -> Response:
-    return await _apply(uuid, request, principal, _disable)
+async def disable(request: Request, principal: Principal, uuid: TaskUuid) -> Response:
+    return await _apply(request, principal, uuid, _disable)
 
 
-@router.post(
+@routes.post(
     "/{uuid}/pause",
-    **describe_compat_operation(
-        "pause_schedule", "Pause a schedule", "ScheduleAnswer", problems=(404,), idempotent=True
-    ),
+    compat_operation("pause_schedule", "Pause a schedule", "ScheduleAnswer", problems=(404,)),
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def pause(uuid: str, request: Request, principal: Caller) -> Response:
-    return await _apply(uuid, request, principal, _pause)
+async def pause(request: Request, principal: Principal, uuid: TaskUuid) -> Response:
+    return await _apply(request, principal, uuid, _pause)
 
 
-@router.post(
+@routes.post(
     "/{uuid}/resume",
-    **describe_compat_operation(
+    compat_operation(
         "resume_schedule",
         "Resume a schedule; missed times are not made up for",
         "ScheduleAnswer",
         problems=(404,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def resume(uuid: str, request: Request, principal: Caller) -> Response:
-    return await _apply(uuid, request, principal, _resume)
+async def resume(request: Request, principal: Principal, uuid: TaskUuid) -> Response:
+    return await _apply(request, principal, uuid, _resume)
 
 
-@router.post(
+@routes.post(
     "/{uuid}/snooze",
-    **describe_compat_operation(
+    compat_operation(
         "snooze_schedule",
         "Snooze: run once more, after the given minutes",
         "ScheduleAnswer",
-        request_body="Snooze",
-        example={"snoozeMinutes": 10},
         problems=(404,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def snooze(uuid: str, request: Request, principal: Caller) -> Response:
+async def snooze(
+    request: Request,
+    principal: Principal,
+    uuid: TaskUuid,
+    body: Annotated[Any, Body("Snooze", example={"snoozeMinutes": 10})],
+) -> Response:
     """Move a one-time schedule; a recurring one keeps its times, and one extra reminder is created."""
     context, now = app_context(request), app_context(request).clock.now()
     facts = await context.service.tasks.get(without_admin(principal), uuid)
     task = facts.task
-    at = now + read_snooze(await read_json_body(request), task)
+    at = now + read_snooze(body, task)
     if is_one_time(task):
         edits = Edits(when=Once(at, zone=task.schedule.zone), labels=with_labels(task, {UPDATED: now.isoformat()}))
         is_active = facts.status.state is TaskState.ACTIVE
@@ -261,7 +249,7 @@ def _execution_response(request: Request, run: str, at: str) -> Response:
     return envelope_response(request, {"executionResult": result})
 
 
-async def _apply(uuid: str, request: Request, principal: Principal, operation: Operation) -> Response:
+async def _apply(request: Request, principal: Principal, uuid: str, operation: Operation) -> Response:
     """Run an operation and respond with the schedule; a body is allowed and ignored."""
     service = app_context(request).service
     await operation(service, principal, uuid)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, NamedTuple
 
-from fastapi import Depends, Query
-
 from ...model.change import Facts
+from ...web.parameters import Query
 from ...wire.instants import utc
 from ...wire.tasks import next_due
 from .labels import SOURCE_ID, SOURCE_TYPE
@@ -17,8 +16,8 @@ from .refusals import refuse
 from .schedule_fields import read_choice
 from .schedule_json import STATUSES, first_time, is_enabled, priority_name, status_of, tags_of, type_of
 
-Limit = Annotated[int, Query(ge=1, le=200)]
-Page = Annotated[int, Query(ge=1, le=10_000)]
+Limit = Annotated[int, Query(minimum=1, maximum=200)]
+Page = Annotated[int, Query(minimum=1, maximum=10_000)]
 Name = Annotated[str | None, Query(max_length=100)]
 TextList = Annotated[list[str] | None, Query()]
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -41,31 +40,18 @@ class ScheduleFilter(NamedTuple):
         )
 
 
-async def parse_filter(
-    status: TextList = None,
-    taskType: TextList = None,  # noqa: N803 - the surface's own name
-    enabled: Annotated[bool | None, Query()] = None,
-    tags: TextList = None,
+def parse_filter(
+    statuses: Sequence[str] | None, types: Sequence[str] | None, tags: Sequence[str] | None, *, enabled: bool | None
 ) -> ScheduleFilter:
-    statuses = frozenset(read_choice("status", each, STATUSES) for each in status or ())
-    return ScheduleFilter(statuses, frozenset(taskType or ()), enabled, frozenset(tags or ()))
+    checked = frozenset(read_choice("status", each, STATUSES) for each in statuses or ())
+    return ScheduleFilter(checked, frozenset(types or ()), enabled, frozenset(tags or ()))
 
 
-async def parse_source(
-    sourceType: Name = None,  # noqa: N803 - the surface's own names
-    sourceModule: Name = None,  # noqa: N803
-    sourceId: Name = None,  # noqa: N803
-    sourceEntityId: Name = None,  # noqa: N803
-) -> tuple[tuple[str, str], ...]:
+def source_labels(source_type: str | None, source_id: str | None) -> tuple[tuple[str, str], ...]:
     """Return the labels of the schedules of one source."""
-    source_type, source_id = sourceType or sourceModule, sourceId or sourceEntityId
     if not source_id:
         raise refuse("compat_no_source")
     return (SOURCE_ID, source_id), *(((SOURCE_TYPE, source_type),) if source_type else ())
-
-
-ScheduleFilterQuery = Annotated[ScheduleFilter, Depends(parse_filter)]
-Source = Annotated[tuple[tuple[str, str], ...], Depends(parse_source)]
 
 
 def sort_by_due(tasks: Sequence[Facts], now: datetime) -> list[Facts]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from operator import itemgetter
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,23 +17,26 @@ from ...model.task import TaskState
 from ...ports.store import RunFilter
 from ...schedule.compat import Note
 from ...service.service import Service
-from ...web.authentication import Caller
 from ...web.body import read_json_body
 from ...web.idempotency import Ids, repeatable, store_ids
 from ...web.language import request_language
+from ...web.parameters import Body
 from ...web.request_context import app_context
 from ...web.responses import json_response
 from .edit_and_enable import edit_and_enable
 from .labels import DISABLED
 from .leases import leases_of
 from .notices import NOTHING_LEFT, render_notes
-from .openapi import describe_compat_operation
 from .own_tasks import VISIBLE_STATES, delete_or_cancel, latest_runs, list_own_tasks, without_admin
-from .routers import ScheduledTaskRoute, compat_router
+from .routes import TaskUuid, compat_operation, compat_routes
 from .scheduled_task_json import SHOWN_RUNS, render_run, render_task
 from .scheduled_task_requests import read_changes, read_new
 
-router: Final = compat_router("/scheduled-tasks", "scheduled-tasks", ScheduledTaskRoute)
+routes: Final = compat_routes(
+    "/scheduled-tasks",
+    "scheduled-tasks",
+    {"compat_bad_seconds": 400, "interval_too_short": 400, "too_many_tasks": 409},
+)
 MAX_RUNS: Final = 50
 MAX_LISTED: Final = 1_000
 EXAMPLE: Final = {
@@ -45,10 +48,8 @@ EXAMPLE: Final = {
 }
 
 
-@router.get(
-    "", **describe_compat_operation("list_scheduled_tasks", "Your tasks, the last changed first", "ScheduledTasks")
-)
-async def list_tasks(request: Request, principal: Caller) -> Response:
+@routes.get("", compat_operation("list_scheduled_tasks", "Your tasks, the last changed first", "ScheduledTasks"))
+async def list_tasks(request: Request, principal: Principal) -> Response:
     context = app_context(request)
     tasks = await list_own_tasks(context.service, principal, VISIBLE_STATES)
     rendered = await _render_tasks(context.service, principal, tasks, context.clock.now())
@@ -66,21 +67,20 @@ async def _replay_task(request: Request, principal: Principal, ids: Ids) -> Resp
     return await _respond(request, principal, facts, notes)
 
 
-@router.post(
+@routes.post(
     "",
-    **describe_compat_operation(
+    compat_operation(
         "create_scheduled_task",
         "Make a task",
         "ScheduledTask",
-        request_body="NewScheduledTask",
-        example=EXAMPLE,
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_task)
-async def create_task(request: Request, principal: Caller) -> Response:
+async def create_task(
+    request: Request, principal: Principal, body: Annotated[Any, Body("NewScheduledTask", example=EXAMPLE)]
+) -> Response:
     context = app_context(request)
-    parsed = read_new(await read_json_body(request), context.settings.orchestrator, context.clock.now())
+    parsed = read_new(body, context.settings.orchestrator, context.clock.now())
     paused = None if parsed.enabled else DISABLED
     task = await context.service.tasks.create(without_admin(principal), parsed.request, paused=paused)
     store_ids(request, id=task.id)
@@ -89,56 +89,55 @@ async def create_task(request: Request, principal: Caller) -> Response:
     )
 
 
-@router.get(
+@routes.get(
     "/{task_id}",
-    **describe_compat_operation("get_scheduled_task", "One of your tasks", "ScheduledTask", problems=(404,)),
+    compat_operation("get_scheduled_task", "One of your tasks", "ScheduledTask", problems=(404,)),
 )
-async def get_task(task_id: str, request: Request, principal: Caller) -> Response:
+async def get_task(request: Request, principal: Principal, task_id: TaskUuid) -> Response:
     return await _respond(request, principal, await _load_known(app_context(request).service, principal, task_id))
 
 
-@router.put(
+@routes.put(
     "/{task_id}",
-    **describe_compat_operation(
+    compat_operation(
         "update_scheduled_task",
         "Change what is given; the rest stays",
         "ScheduledTask",
-        request_body="ScheduledTaskChange",
-        example={"enabled": False},
         problems=(404, 409),
     ),
 )
-async def update_task(task_id: str, request: Request, principal: Caller) -> Response:
+async def update_task(
+    request: Request,
+    principal: Principal,
+    task_id: TaskUuid,
+    body: Annotated[Any, Body("ScheduledTaskChange", example={"enabled": False})],
+) -> Response:
     """Change the given fields. A new schedule counts from now. Clients need not clear a lock: an expired lease holds
     nothing, and a live one stays."""
     context = app_context(request)
     before = await _load_known(context.service, principal, task_id)
-    changes = read_changes(await read_json_body(request), before, context.clock.now())
+    changes = read_changes(body, before, context.clock.now())
     after = await edit_and_enable(context.service, principal, before, changes.edits, enabled=changes.enabled)
     is_over = changes.enabled and after.status.state is TaskState.COMPLETED
     return await _respond(request, principal, after, (*changes.notes, *((NOTHING_LEFT,) if is_over else ())))
 
 
-@router.delete(
+@routes.delete(
     "/{task_id}",
-    **describe_compat_operation(
-        "delete_scheduled_task", "Remove a task with its runs", "ScheduledTaskGone", problems=(404, 409)
-    ),
+    compat_operation("delete_scheduled_task", "Remove a task with its runs", "ScheduledTaskGone", problems=(404, 409)),
 )
-async def delete_task(task_id: str, request: Request, principal: Caller) -> Response:
+async def delete_task(request: Request, principal: Principal, task_id: TaskUuid) -> Response:
     service = app_context(request).service
     await _load_known(service, principal, task_id)
     await delete_or_cancel(service, principal, task_id)
     return json_response({"ok": True})
 
 
-@router.get(
+@routes.get(
     "/{task_id}/runs",
-    **describe_compat_operation(
-        "list_scheduled_task_runs", "The newest 50 runs of a task", "ScheduledTaskRuns", problems=(404,)
-    ),
+    compat_operation("list_scheduled_task_runs", "The newest 50 runs of a task", "ScheduledTaskRuns", problems=(404,)),
 )
-async def list_runs(task_id: str, request: Request, principal: Caller) -> Response:
+async def list_runs(request: Request, principal: Principal, task_id: TaskUuid) -> Response:
     service = app_context(request).service
     target = (await _load_known(service, principal, task_id)).task.target
     run_filter = RunFilter(principal.owner, task_id, SHOWN_RUNS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,22 +12,21 @@ from ...model.accounts.principal import Principal, Scope
 from ...model.run import Run
 from ...model.task import Task
 from ...ports.store import RunFilter, TaskFilter
-from ...web.authentication import Caller
 from ...web.body import read_json_body
 from ...web.idempotency import Ids, repeatable, store_ids
 from ...web.language import request_language
+from ...web.parameters import Body, Query
 from ...web.request_context import AppContext, app_context
 from .edit_and_enable import edit_and_enable, pause_task
 from .envelope import envelope_response, render_schedules, schedule_response
-from .openapi import describe_compat_operation
 from .own_tasks import delete_or_cancel, list_own_tasks, without_admin
-from .routers import compat_router
+from .routes import TaskUuid, compat_operation, compat_routes
 from .schedule_json import render_execution
-from .schedule_lists import Limit, Page, ScheduleFilterQuery, Source, sort_by_due
+from .schedule_lists import Limit, Name, Page, TextList, parse_filter, sort_by_due, source_labels
 from .schedule_reminders import read_reminder
 from .schedule_requests import NewSchedule, read_changes, read_new
 
-router: Final = compat_router("/schedules", "schedules")
+routes: Final = compat_routes("/schedules", "schedules")
 EXAMPLE: Final = {
     "title": "Daily stand-up",
     "taskType": "TASK_REMINDER",
@@ -41,10 +40,19 @@ EXAMPLE: Final = {
 REMINDER: Final = {"title": "Tea", "message": "It is ready", "reminderTime": "2027-01-04T09:05:00Z"}
 
 
-@router.get("", **describe_compat_operation("list_schedules", "Your schedules, the next to run first", "ScheduleList"))
-async def list_schedules(
-    request: Request, principal: Caller, listing: ScheduleFilterQuery, page: Page = 1, limit: Limit = 50
+@routes.get("", compat_operation("list_schedules", "Your schedules, the next to run first", "ScheduleList"))
+async def list_schedules(  # noqa: PLR0913 - every condition by its name
+    request: Request,
+    principal: Principal,
+    *,
+    status: TextList = None,
+    taskType: TextList = None,  # noqa: N803 - the surface's own name
+    enabled: Annotated[bool | None, Query()] = None,
+    tags: TextList = None,
+    page: Page = 1,
+    limit: Limit = 50,
 ) -> Response:
+    listing = parse_filter(status, taskType, tags, enabled=enabled)
     own_tasks = await list_own_tasks(app_context(request).service, principal)
     matching = sort_by_due([each for each in own_tasks if listing.matches(each)], app_context(request).clock.now())
     offset = (page - 1) * limit
@@ -80,52 +88,59 @@ async def _replay_created(request: Request, principal: Principal, task_id: str, 
     return await schedule_response(request, principal, facts, notes, 201)
 
 
-@router.post(
+@routes.post(
     "",
-    **describe_compat_operation(
+    compat_operation(
         "create_schedule",
         "Make a schedule",
         "ScheduleAnswer",
         status=201,
-        request_body="NewSchedule",
-        example=EXAMPLE,
         problems=(404,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def create_schedule(request: Request, principal: Caller) -> Response:
+async def create_schedule(
+    request: Request, principal: Principal, body: Annotated[Any, Body("NewSchedule", example=EXAMPLE)]
+) -> Response:
     context = app_context(request)
-    parsed = read_new(await read_json_body(request), principal.owner, zone_of(context, principal), context.clock.now())
+    parsed = read_new(body, principal.owner, zone_of(context, principal), context.clock.now())
     return await _create(request, principal, parsed)
 
 
-@router.post(
+@routes.post(
     "/quick-reminder",
-    **describe_compat_operation(
+    compat_operation(
         "create_quick_reminder",
         "Make a reminder",
         "ScheduleAnswer",
         status=201,
-        request_body="QuickReminder",
-        example=REMINDER,
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_reminder)
-async def create_quick_reminder(request: Request, principal: Caller) -> Response:
+async def create_quick_reminder(
+    request: Request, principal: Principal, body: Annotated[Any, Body("QuickReminder", example=REMINDER)]
+) -> Response:
     context = app_context(request)
-    body = read_reminder(await read_json_body(request))
+    body = read_reminder(body)
     return await _create(
         request, principal, read_new(body, principal.owner, zone_of(context, principal), context.clock.now())
     )
 
 
-@router.delete(
+@routes.delete(
     "",
-    **describe_compat_operation("remove_schedules_of_source", "Remove all schedules of one source", "ScheduleRemoval"),
+    compat_operation("remove_schedules_of_source", "Remove all schedules of one source", "ScheduleRemoval"),
 )
-async def remove_by_source(request: Request, principal: Caller, source: Source) -> Response:
+async def remove_by_source(
+    request: Request,
+    principal: Principal,
+    *,
+    sourceType: Name = None,  # noqa: N803 - the surface's own names
+    sourceModule: Name = None,  # noqa: N803
+    sourceId: Name = None,  # noqa: N803
+    sourceEntityId: Name = None,  # noqa: N803
+) -> Response:
+    source = source_labels(sourceType or sourceModule, sourceId or sourceEntityId)
     # Checked also when there is nothing to remove.
     principal.require_scope(Scope.WRITE)
     service = app_context(request).service
@@ -142,66 +157,65 @@ async def remove_by_source(request: Request, principal: Caller, source: Source) 
     return envelope_response(request, {"removed": report.done, "taskUuids": removed[:1_000], "failed": failed})
 
 
-@router.get(
+@routes.get(
     "/execution-history",
-    **describe_compat_operation("list_schedule_executions", "Your newest executions", "ScheduleHistory"),
+    compat_operation("list_schedule_executions", "Your newest executions", "ScheduleHistory"),
 )
-async def all_history(request: Request, principal: Caller, limit: Limit = 50) -> Response:
+async def all_history(request: Request, principal: Principal, limit: Limit = 50) -> Response:
     page = await app_context(request).service.runs.page(
         without_admin(principal), RunFilter(principal.owner), limit=limit
     )
     return _history_response(request, page.items, more=page.after is not None)
 
 
-@router.get("/{uuid}", **describe_compat_operation("get_schedule", "One schedule", "ScheduleAnswer", problems=(404,)))
-async def get_schedule(uuid: str, request: Request, principal: Caller) -> Response:
+@routes.get("/{uuid}", compat_operation("get_schedule", "One schedule", "ScheduleAnswer", problems=(404,)))
+async def get_schedule(request: Request, principal: Principal, uuid: TaskUuid) -> Response:
     return await schedule_response(
         request, principal, await app_context(request).service.tasks.get(without_admin(principal), uuid)
     )
 
 
-@router.put(
+@routes.put(
     "/{uuid}",
-    **describe_compat_operation(
+    compat_operation(
         "update_schedule",
         "Change what is given; the rest stays",
         "ScheduleAnswer",
-        request_body="NewSchedule",
-        example={"priority": "HIGH"},
         problems=(404, 409),
     ),
 )
-async def update_schedule(uuid: str, request: Request, principal: Caller) -> Response:
-    house = app_context(request)
-    before = await house.service.tasks.get(without_admin(principal), uuid)
-    changes = read_changes(await read_json_body(request), before, zone_of(house, principal), house.clock.now())
+async def update_schedule(
+    request: Request,
+    principal: Principal,
+    uuid: TaskUuid,
+    body: Annotated[Any, Body("NewSchedule", example={"priority": "HIGH"})],
+) -> Response:
+    context = app_context(request)
+    before = await context.service.tasks.get(without_admin(principal), uuid)
+    changes = read_changes(body, before, zone_of(context, principal), context.clock.now())
     enabled = True if changes.enabled is None and changes.status == "PENDING" else changes.enabled
-    after = await edit_and_enable(house.service, principal, before, changes.edits, enabled=enabled)
+    after = await edit_and_enable(context.service, principal, before, changes.edits, enabled=enabled)
     if changes.status == "PAUSED":
-        after = await pause_task(house.service, principal, uuid, "")
+        after = await pause_task(context.service, principal, uuid, "")
     if changes.status == "CANCELLED":
-        after = await house.service.tasks.cancel(without_admin(principal), uuid)
+        after = await context.service.tasks.cancel(without_admin(principal), uuid)
     return await schedule_response(request, principal, after, changes.notes)
 
 
-@router.delete(
+@routes.delete(
     "/{uuid}",
-    **describe_compat_operation(
-        "delete_schedule", "Remove a schedule with its history", "ScheduleGone", problems=(404, 409)
-    ),
+    compat_operation("delete_schedule", "Remove a schedule with its history", "ScheduleGone", problems=(404, 409)),
 )
-async def delete_schedule(uuid: str, request: Request, principal: Caller) -> Response:
+async def delete_schedule(request: Request, principal: Principal, uuid: TaskUuid) -> Response:
     await delete_or_cancel(app_context(request).service, principal, uuid)
     return envelope_response(request, None)
 
 
-@router.get(
+@routes.get(
     "/{uuid}/history",
-    **describe_compat_operation(
-        "list_executions_of_schedule", "Its newest executions", "ScheduleHistory", problems=(404,)
-    ),
+    compat_operation("list_executions_of_schedule", "Its newest executions", "ScheduleHistory", problems=(404,)),
 )
-async def history(uuid: str, request: Request, principal: Caller, limit: Limit = 50) -> Response:
+async def history(request: Request, principal: Principal, uuid: TaskUuid, limit: Limit = 50) -> Response:
     service = app_context(request).service
     await service.tasks.get(without_admin(principal), uuid)
     page = await service.runs.page(without_admin(principal), RunFilter(principal.owner, uuid), limit=limit)

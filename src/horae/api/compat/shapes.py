@@ -2,262 +2,245 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-from ...wire.response_shapes import RESPONSE_SCHEMAS
+from ...wire.shapes.notation import (
+    ANY,
+    BOOLEAN,
+    DATE_TIME,
+    INTEGER,
+    NULL,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    Properties,
+    Schema,
+    choice,
+    closed,
+    extend,
+    list_of,
+    nullable,
+    ref,
+)
+from ...wire.shapes.overview import PROBLEM
 from .alerts import METHODS
 from .schedule_json import PRIORITIES, STATUSES
 
-Schema: TypeAlias = dict[str, Any]
 
-_TEXT: Final = {"type": "string"}
-_NULLABLE_TEXT: Final = {"type": ["string", "null"]}
-_INTEGER: Final = {"type": "integer"}
-_NULLABLE_INTEGER: Final = {"type": ["integer", "null"]}
-_BOOLEAN: Final = {"type": "boolean"}
-_INSTANT: Final = {"type": "string", "format": "date-time"}
-_NULLABLE_INSTANT: Final = {"type": ["string", "null"], "format": "date-time"}
-_OBJECT: Final = {"type": "object"}
-_NULLABLE_OBJECT: Final = {"type": ["object", "null"]}
-
-
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _list_of(name: str) -> Schema:
-    return {"type": "array", "items": _ref(name)}
-
-
-def _shape(properties: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
-    more = {} if optional is None else optional
-    return {
-        "type": "object",
-        "properties": {**properties, **more},
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+def _shape(properties: Properties, optional: Properties | None = None) -> Schema:
+    more = optional or {}
+    return closed({**properties, **more}, optional=more)
 
 
 def _envelope(data: Schema) -> Schema:
-    return _shape({"success": {"const": True}, "code": _INTEGER, "message": _TEXT, "timestamp": _INTEGER, "data": data})
+    return _shape({"success": {"const": True}, "code": INTEGER, "message": TEXT, "timestamp": INTEGER, "data": data})
 
 
-_WARNINGS: Final[dict[str, Schema]] = {"warnings": _list_of("Warning")}
-_SCHEDULED_TASK: Final[dict[str, Schema]] = {
-    "id": _TEXT,
-    "user_id": _TEXT,
-    "name": _TEXT,
-    "enabled": _BOOLEAN,
-    "schedule_type": {**_TEXT, "description": "cron, interval or once; for a task of another surface its own kind."},
-    "schedule_expr": _TEXT,
-    "timezone": _TEXT,
-    "payload": _OBJECT,
-    "next_run_at": _NULLABLE_INSTANT,
-    "last_run_at": _NULLABLE_INSTANT,
-    "locked_by": _NULLABLE_TEXT,
-    "locked_until": _NULLABLE_INSTANT,
-    "created_at": _INSTANT,
-    "updated_at": _INSTANT,
+_WARNINGS: Final[dict[str, Schema]] = {"warnings": list_of(ref("Warning"))}
+_SCHEDULED_TASK: Final[Properties] = {
+    "id": TEXT,
+    "user_id": TEXT,
+    "name": TEXT,
+    "enabled": BOOLEAN,
+    "schedule_type": TEXT | {"description": "cron, interval or once; for a task of another surface its own kind."},
+    "schedule_expr": TEXT,
+    "timezone": TEXT,
+    "payload": OBJECT,
+    "next_run_at": nullable(DATE_TIME),
+    "last_run_at": nullable(DATE_TIME),
+    "locked_by": nullable(TEXT),
+    "locked_until": nullable(DATE_TIME),
+    "created_at": DATE_TIME,
+    "updated_at": DATE_TIME,
 }
-_SCHEDULED_TASK_WISH: Final[dict[str, Schema]] = {
-    "enabled": {"type": ["boolean", "null"]},
-    "schedule_type": {"enum": ["cron", "interval", "once", None]},
+_SCHEDULED_TASK_WISH: Final[Properties] = {
+    "enabled": nullable(BOOLEAN),
+    "schedule_type": choice("cron", "interval", "once", None),
     "schedule_expr": {"type": ["string", "integer", "null"]},
-    "timezone": _NULLABLE_TEXT,
-    "payload": _NULLABLE_OBJECT,
-    "next_run_at": {**_NULLABLE_TEXT, "description": "ISO 8601; without an offset it is UTC."},
+    "timezone": nullable(TEXT),
+    "payload": nullable(OBJECT),
+    "next_run_at": nullable(TEXT) | {"description": "ISO 8601; without an offset it is UTC."},
 }
-_RUN: Final[dict[str, Schema]] = {
-    "id": _TEXT,
-    "task_id": _TEXT,
-    "user_id": _TEXT,
-    "status": {"enum": ["running", "success", "failed"]},
-    "trace_id": _TEXT,
-    "started_at": _INSTANT,
-    "finished_at": _NULLABLE_INSTANT,
-    "error": _NULLABLE_TEXT,
-    "result": {},
+_RUN: Final[Properties] = {
+    "id": TEXT,
+    "task_id": TEXT,
+    "user_id": TEXT,
+    "status": choice("running", "success", "failed"),
+    "trace_id": TEXT,
+    "started_at": DATE_TIME,
+    "finished_at": nullable(DATE_TIME),
+    "error": nullable(TEXT),
+    "result": ANY,
 }
-_SCHEDULE: Final[dict[str, Schema]] = {
-    "uuid": _TEXT,
-    "accountUuid": _TEXT,
-    "createdBy": _TEXT,
-    "title": _TEXT,
-    "name": _TEXT,
-    "description": _NULLABLE_TEXT,
-    "taskType": _TEXT,
-    "priority": {"enum": list(PRIORITIES)},
-    "status": {"enum": list(STATUSES)},
-    "enabled": _BOOLEAN,
-    "scheduledTime": _INSTANT,
-    "timezone": _NULLABLE_TEXT,
-    "recurrence": _OBJECT,
-    "payload": _OBJECT,
-    "alertConfig": _NULLABLE_OBJECT,
-    "tags": {"type": "array", "items": _TEXT},
-    "metadata": _NULLABLE_OBJECT,
-    "sourceType": _NULLABLE_TEXT,
-    "sourceId": _NULLABLE_TEXT,
-    "nextScheduledAt": _NULLABLE_INSTANT,
-    "nextExecutionTime": _NULLABLE_INSTANT,
-    "lastExecutedAt": _NULLABLE_INSTANT,
-    "executionCount": _INTEGER,
-    "failureCount": _INTEGER,
-    "maxRetries": _NULLABLE_INTEGER,
-    "currentRetries": _INTEGER,
-    "timeoutSeconds": {"type": "number"},
-    "createdAt": _INSTANT,
-    "updatedAt": _INSTANT,
+_SCHEDULE: Final[Properties] = {
+    "uuid": TEXT,
+    "accountUuid": TEXT,
+    "createdBy": TEXT,
+    "title": TEXT,
+    "name": TEXT,
+    "description": nullable(TEXT),
+    "taskType": TEXT,
+    "priority": choice(*PRIORITIES),
+    "status": choice(*STATUSES),
+    "enabled": BOOLEAN,
+    "scheduledTime": DATE_TIME,
+    "timezone": nullable(TEXT),
+    "recurrence": OBJECT,
+    "payload": OBJECT,
+    "alertConfig": nullable(OBJECT),
+    "tags": list_of(TEXT),
+    "metadata": nullable(OBJECT),
+    "sourceType": nullable(TEXT),
+    "sourceId": nullable(TEXT),
+    "nextScheduledAt": nullable(DATE_TIME),
+    "nextExecutionTime": nullable(DATE_TIME),
+    "lastExecutedAt": nullable(DATE_TIME),
+    "executionCount": INTEGER,
+    "failureCount": INTEGER,
+    "maxRetries": nullable(INTEGER),
+    "currentRetries": INTEGER,
+    "timeoutSeconds": NUMBER,
+    "createdAt": DATE_TIME,
+    "updatedAt": DATE_TIME,
 }
 _ALERT: Final[Schema] = {
     "type": ["object", "null"],
     "properties": {
-        "methods": {"type": "array", "minItems": 1, "items": {"enum": list(METHODS)}},
+        "methods": {"type": "array", "minItems": 1, "items": choice(*METHODS)},
         "soundVolume": {"type": "number", "minimum": 0, "maximum": 100},
         "popupDuration": {"type": "number", "minimum": 0},
-        "allowSnooze": _BOOLEAN,
+        "allowSnooze": BOOLEAN,
         "snoozeOptions": {"type": "array", "maxItems": 20, "items": {"type": "number", "exclusiveMinimum": 0}},
     },
 }
-_SCHEDULE_WISH: Final[dict[str, Schema]] = {
-    "title": _NULLABLE_TEXT,
-    "name": _NULLABLE_TEXT,
-    "description": _NULLABLE_TEXT,
-    "taskType": _NULLABLE_TEXT,
-    "priority": {"enum": [*PRIORITIES, None]},
-    "scheduledTime": {**_NULLABLE_TEXT, "description": "ISO 8601; without an offset it is local time in `timezone`."},
-    "recurrence": _NULLABLE_OBJECT,
-    "timezone": _NULLABLE_TEXT,
-    "payload": _NULLABLE_OBJECT,
+_SCHEDULE_WISH: Final[Properties] = {
+    "title": nullable(TEXT),
+    "name": nullable(TEXT),
+    "description": nullable(TEXT),
+    "taskType": nullable(TEXT),
+    "priority": choice(*PRIORITIES, None),
+    "scheduledTime": nullable(TEXT) | {"description": "ISO 8601; without an offset it is local time in `timezone`."},
+    "recurrence": nullable(OBJECT),
+    "timezone": nullable(TEXT),
+    "payload": nullable(OBJECT),
     "alertConfig": _ALERT,
     "tags": {"type": ["array", "null"], "maxItems": 32, "items": {"type": "string", "maxLength": 100}},
-    "metadata": _NULLABLE_OBJECT,
-    "sourceType": _NULLABLE_TEXT,
-    "sourceModule": _NULLABLE_TEXT,
+    "metadata": nullable(OBJECT),
+    "sourceType": nullable(TEXT),
+    "sourceModule": nullable(TEXT),
     "sourceId": {"type": ["string", "integer", "null"]},
     "sourceEntityId": {"type": ["string", "integer", "null"]},
     "maxRetries": {"type": ["integer", "null"], "minimum": 0, "maximum": 999},
     "timeoutSeconds": {"type": ["integer", "null"], "minimum": 1},
-    "enabled": {"type": ["boolean", "null"]},
-    "status": {"enum": [*STATUSES, None]},
-    "accountUuid": _NULLABLE_TEXT,
+    "enabled": nullable(BOOLEAN),
+    "status": choice(*STATUSES, None),
+    "accountUuid": nullable(TEXT),
 }
-_EXECUTION: Final[dict[str, Schema]] = {
-    "id": _TEXT,
-    "taskUuid": _TEXT,
-    "accountUuid": _TEXT,
-    "executedAt": _INSTANT,
-    "startedAt": _NULLABLE_INSTANT,
-    "completedAt": _NULLABLE_INSTANT,
-    "status": _TEXT,
-    "success": _BOOLEAN,
-    "reason": _NULLABLE_TEXT,
-    "result": {},
-    "error": _NULLABLE_TEXT,
-    "duration": {"type": ["number", "null"]},
-    "retryCount": _INTEGER,
+_EXECUTION: Final[Properties] = {
+    "id": TEXT,
+    "taskUuid": TEXT,
+    "accountUuid": TEXT,
+    "executedAt": DATE_TIME,
+    "startedAt": nullable(DATE_TIME),
+    "completedAt": nullable(DATE_TIME),
+    "status": TEXT,
+    "success": BOOLEAN,
+    "reason": nullable(TEXT),
+    "result": ANY,
+    "error": nullable(TEXT),
+    "duration": nullable(NUMBER),
+    "retryCount": INTEGER,
 }
 _UPCOMING: Final = ("uuid", "title", "name", "taskType", "scheduledTime", "priority", "alertConfig")
-_PROBLEM: Final = RESPONSE_SCHEMAS["Problem"]
 
-SCHEMAS: Final[dict[str, Schema]] = {
-    "CompatProblem": {
-        **{name: each for name, each in _PROBLEM.items() if name != "example"},
-        "properties": {**_PROBLEM["properties"], "success": {"const": False}, "message": _TEXT},
-        "required": [*_PROBLEM["required"], "success", "message"],
-    },
+SCHEMAS: Final[Properties] = {
+    "CompatProblem": extend(PROBLEM, {"success": {"const": False}, "message": TEXT}),
     "ScheduledTask": _shape(_SCHEDULED_TASK, _WARNINGS),
-    "ScheduledTasks": _list_of("ScheduledTask"),
-    "ScheduledTaskRuns": {"type": "array", "items": _shape(_RUN)},
+    "ScheduledTasks": list_of(ref("ScheduledTask")),
+    "ScheduledTaskRuns": list_of(_shape(_RUN)),
     "ScheduledTaskGone": _shape({"ok": {"const": True}}),
-    "NewScheduledTask": _shape({"name": _TEXT}, _SCHEDULED_TASK_WISH),
-    "ScheduledTaskChange": _shape({}, {"name": _NULLABLE_TEXT, **_SCHEDULED_TASK_WISH}),
+    "NewScheduledTask": _shape({"name": TEXT}, _SCHEDULED_TASK_WISH),
+    "ScheduledTaskChange": _shape({}, {"name": nullable(TEXT), **_SCHEDULED_TASK_WISH}),
     "Schedule": _shape(_SCHEDULE, _WARNINGS),
     "NewSchedule": _shape({}, _SCHEDULE_WISH),
     "QuickReminder": _shape(
-        {"title": _TEXT, "reminderTime": _TEXT},
+        {"title": TEXT, "reminderTime": TEXT},
         {
-            "message": _NULLABLE_TEXT,
-            "methods": {"type": ["array", "null"], "items": {"enum": list(METHODS)}},
-            "priority": {"enum": [*PRIORITIES, None]},
-            "allowSnooze": {"type": ["boolean", "null"]},
+            "message": nullable(TEXT),
+            "methods": {"type": ["array", "null"], "items": choice(*METHODS)},
+            "priority": choice(*PRIORITIES, None),
+            "allowSnooze": nullable(BOOLEAN),
             "tags": _SCHEDULE_WISH["tags"],
-            "timezone": _NULLABLE_TEXT,
+            "timezone": nullable(TEXT),
         },
     ),
     "Snooze": _shape(
-        {"snoozeMinutes": {**_INTEGER, "minimum": 1}}, {"taskUuid": _NULLABLE_TEXT, "reason": _NULLABLE_TEXT}
+        {"snoozeMinutes": INTEGER | {"minimum": 1}}, {"taskUuid": nullable(TEXT), "reason": nullable(TEXT)}
     ),
-    "Execute": _shape(
-        {}, {"taskUuid": _NULLABLE_TEXT, "force": {"type": ["boolean", "null"]}, "overrides": _NULLABLE_OBJECT}
-    ),
+    "Execute": _shape({}, {"taskUuid": nullable(TEXT), "force": nullable(BOOLEAN), "overrides": nullable(OBJECT)}),
     "Batch": _shape(
         {
-            "taskUuids": {"type": "array", "maxItems": 1_000, "items": _TEXT},
-            "operation": {"enum": ["enable", "disable", "pause", "resume", "cancel", "delete"]},
+            "taskUuids": {"type": "array", "maxItems": 1_000, "items": TEXT},
+            "operation": choice("enable", "disable", "pause", "resume", "cancel", "delete"),
         }
     ),
     "ScheduleAnswer": _envelope(
-        _shape({"task": _ref("Schedule"), "schedule": _ref("Schedule")}, {"snoozed": _ref("Schedule")})
+        _shape({"task": ref("Schedule"), "schedule": ref("Schedule")}, {"snoozed": ref("Schedule")})
     ),
-    "ScheduleGone": _envelope({"type": "null"}),
+    "ScheduleGone": _envelope(NULL),
     "ScheduleList": _envelope(
         _shape(
             {
-                "tasks": _list_of("Schedule"),
-                "schedules": _list_of("Schedule"),
-                "total": _INTEGER,
-                "page": _INTEGER,
-                "limit": _INTEGER,
-                "hasMore": _BOOLEAN,
+                "tasks": list_of(ref("Schedule")),
+                "schedules": list_of(ref("Schedule")),
+                "total": INTEGER,
+                "page": INTEGER,
+                "limit": INTEGER,
+                "hasMore": BOOLEAN,
             }
         )
     ),
     "ScheduleRemoval": _envelope(
         _shape(
             {
-                "removed": _INTEGER,
-                "taskUuids": {"type": "array", "items": _TEXT},
-                "failed": {"type": "array", "items": _shape({"taskUuid": _TEXT, "error": _TEXT})},
+                "removed": INTEGER,
+                "taskUuids": list_of(TEXT),
+                "failed": list_of(_shape({"taskUuid": TEXT, "error": TEXT})),
             }
         )
     ),
     "ScheduleHistory": _envelope(
-        _shape({"history": {"type": "array", "items": _shape(_EXECUTION)}, "total": _INTEGER, "hasMore": _BOOLEAN})
+        _shape({"history": list_of(_shape(_EXECUTION)), "total": INTEGER, "hasMore": BOOLEAN})
     ),
     "UpcomingSchedules": _envelope(
         _shape(
             {
-                "tasks": {
-                    "type": "array",
-                    "items": _shape({**{name: _SCHEDULE[name] for name in _UPCOMING}, "minutesUntil": _INTEGER}),
-                },
-                "withinHours": {"type": "number"},
-                "queryTime": _INSTANT,
+                "tasks": list_of(_shape({**{name: _SCHEDULE[name] for name in _UPCOMING}, "minutesUntil": INTEGER})),
+                "withinHours": NUMBER,
+                "queryTime": DATE_TIME,
             }
         )
     ),
     "ScheduleStatistics": _envelope(
         _shape(
             {
-                "totalTasks": _INTEGER,
-                "activeTasks": _INTEGER,
-                "completedTasks": _INTEGER,
-                "failedTasks": _INTEGER,
-                "byStatus": _OBJECT,
-                "byType": _OBJECT,
-                "byPriority": _OBJECT,
-                "successRate": {"type": ["number", "null"]},
+                "totalTasks": INTEGER,
+                "activeTasks": INTEGER,
+                "completedTasks": INTEGER,
+                "failedTasks": INTEGER,
+                "byStatus": OBJECT,
+                "byType": OBJECT,
+                "byPriority": OBJECT,
+                "successRate": nullable(NUMBER),
             }
         )
     ),
     "BatchResult": _envelope(
         _shape(
             {
-                "success": {"type": "array", "items": _TEXT},
-                "failed": {"type": "array", "items": _shape({"taskUuid": {}, "error": _TEXT})},
-                "summary": _shape({"total": _INTEGER, "success": _INTEGER, "failed": _INTEGER}),
+                "success": list_of(TEXT),
+                "failed": list_of(_shape({"taskUuid": ANY, "error": TEXT})),
+                "summary": _shape({"total": INTEGER, "success": INTEGER, "failed": INTEGER}),
             }
         )
     ),
@@ -267,10 +250,10 @@ SCHEMAS: Final[dict[str, Schema]] = {
                 "executionResult": _shape(
                     {
                         "success": {"const": True},
-                        "taskUuid": _TEXT,
-                        "executionUuid": _TEXT,
-                        "status": _TEXT,
-                        "requestedAt": _INSTANT,
+                        "taskUuid": TEXT,
+                        "executionUuid": TEXT,
+                        "status": TEXT,
+                        "requestedAt": DATE_TIME,
                     }
                 )
             }
@@ -278,16 +261,16 @@ SCHEMAS: Final[dict[str, Schema]] = {
     ),
     "SchedulerHealth": _shape(
         {
-            "healthy": _BOOLEAN,
+            "healthy": BOOLEAN,
             "scheduler": _shape(
                 {
-                    "isRunning": _BOOLEAN,
-                    "queueSize": _NULLABLE_INTEGER,
-                    "nextExecution": _NULLABLE_INSTANT,
-                    "tasksInQueue": {"type": "array", "maxItems": 100, "items": _TEXT},
-                    "activeTasks": _NULLABLE_INTEGER,
-                    "waitingForNode": _NULLABLE_INTEGER,
-                    "waitingForLane": _NULLABLE_INTEGER,
+                    "isRunning": BOOLEAN,
+                    "queueSize": nullable(INTEGER),
+                    "nextExecution": nullable(DATE_TIME),
+                    "tasksInQueue": {"type": "array", "maxItems": 100, "items": TEXT},
+                    "activeTasks": nullable(INTEGER),
+                    "waitingForNode": nullable(INTEGER),
+                    "waitingForLane": nullable(INTEGER),
                 }
             ),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,13 +24,13 @@ from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.operations import OperationRequest, scope_for
 from ...service.tasks.task_request import TaskRequest
 from ...service.tasks.tasks import Tasks
-from ...web.authentication import Caller
 from ...web.body import read_json_body
 from ...web.idempotency import Ids, key_of, repeatable, store_ids
 from ...web.language import request_language
+from ...web.parameters import Body
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from ...web.routers import resource_router
+from ...web.routing import RouteGroup
 from ...wire.fields import check_fields, text_or_none
 from ...wire.instants import utc
 from ...wire.operations import operation_json
@@ -39,10 +39,10 @@ from ...wire.previews import warnings_json
 from ...wire.tasks import next_due, read_task
 from ..bulk_actions import PREFER, RESPOND_ASYNC, action_of, permission_check, prefers_async
 from ..examples import ACTIONS, BULK
-from ..openapi import describe_operation
+from ..openapi import Operation
 from ..parameters import FILTERS, DryRun, build_filter, service_for
 
-router: Final = resource_router("/v1/tasks", "tasks")
+routes: Final = RouteGroup("/v1/tasks", "tasks")
 MAX_SYNCHRONOUS: Final = 200
 """Above this number of tasks the action continues as an operation."""
 _MAX_TEXTS: Final = 100
@@ -51,19 +51,6 @@ _REFUSED_BEFORE: Final[dict[Language, str]] = {
     "en": "Refused when this request was first done.",
     "zh": "首次执行该请求时已被拒绝。",
 }
-_ACT_OPERATION: Final = describe_operation(
-    "act_on_tasks",
-    "Pause, resume, run, skip, cancel or delete every task that fits a filter",
-    "BulkReport",
-    request_body="Action",
-    example=ACTIONS,
-    idempotent=True,
-    headers=(PREFER,),
-    description="Task by task, each in a transaction of its own: a refusal does not stop the others. "
-    'An empty filter needs `"all": true`. With `Prefer: respond-async`, or when more than '
-    f"{MAX_SYNCHRONOUS} fit, it goes on as an operation (202, `Location`); a dry run is always answered at once.",
-)
-_ACT_OPERATION["responses"][202] = describe_operation("", "", "Operation", status=202)["responses"][202]
 
 
 async def _replay_created(request: Request, principal: Principal, ids: Ids) -> Response:
@@ -81,31 +68,31 @@ async def _replay_created(request: Request, principal: Principal, ids: Ids) -> R
     return json_response({"created": len(ids["tasks"]), "items": items, "dry_run": False})
 
 
-@router.post(
+@routes.post(
     "/bulk",
-    **describe_operation(
+    Operation(
         "create_tasks",
         f"Make up to {BULK_TASKS} tasks in one call: all of them, or none",
         "MadeMany",
         status=201,
-        request_body="NewTasks",
-        example=BULK,
         problems=(409,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_created, writes_record=True)
-async def create_tasks(request: Request, principal: Caller, *, dry_run: DryRun = False) -> Response:
+async def create_tasks(
+    request: Request,
+    principal: Principal,
+    body: Annotated[Any, Body("NewTasks", "body", example=BULK)],
+    *,
+    dry_run: DryRun = False,
+) -> Response:
     service = app_context(request).service
-    resolved = [
-        await _resolve(service, principal, *each) for each in enumerate(_read_tasks(await read_json_body(request)), 1)
-    ]
-    responses: list[Response] = []
+    resolved = [await _resolve(service, principal, *each) for each in enumerate(_read_tasks(body), 1)]
+    written: Sequence[Facts] = ()
 
     def attach_record(tasks: Sequence[Facts]) -> Sequence[RecordWrite]:
-        items = [_render_brief(*each, request_language(request)) for each in zip(tasks, resolved, strict=True)]
-        data = {"created": 0 if dry_run else len(tasks), "items": items, "dry_run": dry_run}
-        responses[:] = [json_response(data, 200 if dry_run else 201)]
+        nonlocal written
+        written = tasks
         key = key_of(request)
         return () if key is None else (key.to_writing(201, {"tasks": [each.task.id for each in tasks]}),)
 
@@ -113,11 +100,13 @@ async def create_tasks(request: Request, principal: Caller, *, dry_run: DryRun =
     await service_for(request, dry_run=dry_run).tasks.create_many(
         principal, task_requests, _no_result, attach_records=attach_record
     )
-    return responses[0]
+    items = [_render_brief(*each, request_language(request)) for each in zip(written, resolved, strict=True)]
+    data = {"created": 0 if dry_run else len(written), "items": items, "dry_run": dry_run}
+    return json_response(data, 200 if dry_run else 201)
 
 
-def _read_tasks(body: object) -> list[TaskRequest]:
-    tasks = check_fields("body", body, ("tasks",)).get("tasks")
+def _read_tasks(body: Mapping[str, Any]) -> list[TaskRequest]:
+    tasks = body.get("tasks")
     if not isinstance(tasks, list) or not tasks:
         raise refuse("missing_field", name="tasks")
     if len(tasks) > BULK_TASKS:
@@ -187,10 +176,27 @@ async def _replay_report(request: Request, principal: Principal, ids: Ids) -> Re
     return json_response({"matched": ids["matched"], "done": ids["done"], "refused": refused, "dry_run": False})
 
 
-@router.post("/actions", **_ACT_OPERATION)
+@routes.post(
+    "/actions",
+    Operation(
+        "act_on_tasks",
+        "Pause, resume, run, skip, cancel or delete every task that fits a filter",
+        "BulkReport",
+        headers=(PREFER,),
+        also={202: "Operation"},
+        description="Task by task, each in a transaction of its own: a refusal does not stop the others. "
+        'An empty filter needs `"all": true`. With `Prefer: respond-async`, or when more than '
+        f"{MAX_SYNCHRONOUS} fit, it goes on as an operation (202, `Location`); a dry run is always answered at once.",
+    ),
+)
 @repeatable(None, _replay_report)
-async def act_on_tasks(request: Request, principal: Caller, *, dry_run: DryRun = False) -> Response:
-    body = check_fields("body", await read_json_body(request), ("action", "filter", "arguments", "all", "dry_run"))
+async def act_on_tasks(
+    request: Request,
+    principal: Principal,
+    body: Annotated[Any, Body("Action", "body", example=ACTIONS)],
+    *,
+    dry_run: DryRun = False,
+) -> Response:
     is_dry_run = dry_run or body.get("dry_run") is True
     task_filter = _read_filter(body)
     # Checked also when no task matches: a caller without the scope is always refused.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated, Final
 
-from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -18,18 +17,18 @@ from ...model.refusals import refuse
 from ...service.events.event_tail import EventFilter
 from ...service.events.refusals import refuse as refuse_events
 from ...service.query.id_prefix import TASK
-from ...web.authentication import Caller, bearer_token
+from ...web.authentication import bearer_token
+from ...web.parameters import Query
 from ...web.request_context import AppContext, app_context
 from ...web.responses import JSON
-from ...web.routers import resource_router
+from ...web.routing import RouteGroup
 from ...wire.cloud_events import parse_kinds
-from ..event_format import NDJSON, SSE, STREAM_FORMATS, EventStreamResponse, with_positions
-from ..event_format import StreamRequest as Asked
+from ..event_format import NDJSON, SSE, STREAM_FORMATS, EventStreamResponse, StreamRequest, with_positions
 from ..event_streams import EventStreams
-from ..openapi import describe_operation
+from ..openapi import Operation
 from ..parameters import Limit
 
-router: Final = resource_router("/v1/events", "events")
+routes: Final = RouteGroup("/v1/events", "events")
 
 LAST_EVENT_ID: Final = "last-event-id"
 _MAX_PAGES_READ: Final = 5
@@ -38,10 +37,12 @@ _MAX_POSITION: Final = 2**63 - 1
 
 After = Annotated[
     int | None,
-    Query(ge=0, le=_MAX_POSITION, description="The number after which to start; a stream without it starts now."),
+    Query(
+        minimum=0, maximum=_MAX_POSITION, description="The number after which to start; a stream without it starts now."
+    ),
 ]
 Types = Annotated[str | None, Query(max_length=1_000, description="`run.*,task.failed`: only these; all without it.")]
-TaskOf = Annotated[str | None, Query(max_length=200, alias="task", description="Only what concerns this task.")]
+TaskOf = Annotated[str | None, Query(max_length=200, description="Only what concerns this task.")]
 _LAST_EVENT_ID: Final = {
     "name": "Last-Event-ID",
     "in": "header",
@@ -51,9 +52,9 @@ _LAST_EVENT_ID: Final = {
 }
 
 
-@router.get(
+@routes.get(
     "",
-    **describe_operation(
+    Operation(
         "list_events",
         "What happened, as CloudEvents: a page, or with Accept text/event-stream or application/x-ndjson a stream",
         "EventPage",
@@ -67,7 +68,7 @@ _LAST_EVENT_ID: Final = {
 )
 async def list_events(
     request: Request,
-    principal: Caller,
+    principal: Principal,
     *,
     after: After = None,
     types: Types = None,
@@ -89,7 +90,7 @@ async def list_events(
         return await _page(context, principal, event_filter, position or 0, limit)
     start = position if gap is None else gap.resumes
     return EventStreamResponse(
-        streams, Asked(principal, bearer_token(request), event_filter, start, gap), stream_format
+        streams, StreamRequest(principal, bearer_token(request), event_filter, start, gap), stream_format
     )
 
 

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ...web.authentication import Caller
+from ...model.accounts.principal import Principal
+from ...web.parameters import Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from ...web.routers import resource_router
+from ...web.routing import RouteGroup
 from ...wire.functions import function_json
-from ..openapi import describe_operation
+from ..openapi import Operation
 
-router: Final = resource_router("/v1", "functions")
+routes: Final = RouteGroup("/v1", "functions")
 
 
-@router.get(
+@routes.get(
     "/functions",
-    **describe_operation("list_functions", "The functions that nodes have registered, by name", "FunctionList"),
+    Operation("list_functions", "The functions that nodes have registered, by name", "FunctionList"),
 )
-async def list_functions(request: Request, principal: Caller) -> Response:
+async def list_functions(request: Request, principal: Principal) -> Response:
     functions = await app_context(request).service.functions.all(principal)
     return json_response({"items": [function_json(each) for each in functions], "next_cursor": None})
 
 
-@router.get(
+@routes.get(
     "/functions/{name:path}",
-    **describe_operation(
+    Operation(
         "get_function", "One function: its arguments, and what its tasks start from", "Function", problems=(404,)
     ),
 )
-async def get_function(request: Request, principal: Caller, name: Annotated[str, Path(max_length=200)]) -> Response:
+async def get_function(request: Request, principal: Principal, name: Annotated[str, Path(max_length=200)]) -> Response:
     return json_response(function_json(await app_context(request).service.functions.get(principal, name)))

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ...observe.health import HealthReport, check_health
-from ...observe.scrape_settings import Observability
+from ...observe.metrics_server import Observability
 from ...version import __version__
 from ...web.language import request_language
 from ...web.request_context import app_context
 from ...web.responses import json_response
+from ...web.routing import RouteGroup
 from ...wire.problems import public_error_json
-from ..openapi import describe_operation
+from ..openapi import Operation
 
-router: Final = APIRouter(tags=["health"])
+routes: Final = RouteGroup("", "health", authenticated=False)
 
 
-@router.get("/healthz", **describe_operation("healthz", "The process is alive", "Health", public=True))
-async def healthz() -> Response:
+@routes.get("/healthz", Operation("healthz", "The process is alive", "Health", public=True))
+async def healthz(_request: Request) -> Response:
     return json_response({"status": "ok", "version": __version__})
-
-
-_READYZ: Final[dict[str, Any]] = describe_operation(
-    "readyz", "It can do its work; if not (503), which part is missing", "Readiness", public=True
-)
-_READYZ["responses"][503] = _READYZ["responses"][200]
 
 
 async def _load_condition(request: Request) -> HealthReport:
@@ -48,7 +42,16 @@ async def is_ready(request: Request) -> bool:
     return (await _load_condition(request)).readiness.is_ready(engine=app_context(request).settings.expects_engine)
 
 
-@router.get("/readyz", **_READYZ)
+@routes.get(
+    "/readyz",
+    Operation(
+        "readyz",
+        "It can do its work; if not (503), which part is missing",
+        "Readiness",
+        public=True,
+        also={503: "Readiness"},
+    ),
+)
 async def readyz(request: Request) -> Response:
     state = await _load_condition(request)
     ready = state.readiness.is_ready(engine=app_context(request).settings.expects_engine)

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
 from ...observe.exposition import CONTENT_TYPE
+from ...observe.metrics_server import Observability
 from ...observe.scrape_access import check_access
-from ...observe.scrape_settings import Observability
 from ...web.authentication import authenticate_caller
 from ...web.request_context import app_context
-from ..openapi import describe_operation
+from ...web.routing import RouteGroup
+from ..openapi import Operation
 
-router: Final = APIRouter(tags=["health"])
-_OPERATION: Final[dict[str, Any]] = describe_operation(
-    "metrics",
-    "Metrics in the Prometheus format; from this machine without a token, else with an admin's",
-    None,
-    public=True,
-    problems=(401, 403, 404, 429, 503),
+routes: Final = RouteGroup("", "health", authenticated=False)
+
+
+@routes.get(
+    "/metrics",
+    Operation(
+        "metrics",
+        "Metrics in the Prometheus format; from this machine without a token, else with an admin's",
+        None,
+        public=True,
+        problems=(401, 403, 404, 429, 503),
+        media_type="text/plain",
+    ),
 )
-_OPERATION["responses"][200] = {"description": "The metrics", "content": {"text/plain": {"schema": {"type": "string"}}}}
-
-
-@router.get("/metrics", **_OPERATION)
 async def metrics(request: Request) -> Response:
     context = app_context(request)
     observability: Observability = context.observability

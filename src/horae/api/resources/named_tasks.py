@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
 from ...model.refusals import refuse
-from ...web.authentication import Caller
 from ...web.etags import expected_version, is_create_only
+from ...web.parameters import Body, Path
 from ...web.refusals import refuse as refuse_request
 from ...web.request_context import app_context
-from ...web.routers import resource_router
-from ..create_task import TaskCreator, parse_body
+from ...web.routing import RouteGroup
+from ..create_task import TaskCreator, parse_task
 from ..examples import NEW_TASK
 from ..field_selection import Fields, task_entity
-from ..openapi import IF_MATCH, IF_NONE_MATCH, describe_operation
+from ..openapi import IF_MATCH, IF_NONE_MATCH, Operation
 from ..parameters import DryRun, Include, Owner, parse_include
 from .tasks import Paused
 
-router: Final = resource_router("/v1/tasks", "tasks")
+routes: Final = RouteGroup("/v1/tasks", "tasks")
 
 Key = Annotated[str, Path(max_length=200, description="The natural key that its owner gave it.")]
 Name = Annotated[str, Path(max_length=200, description="An id, a name, a key, or as much of id or name as is unique.")]
 
 
-@router.get(
+@routes.get(
     "/by-key/{key:path}",
-    **describe_operation(
-        "get_task_by_key", "The task with this key", "Task", problems=(404,), headers=(IF_NONE_MATCH,)
-    ),
+    Operation("get_task_by_key", "The task with this key", "Task", problems=(404,), headers=(IF_NONE_MATCH,)),
 )
 async def get_by_key(
     request: Request,
-    principal: Caller,
+    principal: Principal,
     key: Key,
     *,
     owner: Owner = None,
@@ -50,24 +47,23 @@ async def get_by_key(
     return await task_entity(request, principal, facts, include, fields)
 
 
-@router.put(
+@routes.put(
     "/by-key/{key:path}",
-    **describe_operation(
+    Operation(
         "put_task_by_key",
         "Create or edit the task with this key; the same request twice changes nothing",
         "Receipt",
-        request_body="KeyedTask",
-        example=NEW_TASK,
         problems=(404, 409, 412),
         headers=(IF_MATCH, IF_NONE_MATCH),
-        also_status=201,
+        also={201: "Receipt"},
         description="201 when it was created, 200 when it existed. `If-None-Match: *` changes nothing that exists.",
     ),
 )
 async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
     request: Request,
-    principal: Caller,
+    principal: Principal,
     key: Key,
+    body: Annotated[Any, Body("NewTask", example=NEW_TASK)],
     *,
     owner: Owner = None,
     dry_run: DryRun = False,
@@ -75,8 +71,8 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
     include: Include = None,
 ) -> Response:
     fixed = {"key": key} if owner is None else {"key": key, "owner": owner}
-    order = await parse_body(request, principal, **fixed)
-    before = await _find_by_key(request, principal, key, order.request.owner)
+    parsed = await parse_task(request, principal, {**body, **fixed} if isinstance(body, dict) else body)
+    before = await _find_by_key(request, principal, key, parsed.request.owner)
     if before is None and "if-match" in request.headers:
         raise refuse_request("version_changed", current="nothing is there")
     if before is not None:
@@ -85,17 +81,17 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
                 "version_changed", current=f"version {before.task.version}", version=before.task.version
             )
         expected_version(request, before.task.version)
-    return await TaskCreator(request, principal, parse_include(include), dry_run=dry_run).create(order, paused)
+    return await TaskCreator(request, principal, parse_include(include), dry_run=dry_run).create(parsed, paused)
 
 
-@router.get(
+@routes.get(
     "/named/{name:path}",
-    **describe_operation(
+    Operation(
         "find_task", "One task by any name that is unique", "Task", problems=(404, 409), headers=(IF_NONE_MATCH,)
     ),
 )
 async def find_task(
-    request: Request, principal: Caller, name: Name, *, include: Include = None, fields: Fields = None
+    request: Request, principal: Principal, name: Name, *, include: Include = None, fields: Fields = None
 ) -> Response:
     facts = await app_context(request).service.tasks.find_by_name(principal, name)
     return await task_entity(request, principal, facts, include, fields)

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
-from ...web.authentication import Caller
-from ...web.body import read_optional_json_body
 from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.parameters import Body, Path, Query
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from ...web.routers import resource_router
-from ...wire.fields import check_fields
+from ...web.routing import RouteGroup
 from ...wire.overview import node_json, node_seen_json
 from ..examples import DRAIN
-from ..openapi import describe_operation
+from ..openapi import Operation
 from ..parameters import DryRun, service_for
 
-router: Final = resource_router("/v1", "nodes")
+routes: Final = RouteGroup("/v1", "nodes")
 
 Node = Annotated[str, Path(max_length=200, description="The id of a node, or its beginning.")]
 
 
-@router.get("/nodes", **describe_operation("list_nodes", "The nodes and their state (admins)", "NodeList"))
-async def list_nodes(request: Request, principal: Caller) -> Response:
+@routes.get("/nodes", Operation("list_nodes", "The nodes and their state (admins)", "NodeList"))
+async def list_nodes(request: Request, principal: Principal) -> Response:
     seen = await app_context(request).service.nodes.all(principal)
     return json_response({"items": [node_seen_json(each) for each in seen], "next_cursor": None})
 
@@ -38,29 +35,26 @@ async def _replay_nodes(request: Request, principal: Principal, ids: Ids) -> Res
     return json_response({"items": [node_json(each.node) for each in seen if each.node.id in ids["nodes"]]})
 
 
-@router.post(
+@routes.post(
     "/nodes/{node}/drain",
-    **describe_operation(
+    Operation(
         "drain_node",
         "Drain a node, so that it claims nothing more, or undo it (admins); with `host=true` all nodes of that machine",
         "DrainedNodes",
-        request_body="Drain",
-        optional=True,
-        example=DRAIN,
         problems=(404, 409),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.ADMIN, _replay_nodes)
 async def drain_node(
     request: Request,
-    principal: Caller,
+    principal: Principal,
     node: Node,
+    body: Annotated[Any, Body("Drain", "body", example=DRAIN, optional=True)],
     *,
     host: Annotated[bool, Query(description="`node` is the name of a machine.")] = False,
     dry_run: DryRun = False,
 ) -> Response:
-    draining = check_fields("body", await read_optional_json_body(request) or {}, ("draining",)).get("draining", True)
+    draining = body.get("draining", True)
     if not isinstance(draining, bool):
         raise refuse("bad_policy", name="draining", value=draining, wanted="true or false")
     nodes = service_for(request, dry_run=dry_run).nodes

@@ -4,41 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
 from ...service.tasks.operations import scope_for
-from ...web.authentication import Caller
 from ...web.idempotency import Ids, repeatable
 from ...web.language import request_language
 from ...web.pagination import page_response, read_cursor
+from ...web.parameters import Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from ...web.routers import resource_router
+from ...web.routing import RouteGroup
 from ...wire.operations import operation_json
-from ..openapi import describe_operation
+from ..openapi import Operation
 from ..parameters import Cursor, DryRun, Limit, service_for
 
-router: Final = resource_router("/v1/operations", "operations")
+routes: Final = RouteGroup("/v1/operations", "operations")
 
 OperationId = Annotated[str, Path(max_length=200, description="The id of an operation: `opn_…`.")]
 
 
-@router.get(
-    "", **describe_operation("list_operations", "Operations, newest first; kept for seven days", "OperationPage")
-)
-async def list_operations(request: Request, principal: Caller, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+@routes.get("", Operation("list_operations", "Operations, newest first; kept for seven days", "OperationPage"))
+async def list_operations(
+    request: Request, principal: Principal, *, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
     lang = request_language(request)
     page = await app_context(request).service.operations.page(principal, read_cursor(request, principal, cursor), limit)
     return page_response(request, principal, page, lambda operation: operation_json(operation, lang))
 
 
-@router.get(
-    "/{operation_id}", **describe_operation("get_operation", "Progress of an operation", "Operation", problems=(404,))
-)
-async def get_operation(request: Request, principal: Caller, operation_id: OperationId) -> Response:
+@routes.get("/{operation_id}", Operation("get_operation", "Progress of an operation", "Operation", problems=(404,)))
+async def get_operation(request: Request, principal: Principal, operation_id: OperationId) -> Response:
     operation = await app_context(request).service.operations.get(principal, operation_id)
     return json_response(operation_json(operation, request_language(request)))
 
@@ -49,20 +46,19 @@ async def _replay_operation(request: Request, principal: Principal, _ids: Ids) -
     return json_response(operation_json(operation, request_language(request)), 202)
 
 
-@router.post(
+@routes.post(
     "/{operation_id}/cancel",
-    **describe_operation(
+    Operation(
         "cancel_operation",
         "Cancel an operation after its current task; changed tasks stay changed",
         "Operation",
         status=202,
         problems=(404, 409),
-        idempotent=True,
     ),
 )
 @repeatable(None, _replay_operation)
 async def cancel_operation(
-    request: Request, principal: Caller, operation_id: OperationId, *, dry_run: DryRun = False
+    request: Request, principal: Principal, operation_id: OperationId, *, dry_run: DryRun = False
 ) -> Response:
     operation = await service_for(request, dry_run=dry_run).operations.cancel(principal, operation_id)
     return json_response(operation_json(operation, request_language(request)), 202)

@@ -7,22 +7,22 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...model.accounts.principal import Principal
 from ...version import __version__
-from ...web.authentication import Caller
 from ...web.language import request_language
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from ...web.routers import resource_router
+from ...web.routing import RouteGroup
 from ...wire.accounts import quotas_json
 from ...wire.overview import overview_json
-from ..openapi import describe_operation
+from ..openapi import Operation
 from ..parameters import caller_zone
 
-router: Final = resource_router("/v1", "overview")
+routes: Final = RouteGroup("/v1", "overview")
 
 
-@router.get("/whoami", **describe_operation("whoami", "Who this token says you are, and what it lets you do", "Whoami"))
-async def whoami(request: Request, principal: Caller) -> Response:
+@routes.get("/whoami", Operation("whoami", "Who this token says you are, and what it lets you do", "Whoami"))
+async def whoami(request: Request, principal: Principal) -> Response:
     data: dict[str, Any] = {
         "owner": principal.owner,
         "admin": principal.admin,
@@ -37,11 +37,11 @@ async def whoami(request: Request, principal: Caller) -> Response:
     return json_response(data)
 
 
-@router.get(
+@routes.get(
     "/overview",
-    **describe_operation("get_overview", "At a glance: alive, on time, what broke, what is next", "Overview"),
+    Operation("get_overview", "At a glance: alive, on time, what broke, what is next", "Overview"),
 )
-async def get_overview(request: Request, principal: Caller) -> Response:
+async def get_overview(request: Request, principal: Principal) -> Response:
     return json_response(
         overview_json(await app_context(request).service.overview.now(principal), request_language(request))
     )

@@ -5,63 +5,63 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Role, Scope
 from ...model.refusals import refuse
-from ...web.authentication import Caller
-from ...web.body import read_json_body
 from ...web.etags import entity_response, expected_version
 from ...web.idempotency import Ids, repeatable
 from ...web.pagination import page_response, read_cursor
+from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from ...web.routers import resource_router
+from ...web.routing import RouteGroup
 from ...wire.accounts import owner_json
-from ...wire.fields import check_fields, text_or_none
+from ...wire.fields import text_or_none
 from ..examples import OWNER
-from ..openapi import IF_MATCH, IF_NONE_MATCH, describe_operation
+from ..openapi import IF_MATCH, IF_NONE_MATCH, Operation
 from ..parameters import Cursor, DryRun, Limit, service_for
 
-router: Final = resource_router("/v1", "owners")
+routes: Final = RouteGroup("/v1", "owners")
 
 OwnerName = Annotated[str, Path(max_length=200, description="The name of an owner.")]
 
 
-@router.get(
+@routes.get(
     "/owners",
-    **describe_operation("list_owners", "Owners: all of them for admins, the caller's own for others", "OwnerPage"),
+    Operation("list_owners", "Owners: all of them for admins, the caller's own for others", "OwnerPage"),
 )
-async def list_owners(request: Request, principal: Caller, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+async def list_owners(request: Request, principal: Principal, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
     after = read_cursor(request, principal, cursor)
     page = await app_context(request).service.accounts.page(principal, after, limit)
     return page_response(request, principal, page, owner_json)
 
 
-@router.get(
-    "/owners/{name}", **describe_operation("get_owner", "One owner", "Owner", problems=(404,), headers=(IF_NONE_MATCH,))
-)
-async def get_owner(request: Request, principal: Caller, name: OwnerName) -> Response:
+@routes.get("/owners/{name}", Operation("get_owner", "One owner", "Owner", problems=(404,), headers=(IF_NONE_MATCH,)))
+async def get_owner(request: Request, principal: Principal, name: OwnerName) -> Response:
     owner = await app_context(request).service.accounts.get(principal, name)
     return entity_response(request, owner_json(owner), owner.version)
 
 
-@router.put(
+@routes.put(
     "/owners/{name}",
-    **describe_operation(
+    Operation(
         "put_owner",
         "Create or change an owner (admins; others only their own zone)",
         "Owner",
-        request_body="OwnerWish",
-        example=OWNER,
         problems=(404, 409, 412),
         headers=(IF_MATCH,),
     ),
 )
-async def put_owner(request: Request, principal: Caller, name: OwnerName, *, dry_run: DryRun = False) -> Response:
-    body = check_fields("owner", await read_json_body(request), ("role", "zone", "quotas", "note"))
+async def put_owner(
+    request: Request,
+    principal: Principal,
+    name: OwnerName,
+    body: Annotated[Any, Body("OwnerWish", "owner", example=OWNER)],
+    *,
+    dry_run: DryRun = False,
+) -> Response:
     accounts = service_for(request, dry_run=dry_run).accounts
     expected = None
     if "if-match" in request.headers:
@@ -84,29 +84,28 @@ async def _replay_owner(request: Request, principal: Principal, _ids: Ids) -> Re
     )
 
 
-@router.post(
+@routes.post(
     "/owners/{name}/revoke",
-    **describe_operation(
+    Operation(
         "revoke_owner",
         "Revoke an owner: its tasks no longer run and its tokens stop working (admins)",
         "Owner",
         problems=(404, 409),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.ADMIN, _replay_owner)
-async def revoke_owner(request: Request, principal: Caller, name: OwnerName, *, dry_run: DryRun = False) -> Response:
+async def revoke_owner(request: Request, principal: Principal, name: OwnerName, *, dry_run: DryRun = False) -> Response:
     return json_response(owner_json(await service_for(request, dry_run=dry_run).accounts.revoke(principal, name)))
 
 
-@router.post(
+@routes.post(
     "/owners/{name}/restore",
-    **describe_operation(
-        "restore_owner", "Restore a revoked owner (admins)", "Owner", problems=(404, 409), idempotent=True
-    ),
+    Operation("restore_owner", "Restore a revoked owner (admins)", "Owner", problems=(404, 409)),
 )
 @repeatable(Scope.ADMIN, _replay_owner)
-async def restore_owner(request: Request, principal: Caller, name: OwnerName, *, dry_run: DryRun = False) -> Response:
+async def restore_owner(
+    request: Request, principal: Principal, name: OwnerName, *, dry_run: DryRun = False
+) -> Response:
     return json_response(owner_json(await service_for(request, dry_run=dry_run).accounts.restore(principal, name)))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 from typing import Any, Final
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,10 +12,11 @@ from ...choices import Language
 from ...version import __version__
 from ...web.language import request_language
 from ...web.responses import json_response
-from ..openapi import describe_operation
+from ...web.routing import RouteGroup
+from ..openapi import Operation
 from .health import is_ready
 
-router: Final = APIRouter(tags=["health"])
+routes: Final = RouteGroup("", "health", authenticated=False)
 
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
@@ -58,7 +58,7 @@ _ABOUT: Final[dict[Language, str]] = {
 _STATUS: Final[dict[Language, str]] = {"en": "Status: {status}", "zh": "状态：{status}"}
 
 
-@router.get("/", **describe_operation("root", "What this server is, and where to go from here", "Root", public=True))
+@routes.get("/", Operation("root", "What this server is, and where to go from here", "Root", public=True))
 async def root(request: Request) -> Response:
     """Respond with HTML to a browser, with JSON to everything else."""
     ready = await is_ready(request)

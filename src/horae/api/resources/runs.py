@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -18,20 +17,21 @@ from ...service.query.filters import narrow_run_filter
 from ...service.query.instants import parse_future_instant
 from ...service.runs.runs import build_outcome
 from ...service.service import Service
-from ...web.authentication import Caller, bearer_token, count_failure
+from ...web.authentication import bearer_token, count_failure
 from ...web.body import read_json_body
 from ...web.idempotency import Ids, repeatable, store_ids
 from ...web.language import request_language
 from ...web.pagination import page_response, read_cursor
+from ...web.parameters import Body, Query
 from ...web.refusals import refuse
 from ...web.request_context import app_context
 from ...web.responses import encode_json, json_response, no_content
-from ...web.routers import resource_router
+from ...web.routing import RouteGroup
 from ...wire.fields import check_fields, text_or_none
 from ...wire.runs import line_json
 from ..examples import CALLBACK
 from ..field_selection import RUN_FIELDS, Fields, FieldSelection, parse_fields
-from ..openapi import describe_operation
+from ..openapi import Operation
 from ..parameters import (
     Cursor,
     DryRun,
@@ -52,8 +52,8 @@ from ..parameters import (
     tasks_of,
 )
 
-router: Final = resource_router("/v1", "runs")
-callbacks: Final = APIRouter(prefix="/v1", tags=["runs"])
+routes: Final = RouteGroup("/v1", "runs")
+callbacks: Final = RouteGroup("/v1", "runs", authenticated=False)
 """Routes that accept only the callback token of one run."""
 
 Since = Annotated[str | None, Query(max_length=100, description="Planned at or after this moment.")]
@@ -61,10 +61,10 @@ Until = Annotated[str | None, Query(max_length=100, description="Planned at or b
 _MAX_LINES: Final = 1_000
 
 
-@router.get("/runs", **describe_operation("list_runs", "Runs, newest planned first, skipped ones included", "RunPage"))
+@routes.get("/runs", Operation("list_runs", "Runs, newest planned first, skipped ones included", "RunPage"))
 async def list_runs(  # noqa: PLR0913 - every condition by its name
     request: Request,
-    principal: Caller,
+    principal: Principal,
     *,
     task: Annotated[str | None, Query(max_length=200, description="The id of a task.")] = None,
     owner: Owner = None,
@@ -87,13 +87,13 @@ async def list_runs(  # noqa: PLR0913 - every condition by its name
     return await _page(request, principal, run_filter, parse_fields(fields, RUN_FIELDS), limit, cursor)
 
 
-@router.get(
+@routes.get(
     "/tasks/{task_id}/runs",
-    **describe_operation("list_runs_of_task", "The runs of one task", "RunPage", problems=(404,)),
+    Operation("list_runs_of_task", "The runs of one task", "RunPage", problems=(404,)),
 )
 async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
     request: Request,
-    principal: Caller,
+    principal: Principal,
     task_id: TaskId,
     *,
     state: State = None,
@@ -114,21 +114,19 @@ async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
     return await _page(request, principal, run_filter, parse_fields(fields, RUN_FIELDS), limit, cursor)
 
 
-@router.get("/runs/{run_id}", **describe_operation("get_run", "One run", "Run", problems=(404,)))
-async def get_run(request: Request, principal: Caller, run_id: RunId, *, fields: Fields = None) -> Response:
+@routes.get("/runs/{run_id}", Operation("get_run", "One run", "Run", problems=(404,)))
+async def get_run(request: Request, principal: Principal, run_id: RunId, *, fields: Fields = None) -> Response:
     service, selection = app_context(request).service, parse_fields(fields, RUN_FIELDS)
     return json_response(
         selection.select(await _render_run(request, principal, service, await service.runs.get(principal, run_id)))
     )
 
 
-@router.get(
+@routes.get(
     "/runs/{run_id}/attempts",
-    **describe_operation(
-        "list_attempts", "Every run of the same occurrence, first one first", "RunPage", problems=(404,)
-    ),
+    Operation("list_attempts", "Every run of the same occurrence, first one first", "RunPage", problems=(404,)),
 )
-async def list_attempts(request: Request, principal: Caller, run_id: RunId, *, fields: Fields = None) -> Response:
+async def list_attempts(request: Request, principal: Principal, run_id: RunId, *, fields: Fields = None) -> Response:
     service, lang, selection = app_context(request).service, request_language(request), parse_fields(fields, RUN_FIELDS)
     run = await service.runs.get(principal, run_id)
     page = await service.runs.page(principal, RunFilter(None, run.task_id, None, run.planned, run.planned), None, 1_000)
@@ -138,14 +136,16 @@ async def list_attempts(request: Request, principal: Caller, run_id: RunId, *, f
     return json_response({"items": rendered, "next_cursor": None})
 
 
-@router.get("/runs/{run_id}/logs", **describe_operation("list_lines", "Log lines of a run", "Lines", problems=(404,)))
+@routes.get("/runs/{run_id}/logs", Operation("list_lines", "Log lines of a run", "Lines", problems=(404,)))
 async def list_lines(
     request: Request,
-    principal: Caller,
+    principal: Principal,
     run_id: RunId,
     *,
-    after: Annotated[int, Query(ge=0, le=2**53, description="The number of the last line that you have.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=_MAX_LINES)] = 200,
+    after: Annotated[
+        int, Query(minimum=0, maximum=2**53, description="The number of the last line that you have.")
+    ] = 0,
+    limit: Annotated[int, Query(minimum=1, maximum=_MAX_LINES)] = 200,
 ) -> Response:
     lines = await app_context(request).service.runs.lines(principal, run_id, after, limit)
     next_after = lines[-1].number if len(lines) == limit else None
@@ -165,30 +165,29 @@ async def _replay_retry(request: Request, principal: Principal, ids: Ids) -> Res
     return json_response(await render_task(request, principal, facts, request_language(request), include), 202)
 
 
-@router.post(
+@routes.post(
     "/runs/{run_id}/cancel",
-    **describe_operation("cancel_run", "Ask a run to end", "Run", problems=(404, 409), idempotent=True),
+    Operation("cancel_run", "Ask a run to end", "Run", problems=(404, 409)),
 )
 @repeatable(Scope.RUN, _replay_run)
-async def cancel_run(request: Request, principal: Caller, run_id: RunId, *, dry_run: DryRun = False) -> Response:
+async def cancel_run(request: Request, principal: Principal, run_id: RunId, *, dry_run: DryRun = False) -> Response:
     service = service_for(request, dry_run=dry_run)
     return json_response(await _render_run(request, principal, service, await service.runs.cancel(principal, run_id)))
 
 
-@router.post(
+@routes.post(
     "/runs/{run_id}/retry",
-    **describe_operation(
+    Operation(
         "retry_run",
         "The occurrence of a failed run is attempted once more, with the same idempotency key",
         "Task",
         status=202,
         problems=(404, 409),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.RUN, _replay_retry)
 async def retry_run(
-    request: Request, principal: Caller, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Principal, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     facts = await service_for(request, dry_run=dry_run).runs.retry(principal, run_id)
     store_ids(request, task=facts.task.id)
@@ -199,13 +198,12 @@ async def retry_run(
 
 @callbacks.post(
     "/runs/{run_id}/callback",
-    **describe_operation(
+    Operation(
         "answer_run",
         "Report how a waiting run ended, or that it needs more time",
         None,
         status=204,
-        request_body="Callback",
-        example=CALLBACK,
+        body=Body("Callback", example=CALLBACK),
         problems=(404,),
         description="With the token that came with the call (`Horae-Callback-Token`) as bearer token, or in a header of "
         "that name. One of `result`, `error`, `until`; an empty object is a success without a result.",

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...model.accounts.principal import Principal
 from ...service.tasks.default_zone import assumed_zone
 from ...service.tasks.previews import compute_preview
-from ...web.authentication import Caller
-from ...web.body import read_json_body
 from ...web.language import request_language
+from ...web.parameters import Body
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from ...web.routers import resource_router
+from ...web.routing import RouteGroup
 from ...wire.previews import preview_json, read_question
 from ..examples import PREVIEW
-from ..openapi import describe_operation
+from ..openapi import Operation
 
-router: Final = resource_router("/v1/schedules", "schedules")
+routes: Final = RouteGroup("/v1/schedules", "schedules")
 
 
-@router.post(
+@routes.post(
     "/preview",
-    **describe_operation(
+    Operation(
         "preview_schedule",
         "What a schedule means, when it fires, and warnings; nothing is stored",
         "Fires",
-        request_body="ScheduleQuestion",
-        example=PREVIEW,
     ),
 )
-async def preview_schedule(request: Request, principal: Caller) -> Response:
-    question = read_question(await read_json_body(request), await assumed_zone(app_context(request).service, principal))
+async def preview_schedule(
+    request: Request, principal: Principal, body: Annotated[Any, Body("ScheduleQuestion", example=PREVIEW)]
+) -> Response:
+    question = read_question(body, await assumed_zone(app_context(request).service, principal))
     return json_response(
         preview_json(compute_preview(question, app_context(request).clock.now()), request_language(request))
     )

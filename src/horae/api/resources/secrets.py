@@ -4,80 +4,79 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...model.accounts.principal import Principal
 from ...service.accounts.secrets import SecretName
-from ...web.authentication import Caller
-from ...web.body import read_json_body
 from ...web.pagination import page_response, read_cursor
+from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response, no_content
-from ...web.routers import resource_router
-from ...wire.fields import check_fields
+from ...web.routing import RouteGroup
 from ...wire.instants import utc
 from ..examples import SECRET
-from ..openapi import describe_operation
+from ..openapi import Operation
 from ..parameters import Cursor, DryRun, Limit, service_for
 from ..parameters import Owner as OwnerQuery
 from .agents import Agent
 
-router: Final = resource_router("/v1", "secrets")
+routes: Final = RouteGroup("/v1", "secrets")
 
 SecretKey = Annotated[str, Path(max_length=200, description="The name of a secret.")]
 
 
-@router.get(
+@routes.get(
     "/secrets",
-    **describe_operation("list_secrets", "The names of secrets; no value is ever shown", "SecretPage", problems=(404,)),
+    Operation("list_secrets", "The names of secrets; no value is ever shown", "SecretPage", problems=(404,)),
 )
 async def list_secrets(
-    request: Request, principal: Caller, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
+    request: Request, principal: Principal, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     after = read_cursor(request, principal, cursor)
     page = await app_context(request).service.secrets.names(principal, owner, after, limit)
     return page_response(request, principal, page, _secret_json)
 
 
-@router.put(
+@routes.put(
     "/secrets/{name}",
-    **describe_operation(
+    Operation(
         "put_secret",
         "A secret, or a new value for one",
         "Secret",
-        request_body="SecretValue",
-        example=SECRET,
         problems=(404, 409),
     ),
 )
 async def put_secret(
-    request: Request, principal: Caller, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request,
+    principal: Principal,
+    name: SecretKey,
+    body: Annotated[Any, Body("SecretValue", "secret", example=SECRET)],
+    *,
+    owner: OwnerQuery = None,
+    dry_run: DryRun = False,
 ) -> Response:
-    body = check_fields("secret", await read_json_body(request), ("value",))
     value: Any = body.get("value")
     return json_response(
         _secret_json(await service_for(request, dry_run=dry_run).secrets.set(principal, name, value, owner))
     )
 
 
-@router.delete(
-    "/secrets/{name}", **describe_operation("delete_secret", "Remove a secret", None, status=204, problems=(404, 409))
-)
+@routes.delete("/secrets/{name}", Operation("delete_secret", "Remove a secret", None, status=204, problems=(404, 409)))
 async def delete_secret(
-    request: Request, principal: Caller, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request, principal: Principal, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
     await service_for(request, dry_run=dry_run).secrets.remove(principal, name, owner)
     return no_content()
 
 
-@router.put(
+@routes.put(
     "/secrets/{name}/agents/{agent}",
-    **describe_operation("grant_secret", "Let the tasks of an agent reference a secret", "Secret", problems=(404, 409)),
+    Operation("grant_secret", "Let the tasks of an agent reference a secret", "Secret", problems=(404, 409)),
 )
 async def grant_secret(
     request: Request,
-    principal: Caller,
+    principal: Principal,
     name: SecretKey,
     agent: Agent,
     *,
@@ -89,15 +88,13 @@ async def grant_secret(
     )
 
 
-@router.delete(
+@routes.delete(
     "/secrets/{name}/agents/{agent}",
-    **describe_operation(
-        "revoke_secret_grant", "The tasks of an agent may no longer reference it", "Secret", problems=(404, 409)
-    ),
+    Operation("revoke_secret_grant", "The tasks of an agent may no longer reference it", "Secret", problems=(404, 409)),
 )
 async def revoke_secret_grant(
     request: Request,
-    principal: Caller,
+    principal: Principal,
     name: SecretKey,
     agent: Agent,
     *,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,25 +21,25 @@ from ...schedule import count
 from ...service.query.instants import parse_future_instant
 from ...service.tasks.previews import compute_task_preview
 from ...service.tasks.tasks import Tasks
-from ...web.authentication import Caller
 from ...web.body import read_optional_json_body
 from ...web.etags import entity_response, expected_version, precondition_check
 from ...web.idempotency import Ids, repeatable, store_ids
 from ...web.language import request_language
+from ...web.parameters import Body, Query
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from ...web.routers import resource_router
+from ...web.routing import RouteGroup
 from ...wire.fields import check_fields, text_or_none
 from ...wire.instants import utc
 from ...wire.previews import preview_json
 from ...wire.review import review_json
 from ...wire.runs import why_json
 from ..examples import APPROVE, BACKFILL, PAUSE, RESUME, SKIP
-from ..openapi import IF_MATCH, describe_operation
+from ..openapi import IF_MATCH, Operation
 from ..parameters import DryRun, Include, TaskId, caller_zone, parse_include, parse_time, render_task, service_for
 from ..trace_links import set_trace_links
 
-router: Final = resource_router("/v1/tasks/{task_id}", "tasks")
+routes: Final = RouteGroup("/v1/tasks/{task_id}", "tasks")
 
 Moment = Annotated[
     str | None,
@@ -86,25 +85,26 @@ def _queued_response(facts: Facts, run: str, trace: str) -> Response:
 # --- routes ---------------------------------------------------------------------------------------------------------
 
 
-@router.post(
+@routes.post(
     "/pause",
-    **describe_operation(
+    Operation(
         "pause_task",
         "Pause a task; a run in progress may finish",
         "Task",
-        request_body="Pause",
-        optional=True,
-        example=PAUSE,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def pause_task(
-    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request,
+    principal: Principal,
+    task_id: TaskId,
+    body: Annotated[Any, Body("Pause", "body", example=PAUSE, optional=True)],
+    *,
+    dry_run: DryRun = False,
+    include: Include = None,
 ) -> Response:
-    body = await _read_body(request, ("note", "until"))
     before = await _load_expected(request, principal, task_id)
     until = text_or_none("until", body.get("until"))
     zone = before.task.schedule.zone or caller_zone(request, principal)
@@ -114,25 +114,27 @@ async def pause_task(
     return await _respond(request, principal, facts, include)
 
 
-@router.post(
+@routes.post(
     "/resume",
-    **describe_operation(
+    Operation(
         "resume_task",
         "Resume a task; `missed` decides on occurrences that passed meanwhile (skip, latest, all, merge)",
         "Task",
-        request_body="Resume",
-        optional=True,
-        example=RESUME,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def resume_task(
-    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request,
+    principal: Principal,
+    task_id: TaskId,
+    body: Annotated[Any, Body("Resume", "body", example=RESUME, optional=True)],
+    *,
+    dry_run: DryRun = False,
+    include: Include = None,
 ) -> Response:
-    missed = (await _read_body(request, ("missed",))).get("missed") or "skip"
+    missed = body.get("missed") or "skip"
     mode = next((each for each in MISSED_MODES if each == missed), None)
     if mode is None:
         raise refuse("bad_choice", name="missed", value=missed, allowed=", ".join(MISSED_MODES))
@@ -141,23 +143,26 @@ async def resume_task(
     return await _respond(request, principal, facts, include)
 
 
-@router.post(
+@routes.post(
     "/run",
-    **describe_operation(
+    Operation(
         "run_task",
         "One extra run, now; the schedule does not move",
         "Queued",
         status=202,
-        request_body="RunNow",
-        optional=True,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.RUN, _replay_queued)
-async def run_task(request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
-    await _read_body(request, ())
+async def run_task(
+    request: Request,
+    principal: Principal,
+    task_id: TaskId,
+    _body: Annotated[Any, Body("RunNow", "body", optional=True)],
+    *,
+    dry_run: DryRun = False,
+) -> Response:
     before = await _load_expected(request, principal, task_id)
     task_id = before.task.id
     planned = await _conditional_tasks(request, dry_run=dry_run).queue_now(principal, task_id)
@@ -169,48 +174,51 @@ async def run_task(request: Request, principal: Caller, task_id: TaskId, *, dry_
     return _queued_response(before, name, trace)
 
 
-@router.post(
+@routes.post(
     "/skip",
-    **describe_operation(
+    Operation(
         "skip_task",
         "Skip the next `number` occurrences; 0 undoes it",
         "Task",
-        request_body="Skip",
-        optional=True,
-        example=SKIP,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.RUN, _replay_task)
 async def skip_task(
-    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request,
+    principal: Principal,
+    task_id: TaskId,
+    body: Annotated[Any, Body("Skip", "body", example=SKIP, optional=True)],
+    *,
+    dry_run: DryRun = False,
+    include: Include = None,
 ) -> Response:
-    body = await _read_body(request, ("number",))
     await _load_expected(request, principal, task_id)
     facts = await _conditional_tasks(request, dry_run=dry_run).skip_next(principal, task_id, body.get("number", 1))
     return await _respond(request, principal, facts, include)
 
 
-@router.post(
+@routes.post(
     "/backfill",
-    **describe_operation(
+    Operation(
         "backfill_task",
         "Run the occurrences of a past range, one by one",
         "Backfill",
-        request_body="BackfillRange",
-        example=BACKFILL,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.RUN, _replay_backfill)
 async def backfill_task(
-    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request,
+    principal: Principal,
+    task_id: TaskId,
+    body: Annotated[Any, Body("BackfillRange", "body", example=BACKFILL)],
+    *,
+    dry_run: DryRun = False,
+    include: Include = None,
 ) -> Response:
-    body = await _read_body(request, ("from", "to", "again"))
     before, now = await _load_expected(request, principal, task_id), app_context(request).clock.now()
     zone = before.task.schedule.zone or caller_zone(request, principal)
     first, last = (
@@ -229,74 +237,76 @@ async def backfill_task(
     return json_response({"task": rendered, "count": number, "dry_run": dry_run})
 
 
-@router.post(
+@routes.post(
     "/cancel",
-    **describe_operation(
+    Operation(
         "cancel_task",
         "End it for good; its history stays",
         "Task",
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def cancel_task(
-    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Principal, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    await _read_body(request, ())
+    check_fields("body", await read_optional_json_body(request) or {}, ())
     await _load_expected(request, principal, task_id)
     return await _respond(
         request, principal, await _conditional_tasks(request, dry_run=dry_run).cancel(principal, task_id), include
     )
 
 
-@router.get(
+@routes.get(
     "/review",
-    **describe_operation(
+    Operation(
         "review_task",
         "The whole task as it would run, for approval: secrets first, hidden characters as escapes",
         "Review",
         problems=(404,),
     ),
 )
-async def review_task(request: Request, principal: Caller, task_id: TaskId) -> Response:
+async def review_task(request: Request, principal: Principal, task_id: TaskId) -> Response:
     return json_response(
         review_json(await app_context(request).service.tasks.get(principal, task_id), request_language(request))
     )
 
 
-@router.post(
+@routes.post(
     "/approve",
-    **describe_operation(
+    Operation(
         "approve_task",
         "Approve a task of an agent; the digest names the reviewed content",
         "Task",
-        request_body="Approve",
-        example=APPROVE,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def approve_task(
-    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request,
+    principal: Principal,
+    task_id: TaskId,
+    body: Annotated[Any, Body("Approve", "body", example=APPROVE)],
+    *,
+    dry_run: DryRun = False,
+    include: Include = None,
 ) -> Response:
-    digest = _require_text(await _read_body(request, ("digest",)), "digest")
+    digest = _require_text(body, "digest")
     await _load_expected(request, principal, task_id)
     facts = await service_for(request, dry_run=dry_run).approvals.approve(principal, task_id, digest)
     return await _respond(request, principal, facts, include)
 
 
-@router.get(
+@routes.get(
     "/why",
-    **describe_operation(
+    Operation(
         "why_task", "Why it did, or did not, run then: one sentence, and the runs behind it", "Why", problems=(404,)
     ),
 )
 async def why_task(
-    request: Request, principal: Caller, task_id: TaskId, *, at: Moment = None, zone: Zone = None
+    request: Request, principal: Principal, task_id: TaskId, *, at: Moment = None, zone: Zone = None
 ) -> Response:
     lang = request_language(request)
     why = await app_context(request).service.ledger.explain(principal, task_id, at, zone or principal.zone)
@@ -304,16 +314,16 @@ async def why_task(
     return json_response(why_json(why.explanation, utc(why.at), task.name, task.schedule.zone, lang, why.outage))
 
 
-@router.get(
+@routes.get(
     "/explain",
-    **describe_operation("explain_task", "What its schedule means, and when it fires next", "Fires", problems=(404,)),
+    Operation("explain_task", "What its schedule means, and when it fires next", "Fires", problems=(404,)),
 )
 async def explain_task(
     request: Request,
-    principal: Caller,
+    principal: Principal,
     task_id: TaskId,
     *,
-    number: Annotated[int, Query(ge=1, le=1_000, description="How many fires.")] = 5,
+    number: Annotated[int, Query(minimum=1, maximum=1_000, description="How many fires.")] = 5,
     after: Annotated[str | None, Query(max_length=100, description="From here on; else now.")] = None,
 ) -> Response:
     context = app_context(request)
@@ -327,10 +337,6 @@ async def explain_task(
 
 
 # --- helpers ---------------------------------------------------------------------------------------------------------
-
-
-async def _read_body(request: Request, allowed: tuple[str, ...]) -> Mapping[str, Any]:
-    return check_fields("body", await read_optional_json_body(request) or {}, allowed)
 
 
 def _require_text(body: Mapping[str, Any], name: str) -> str:

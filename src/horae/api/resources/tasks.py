@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,22 +20,21 @@ from ...service.accounts.rights import scoped_key
 from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.task_request import explicit_options, read_policies
 from ...service.tasks.tasks import Tasks
-from ...web.authentication import Caller
-from ...web.body import read_json_body
 from ...web.etags import entity_response, expected_version, precondition_check
 from ...web.idempotency import Ids, repeatable
 from ...web.language import request_language
 from ...web.pagination import page_response, page_response_of_json, read_cursor
+from ...web.parameters import Body, Query
 from ...web.request_context import app_context
 from ...web.responses import no_content
-from ...web.routers import resource_router
+from ...web.routing import RouteGroup
 from ...wire.agenda import agenda_json
 from ...wire.receipts import edited_json, receipt_json
 from ...wire.tasks import next_due, read_edits, task_json
-from ..create_task import TaskCreator, parse_body, parse_task
+from ..create_task import TaskCreator, parse_task
 from ..examples import EDIT, NEW_TASK
 from ..field_selection import TASK_FIELDS, Fields, parse_fields, task_entity
-from ..openapi import IF_MATCH, IF_NONE_MATCH, describe_operation
+from ..openapi import IF_MATCH, IF_NONE_MATCH, Operation
 from ..parameters import (
     Cursor,
     DryRun,
@@ -54,22 +52,22 @@ from ..parameters import (
 )
 from ..task_json_cache import encode_task
 
-router: Final = resource_router("/v1/tasks", "tasks")
+routes: Final = RouteGroup("/v1/tasks", "tasks")
 
 Paused = Annotated[str | None, Query(max_length=500, description="Create the task paused, with this note.")]
 Count = Annotated[
     str | None,
     Query(
-        pattern="^estimated$",
+        choices=("estimated",),
         description="`estimated`: the number of matches as `count`; `more` when there are more than that.",
     ),
 ]
 
 
-@router.get("", **describe_operation("list_tasks", "Tasks, in the order of their creation", "TaskPage"))
+@routes.get("", Operation("list_tasks", "Tasks, in the order of their creation", "TaskPage"))
 async def list_tasks(  # noqa: PLR0913 - every condition by its name
     request: Request,
-    principal: Caller,
+    principal: Principal,
     *,
     owner: Owner = None,
     state: State = None,
@@ -81,7 +79,7 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
     prefix: Text = None,
     q: Q = None,
     sort: Annotated[
-        str, Query(pattern="^(created|next)$", description="`created`, or `next`: soonest first.")
+        str, Query(choices=("created", "next"), description="`created`, or `next`: soonest first.")
     ] = "created",
     include: Include = None,
     fields: Fields = None,
@@ -124,99 +122,110 @@ async def _replay_receipt(request: Request, principal: Principal, ids: Ids) -> R
     return await TaskCreator(request, principal, include, dry_run=False).replay(ids["id"])
 
 
-@router.post(
+@routes.post(
     "",
-    **describe_operation(
+    Operation(
         "create_task",
         "Create a task; with a key, the task that has it is changed instead",
         "Receipt",
         status=201,
-        request_body="NewTask",
-        example=NEW_TASK,
         problems=(409,),
-        idempotent=True,
         description="201 when it was created; 200 when a task with this key existed, which now is what the body says.",
     ),
 )
 @repeatable(Scope.WRITE, _replay_receipt, writes_record=True)
 async def create_task(
-    request: Request, principal: Caller, *, dry_run: DryRun = False, paused: Paused = None, include: Include = None
+    request: Request,
+    principal: Principal,
+    body: Annotated[Any, Body("NewTask", example=NEW_TASK)],
+    *,
+    dry_run: DryRun = False,
+    paused: Paused = None,
+    include: Include = None,
 ) -> Response:
-    order = await parse_body(request, principal)
-    return await TaskCreator(request, principal, parse_include(include), dry_run=dry_run).create(order, paused)
+    parsed = await parse_task(request, principal, body)
+    return await TaskCreator(request, principal, parse_include(include), dry_run=dry_run).create(parsed, paused)
 
 
-@router.get(
+@routes.get(
     "/{task_id}",
-    **describe_operation("get_task", "One task with its state", "Task", problems=(404,), headers=(IF_NONE_MATCH,)),
+    Operation("get_task", "One task with its state", "Task", problems=(404,), headers=(IF_NONE_MATCH,)),
 )
 async def get_task(
-    request: Request, principal: Caller, task_id: TaskId, *, include: Include = None, fields: Fields = None
+    request: Request, principal: Principal, task_id: TaskId, *, include: Include = None, fields: Fields = None
 ) -> Response:
     facts = await app_context(request).service.tasks.get(principal, task_id)
     return await task_entity(request, principal, facts, include, fields)
 
 
-@router.put(
+@routes.put(
     "/{task_id}",
-    **describe_operation(
+    Operation(
         "replace_task",
         "Replace a task; absent fields get the defaults of a new task",
         "Receipt",
-        request_body="NewTask",
-        example=NEW_TASK,
         problems=(404, 409, 412),
         headers=(IF_MATCH,),
     ),
 )
 async def replace_task(
-    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request,
+    principal: Principal,
+    task_id: TaskId,
+    body: Annotated[Any, Body("NewTask", example=NEW_TASK)],
+    *,
+    dry_run: DryRun = False,
+    include: Include = None,
 ) -> Response:
     facts = await app_context(request).service.tasks.get(principal, task_id)
-    order = await parse_task(request, principal, await read_json_body(request), owner=facts.task.owner, exported=True)
-    task_request, task = order.request, facts.task
+    parsed = await parse_task(request, principal, body, owner=facts.task.owner, exported=True)
+    task_request, task = parsed.request, facts.task
     for name, given, current in (("key", task_request.key, task.key), ("owner", task_request.owner, task.owner)):
         if given is not None and given != current and (name != "key" or scoped_key(principal, given) != current):
             raise refuse("bad_choice", name=name, value=given, allowed=current or "none")
     edits = Edits(
         task_request.name,
-        order.schedule,
+        parsed.schedule,
         None,
         task_request.target,
         task_request.payload,
         task_request.lane,
         task_request.labels or {},
-        explicit_options(read_policies(order.schedule, task_request.options)),
+        explicit_options(read_policies(parsed.schedule, task_request.options)),
         task_request.granted_lane,
     )
     return await _edit(
-        request, principal, facts, edits, parse_include(include), dry_run=dry_run, declared=order.declared
+        request, principal, facts, edits, parse_include(include), dry_run=dry_run, declared=parsed.declared
     )
 
 
-@router.patch(
+@routes.patch(
     "/{task_id}",
-    **describe_operation(
+    Operation(
         "edit_task",
         "Change the given fields only; a new schedule counts from now, and nothing fires for the past",
         "Receipt",
-        request_body="TaskEdit",
-        example=EDIT,
         problems=(404, 409, 412),
         headers=(IF_MATCH,),
     ),
 )
 async def edit_task(
-    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request,
+    principal: Principal,
+    task_id: TaskId,
+    body: Annotated[Any, Body("TaskEdit", example=EDIT)],
+    *,
+    dry_run: DryRun = False,
+    include: Include = None,
 ) -> Response:
     facts = await app_context(request).service.tasks.get(principal, task_id)
-    edits = read_edits(await read_json_body(request))
+    edits = read_edits(body)
     return await _edit(request, principal, facts, edits, parse_include(include), dry_run=dry_run)
 
 
-@router.delete(
+@routes.delete(
     "/{task_id}",
-    **describe_operation(
+    Operation(
         "delete_task",
         "Remove a task and its history",
         None,
@@ -225,7 +234,7 @@ async def edit_task(
         headers=(IF_MATCH,),
     ),
 )
-async def delete_task(request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
+async def delete_task(request: Request, principal: Principal, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
     service = service_for(request, dry_run=dry_run)
     await service.tasks.with_condition(precondition_check(request)).delete(principal, task_id)
     return no_content()

@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
-from ...web.authentication import Caller
-from ...web.body import read_json_body
 from ...web.idempotency import Ids, repeatable, store_ids
 from ...web.pagination import page_response, read_cursor
+from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from ...web.routers import resource_router
+from ...web.routing import RouteGroup
 from ...wire.accounts import token_json
-from ...wire.fields import check_fields, text_or_none
+from ...wire.fields import text_or_none
 from ..examples import TOKEN
-from ..openapi import describe_operation
+from ..openapi import Operation
 from ..parameters import Cursor, DryRun, Limit, service_for
 from ..parameters import Owner as OwnerQuery
 
-router: Final = resource_router("/v1", "tokens")
+routes: Final = RouteGroup("/v1", "tokens")
 
 TokenId = Annotated[str, Path(max_length=200, description="The id of a token: `tok_…`.")]
 
 
-@router.get(
-    "/tokens", **describe_operation("list_tokens", "Tokens, without their secret text", "TokenPage", problems=(404,))
-)
+@routes.get("/tokens", Operation("list_tokens", "Tokens, without their secret text", "TokenPage", problems=(404,)))
 async def list_tokens(
-    request: Request, principal: Caller, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
+    request: Request, principal: Principal, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     after = read_cursor(request, principal, cursor)
     page = await app_context(request).service.tokens.page(principal, owner, after, limit)
@@ -46,22 +42,24 @@ async def _replay_token(request: Request, principal: Principal, ids: Ids) -> Res
     return json_response({**token_json(token), "text": None}, 201, {"Location": f"/v1/tokens/{token.id}"})
 
 
-@router.post(
+@routes.post(
     "/tokens",
-    **describe_operation(
+    Operation(
         "make_token",
         "A new token; its text is shown this once (a repeated request shows null)",
         "MadeToken",
         status=201,
-        request_body="TokenWish",
-        example=TOKEN,
         problems=(404,),
-        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_token)
-async def make_token(request: Request, principal: Caller, *, dry_run: DryRun = False) -> Response:
-    body = check_fields("token", await read_json_body(request), ("name", "owner", "scopes", "expires", "agent"))
+async def make_token(
+    request: Request,
+    principal: Principal,
+    body: Annotated[Any, Body("TokenWish", "token", example=TOKEN)],
+    *,
+    dry_run: DryRun = False,
+) -> Response:
     name = text_or_none("name", body.get("name"))
     if name is None:
         raise refuse("missing_field", name="name")
@@ -79,16 +77,18 @@ async def make_token(request: Request, principal: Caller, *, dry_run: DryRun = F
     return json_response({**token_json(token), "text": text}, 201, {"Location": f"/v1/tokens/{token.id}"})
 
 
-@router.get("/tokens/{token_id}", **describe_operation("get_token", "One token", "Token", problems=(404,)))
-async def get_token(request: Request, principal: Caller, token_id: TokenId) -> Response:
+@routes.get("/tokens/{token_id}", Operation("get_token", "One token", "Token", problems=(404,)))
+async def get_token(request: Request, principal: Principal, token_id: TokenId) -> Response:
     return json_response(token_json(await app_context(request).service.tokens.get(principal, token_id)))
 
 
-@router.delete(
+@routes.delete(
     "/tokens/{token_id}",
-    **describe_operation("revoke_token", "Revoke a token; it stops working within a second", "Token", problems=(404,)),
+    Operation("revoke_token", "Revoke a token; it stops working within a second", "Token", problems=(404,)),
 )
-async def revoke_token(request: Request, principal: Caller, token_id: TokenId, *, dry_run: DryRun = False) -> Response:
+async def revoke_token(
+    request: Request, principal: Principal, token_id: TokenId, *, dry_run: DryRun = False
+) -> Response:
     return json_response(token_json(await service_for(request, dry_run=dry_run).tokens.revoke(principal, token_id)))
 
 

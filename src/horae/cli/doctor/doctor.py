@@ -1,16 +1,16 @@
-"""`horae doctor`: everything that could keep tasks from running, each with what would help."""
+"""`horae doctor`: checks of machine, settings, store and server, each with a fix."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
+import click
 
-from ..command import command
+from ..command import Command
 from ..messages import operating_messages as words
 from ..output.printer import Printer
-from ..output.styled_text import Style, StyledText, wide
+from ..output.styled_text import Style, StyledText, cell_width
 from ..output.width import terminal_width
 
 if TYPE_CHECKING:
@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 _SIGNS: Final[dict[str, tuple[str, Style]]] = {"ok": ("✓", "good"), "warning": ("!", "odd"), "error": ("✕", "bad")}
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "doctor")(doctor)
-
-
+@click.command("doctor", cls=Command)
 def doctor(out: Printer) -> None:
     """Look for what is wrong here; exit code 1 when there is an error."""
-    found = _examined(out)
+    found = _run_checks(out)
     errors = sum(each.grade == "error" for each in found)
     warnings = sum(each.grade == "warning" for each in found)
     if out.json:
@@ -37,117 +34,126 @@ def doctor(out: Printer) -> None:
             _show(out, each)
         out.line(("  ", out.translate(words.VERDICT, errors=errors, warnings=warnings)))
     if errors:
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
-def _examined(out: Printer) -> list[Check]:
+def _run_checks(out: Printer) -> list[Check]:
     from ...clock import SystemClock  # noqa: PLC0415 - `--help` does without
     from ...errors import HoraeError  # noqa: PLC0415
     from ...runtime.process_settings import store_url  # noqa: PLC0415
     from ...runtime.store_status import driver_of  # noqa: PLC0415
+    from ...runtime.stores import is_on_server  # noqa: PLC0415
     from ...runtime.unused_settings import find_unused_settings  # noqa: PLC0415
-    from ...runtime.url_schemes import is_on_server  # noqa: PLC0415
-    from ..session.open_store import home_zone, settings_of  # noqa: PLC0415
+    from ..session.open_store import process_zone, settings_of  # noqa: PLC0415
     from .machine_checks import (  # noqa: PLC0415
-        Reading,
-        about_clock,
-        about_python,
-        about_settings,
-        about_unheard,
-        about_zones,
-        of_this_machine,
+        ClockReading,
+        check_clock,
+        check_machine,
+        check_python,
+        check_settings,
+        check_unused_settings,
+        check_zones,
     )
 
     clock = SystemClock()
-    before = Reading.of(clock)
+    before = ClockReading.read(clock)
     try:
         settings = settings_of(out.store)
     except HoraeError as error:
-        return [about_python(), about_settings(error)]
-    url, remote = store_url(settings), _chosen_server(out)
+        return [check_python(), check_settings(error)]
+    url, remote = store_url(settings), _check_http_server(out)
     if isinstance(remote, list):
         folder, of_store = None, remote
     else:
-        folder, of_store = (None, _about_server(out, url)) if is_on_server(url) else _about_store(out)
+        folder, of_store = (None, _check_database_server(out, url)) if is_on_server(url) else _check_store(out)
     return [
-        about_python(driver_of(url) if is_on_server(url) else None),
-        about_settings(settings),
-        *about_unheard(find_unused_settings(settings, os.environ)),
+        check_python(driver_of(url) if is_on_server(url) else None),
+        check_settings(settings),
+        *check_unused_settings(find_unused_settings(settings, os.environ)),
         *of_store,
-        about_clock(before, Reading.of(clock)),
-        about_zones(home_zone(None, settings)),
-        *of_this_machine(folder),
+        check_clock(before, ClockReading.read(clock)),
+        check_zones(process_zone(None, settings)),
+        *check_machine(folder),
     ]
 
 
-def _chosen_server(out: Printer) -> list[Check] | None:
-    """What there is to say of the server that commands go to; None where they go to a store."""
+def _check_http_server(out: Printer) -> list[Check] | None:
+    """Return the checks of the HTTP server that commands use; None where they use a store."""
     from ...errors import HoraeError  # noqa: PLC0415
     from ..session.servers import server_of  # noqa: PLC0415
 
     try:
         server = server_of(out)
     except HoraeError as error:
-        from .http_checks import about_trouble  # noqa: PLC0415
+        from .http_checks import connection_failure  # noqa: PLC0415
 
-        return [about_trouble(error)]
+        return [connection_failure(error)]
     if server is None:
         return None
-    from .http_checks import about_http  # noqa: PLC0415
+    from .http_checks import check_server  # noqa: PLC0415
 
-    return about_http(server, out.language)
+    return check_server(server, out.language)
 
 
-def _about_server(out: Printer, url: str) -> list[Check]:
+def _check_database_server(out: Printer, url: str) -> list[Check]:
     import asyncio  # noqa: PLC0415
 
     from ...clock import SystemClock  # noqa: PLC0415
     from ...errors import StoreError  # noqa: PLC0415
     from ...runtime.store_status import read_server_status  # noqa: PLC0415
-    from ..session.open_store import look, place_of, settings_of  # noqa: PLC0415
-    from .server_checks import about_encryption, about_refusal, about_server  # noqa: PLC0415
-    from .store_checks import about_store  # noqa: PLC0415
+    from ..session.open_store import display_location, run_with_existing_app, settings_of  # noqa: PLC0415
+    from .server_checks import check_database_server, check_encryption, refused_store  # noqa: PLC0415
+    from .store_checks import check_store  # noqa: PLC0415
 
     try:
         server = asyncio.run(read_server_status(url, SystemClock()))
-        found = [] if server is None else [*about_server(server, settings_of(out.store)), *about_encryption(url)]
+        found = (
+            [] if server is None else [*check_database_server(server, settings_of(out.store)), *check_encryption(url)]
+        )
         if server is not None and server.schema:
-            found += look(out.store, lambda app: about_store(app, None, server))
+            found += run_with_existing_app(out.store, lambda app: check_store(app, None, server))
     except StoreError as error:
-        return [about_refusal(error, place_of(out.store))]
+        return [refused_store(error, display_location(out.store))]
     return found
 
 
-def _about_store(out: Printer) -> tuple[Path, list[Check]]:
+def _check_store(out: Printer) -> tuple[Path, list[Check]]:
     from pathlib import Path  # noqa: PLC0415
 
     from ...errors import StoreError  # noqa: PLC0415
     from ...runtime.process_settings import store_url  # noqa: PLC0415
     from ...runtime.stores import sqlite_path  # noqa: PLC0415
     from ..messages.messages import Message  # noqa: PLC0415
-    from ..session.file_access import obstacle_to  # noqa: PLC0415
-    from ..session.open_store import look, place_of, settings_of  # noqa: PLC0415
-    from .machine_checks import check, plain_words  # noqa: PLC0415
-    from .server_checks import about_refusal  # noqa: PLC0415
-    from .store_checks import about_file, about_store  # noqa: PLC0415
+    from ..session.open_store import (  # noqa: PLC0415
+        display_location,
+        find_access_problem,
+        run_with_existing_app,
+        settings_of,
+    )
+    from .machine_checks import escape_braces, make_check  # noqa: PLC0415
+    from .server_checks import refused_store  # noqa: PLC0415
+    from .store_checks import check_file, check_store  # noqa: PLC0415
 
     found = sqlite_path(store_url(settings_of(out.store)))
     path = None if found is None else Path(found).absolute()
     if path is not None and not path.exists():
-        return path.parent, [check("store", "warning", words.NO_STORE, words.NO_STORE_FIX, path=path)]
-    obstacle = None if path is None else obstacle_to(path)
+        return path.parent, [make_check("store", "warning", words.NO_STORE, words.NO_STORE_FIX, path=path)]
+    obstacle = None if path is None else find_access_problem(path)
     if path is not None and obstacle is not None:
-        told = obstacle.refusal()
-        said = Message(*(told.in_language(each).message for each in ("en", "zh")))
-        fix = Message(*(told.in_language(each).hint for each in ("en", "zh")))
-        return path.parent, [check("store", "error", plain_words(said), plain_words(fix))]
+        refusal = obstacle.refusal()
+        message = Message(*(refusal.in_language(each).message for each in ("en", "zh")))
+        fix = Message(*(refusal.in_language(each).hint for each in ("en", "zh")))
+        return path.parent, [make_check("store", "error", escape_braces(message), escape_braces(fix))]
     try:
-        before = [] if path is None else list(about_file(path))
-        return path.parent if path else Path.cwd(), [*before, *look(out.store, lambda app: about_store(app, path))]
+        before = [] if path is None else list(check_file(path))
+        return path.parent if path else Path.cwd(), [
+            *before,
+            *run_with_existing_app(out.store, lambda app: check_store(app, path)),
+        ]
     except StoreError as error:
         if path is None:
-            return Path.cwd(), [about_refusal(error, place_of(out.store))]
-        damaged = check("store", "error", words.NOT_A_STORE, words.NOT_A_STORE_FIX, path=path, problem=error)
+            return Path.cwd(), [refused_store(error, display_location(out.store))]
+        damaged = make_check("store", "error", words.NOT_A_STORE, words.NOT_A_STORE_FIX, path=path, problem=error)
         return path.parent, [damaged]
 
 
@@ -161,15 +167,15 @@ def _shape(out: Printer, found: Check) -> dict[str, Any]:
 
 
 def _message(out: Printer, found: Check) -> str:
-    """Names are listed with the comma of the language."""
+    """Return the sentence; lists of names use the comma of the language."""
     facts = dict(found.facts)
     if out.language == "zh":
         facts |= {name: str(facts[name]).replace(", ", "、") for name in ("names", "present") if name in facts}
-    return out.translate(found.said, **facts)
+    return out.translate(found.message, **facts)
 
 
 def _show(out: Printer, found: Check) -> None:
-    """What would help stands beside the sentence, or below it on a terminal that is too narrow for both."""
+    """Print the check with its fix on the same line, or below on a narrow terminal."""
     sign, style = _SIGNS[found.grade]
     cell = ("  ", StyledText(sign, style), f" {_message(out, found)}")
     if found.fix is None or found.grade == "ok":
@@ -177,7 +183,7 @@ def _show(out: Printer, found: Check) -> None:
         return
     fix = f"→ {out.translate(found.fix)}"
     whole = (*cell, StyledText(f"   {fix}", "dim"))
-    if not out.on_terminal or wide(whole) <= terminal_width():
+    if not out.on_terminal or cell_width(whole) <= terminal_width():
         out.line(whole)
     else:
         out.line(cell)

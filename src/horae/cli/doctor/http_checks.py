@@ -1,4 +1,4 @@
-"""What `horae doctor` looks at when commands go to a server: whether it answers, which it is, and whom it takes us for."""
+"""Checks of `horae doctor` for commands at a server: connection, version, identity of the token, readiness, TLS."""
 
 from __future__ import annotations
 
@@ -16,63 +16,67 @@ from ...model.events.webhook import Webhook
 from ...version import __version__
 from ..messages import account_messages as words
 from ..messages.messages import Message
-from ..session.servers import Server, connected
-from .machine_checks import Check, check, plain_words
+from ..session.servers import Server, connect
+from .machine_checks import Check, escape_braces, make_check
 
 
-def about_http(server: Server, language: Language) -> list[Check]:
-    """One after the other; where one fails, those behind it could only fail too."""
+def check_server(server: Server, language: Language) -> list[Check]:
+    """Run the checks; a failed connection is the only result, since the others need it."""
     try:
-        found, state, webhooks = asyncio.run(_asked(server, language))
+        identity, state, webhooks = asyncio.run(_query_server(server, language))
     except HoraeError as error:
-        return [about_trouble(error)]
-    from .store_checks import about_webhooks  # noqa: PLC0415 - it loads what looks at stores
+        return [connection_failure(error)]
+    from .store_checks import check_webhooks  # noqa: PLC0415 - it imports the stores
 
-    checks = [_about_version(server, state), _about_self(found), _about_parts(state)]
-    return [*checks, *about_webhooks(webhooks), *_about_address(server)]
+    checks = [_check_version(server, state), _check_identity(identity), _check_parts(state)]
+    return [*checks, *check_webhooks(webhooks), *_check_encryption(server)]
 
 
-async def _asked(server: Server, language: Language) -> tuple[TokenIdentity, Mapping[str, Any], tuple[Webhook, ...]]:
+async def _query_server(
+    server: Server, language: Language
+) -> tuple[TokenIdentity, Mapping[str, Any], tuple[Webhook, ...]]:
     clock = SystemClock()
-    async with connected(server, clock, language) as connection:
+    async with connect(server, clock, language) as connection:
         state = await connection.readiness()
         service = RemoteService(connection, clock, "UTC")
-        found = await service.whoami()
+        identity = await service.whoami()
         # Agents have no webhooks.
-        webhooks = () if found.agent is not None else (await service.webhooks.page(LOCAL)).items
-        return found, state, webhooks
+        webhooks = () if identity.agent is not None else (await service.webhooks.page(LOCAL)).items
+        return identity, state, webhooks
 
 
-def about_trouble(error: HoraeError) -> Check:
+def connection_failure(error: HoraeError) -> Check:
     if not isinstance(error, Refusal):
-        return check("server", "error", words.SERVER_TROUBLE, problem=error)
+        return make_check("server", "error", words.SERVER_TROUBLE, problem=error)
     en, zh = error.in_language("en"), error.in_language("zh")
-    return check(
-        "server", "error", plain_words(Message(en.message, zh.message)), plain_words(Message(en.hint, zh.hint))
+    return make_check(
+        "server", "error", escape_braces(Message(en.message, zh.message)), escape_braces(Message(en.hint, zh.hint))
     )
 
 
-def _about_version(server: Server, state: Mapping[str, Any]) -> Check:
+def _check_version(server: Server, state: Mapping[str, Any]) -> Check:
     theirs = str(state.get("version", "?"))
     facts: dict[str, Any] = {"server": server.url, "theirs": theirs, "origin": server.origin}
     if theirs == __version__:
-        return check("server", "ok", words.SERVER_ANSWERS, **facts)
-    return check("server", "warning", words.SERVER_IS_OTHER, words.SAME_VERSION, ours=__version__, **facts)
+        return make_check("server", "ok", words.SERVER_ANSWERS, **facts)
+    return make_check("server", "warning", words.SERVER_IS_OTHER, words.SAME_VERSION, ours=__version__, **facts)
 
 
-def _about_self(found: TokenIdentity) -> Check:
-    agent = "" if found.agent is None else f" ({found.agent})"
-    return check("token", "ok", words.TAKEN_FOR, owner=f"{found.owner}{agent}", scopes=", ".join(found.scopes))
+def _check_identity(identity: TokenIdentity) -> Check:
+    agent = "" if identity.agent is None else f" ({identity.agent})"
+    return make_check(
+        "token", "ok", words.TOKEN_IDENTITY, owner=f"{identity.owner}{agent}", scopes=", ".join(identity.scopes)
+    )
 
 
-def _about_parts(state: Mapping[str, Any]) -> Check:
-    missing = [name for name, there in dict(state.get("parts") or {}).items() if there is False]
+def _check_parts(state: Mapping[str, Any]) -> Check:
+    missing = [name for name, is_present in dict(state.get("parts") or {}).items() if is_present is False]
     if missing:
-        return check("ready", "error", words.PARTS_MISSING, words.PARTS_FIX, names=", ".join(missing))
-    return check("ready", "ok", words.ALL_PARTS)
+        return make_check("ready", "error", words.PARTS_MISSING, words.PARTS_FIX, names=", ".join(missing))
+    return make_check("ready", "ok", words.ALL_PARTS)
 
 
-def _about_address(server: Server) -> list[Check]:
+def _check_encryption(server: Server) -> list[Check]:
     if server.url.startswith("https://") or is_loopback(server.url):
         return []
-    return [check("tls", "warning", words.IN_CLEAR, words.USE_HTTPS)]
+    return [make_check("tls", "warning", words.IN_CLEAR, words.USE_HTTPS)]

@@ -1,4 +1,4 @@
-"""What `horae doctor` looks at on this machine: the interpreter, settings, clock, zones, disk, libraries."""
+"""Checks of `horae doctor` on this machine: interpreter, settings, clock, zones, disk, libraries, secrets key."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ..messages import operating_messages as words
 from ..messages.messages import Message
 
 Grade = Literal["ok", "warning", "error"]
-LITTLE_BYTES: Final = 1_000_000_000
-TOO_LITTLE_BYTES: Final = 100_000_000
+LOW_DISK_BYTES: Final = 1_000_000_000
+FULL_DISK_BYTES: Final = 100_000_000
 _DRIFT_MILLISECONDS: Final = 50
 _SYNCHRONISED: Final = Path("/run/systemd/timesync/synchronized")
 _LIBRARIES: Final = {
@@ -37,135 +37,137 @@ _LIBRARIES: Final = {
 
 
 class Check(NamedTuple):
-    """One thing that was looked at: a code for programs, how bad it is, a sentence, and what would help."""
+    """Result of one check: a stable code, a grade, a message with facts, and a fix."""
 
     code: str
     grade: Grade
-    said: Message
+    message: Message
     facts: dict[str, object]
     fix: Message | None = None
 
 
-def check(code: str, grade: Grade, said: Message, fix: Message | None = None, **facts: object) -> Check:
-    return Check(code, grade, said, facts, fix)
+def make_check(code: str, grade: Grade, message: Message, fix: Message | None = None, **facts: object) -> Check:
+    return Check(code, grade, message, facts, fix)
 
 
-def about_python(driver: str | None = None) -> Check:
-    """`driver` is what speaks with a server; without one, the store is SQLite's."""
+def check_python(driver: str | None = None) -> Check:
+    """Report the versions of Python and the database driver; `driver` None: of SQLite."""
     if driver is not None:
-        return check("python", "ok", words.PYTHON_AND_DRIVER, python=platform.python_version(), driver=driver)
+        return make_check("python", "ok", words.PYTHON_AND_DRIVER, python=platform.python_version(), driver=driver)
     sqlite, apsw = library_versions()
-    return check("python", "ok", words.PYTHON, python=platform.python_version(), sqlite=sqlite, apsw=apsw)
+    return make_check("python", "ok", words.PYTHON, python=platform.python_version(), sqlite=sqlite, apsw=apsw)
 
 
-def about_settings(settings: Settings | HoraeError) -> Check:
+def check_settings(settings: Settings | HoraeError) -> Check:
     if isinstance(settings, HoraeError):
-        said = {"en": str(settings), "zh": str(settings)}
+        texts: dict[str, object] = {"en": str(settings), "zh": str(settings)}
         if isinstance(settings, Refusal):
-            said = {"en": str(settings), "zh": " ".join(settings.in_language("zh"))}
-        return Check("settings", "error", Message("{en}", "{zh}"), dict(said))
-    return check("settings", "ok", words.SETTINGS_FINE, number=len(settings.overrides))
+            texts["zh"] = " ".join(settings.in_language("zh"))
+        return Check("settings", "error", Message("{en}", "{zh}"), texts)
+    return make_check("settings", "ok", words.SETTINGS_FINE, number=len(settings.overrides))
 
 
-def about_unheard(found: Iterable[UnusedSetting]) -> Iterator[Check]:
-    """Each name that nothing here reads, with the one that was probably meant."""
-    for name, place, nearest in found:
-        said = words.UNHEARD_KEY if place else words.UNHEARD_VARIABLE
-        fix = words.UNHEARD_FIX if nearest is None else plain_words(_with_nearest(nearest))
-        yield check("unknown_setting", "warning", said, fix, name=name, place=place)
+def check_unused_settings(unused: Iterable[UnusedSetting]) -> Iterator[Check]:
+    """Yield a warning for each setting that nothing reads, with the name that was probably meant."""
+    for name, file, nearest in unused:
+        message = words.UNUSED_KEY if file else words.UNUSED_VARIABLE
+        fix = words.UNUSED_FIX if nearest is None else escape_braces(_with_nearest(nearest))
+        yield make_check("unknown_setting", "warning", message, fix, name=name, place=file)
 
 
 def _with_nearest(name: str) -> Message:
-    return Message(*(text.format(name=name) for text in words.UNHEARD_NEAREST))
+    return Message(*(text.format(name=name) for text in words.UNUSED_NEAREST))
 
 
-class Reading(NamedTuple):
-    """Both clocks, read together."""
+class ClockReading(NamedTuple):
+    """Wall clock and steady clock, read together."""
 
     wall: float
     steady: float
 
     @classmethod
-    def of(cls, clock: Clock) -> Reading:
+    def read(cls, clock: Clock) -> ClockReading:
         return cls(clock.now().timestamp(), clock.steady())
 
 
-def about_clock(before: Reading, after: Reading) -> Check:
+def check_clock(before: ClockReading, after: ClockReading) -> Check:
     drift = round(1000 * ((after.wall - before.wall) - (after.steady - before.steady)))
     ntp = words.NTP_SYNCED if _SYNCHRONISED.exists() else words.NTP_UNKNOWN
     if abs(drift) > _DRIFT_MILLISECONDS:
-        return check("clock", "warning", _with(words.CLOCK_DRIFTS, ntp), words.CLOCK_FIX, drift=drift)
-    return check("clock", "ok", _with(words.CLOCK_FINE, ntp))
+        return make_check("clock", "warning", _with_ntp(words.CLOCK_DRIFTS, ntp), words.CLOCK_FIX, drift=drift)
+    return make_check("clock", "ok", _with_ntp(words.CLOCK_FINE, ntp))
 
 
-def _with(said: Message, ntp: Message) -> Message:
-    return Message(said.en.replace("{ntp}", ntp.en), said.zh.replace("{ntp}", ntp.zh))
+def _with_ntp(message: Message, ntp: Message) -> Message:
+    return Message(message.en.replace("{ntp}", ntp.en), message.zh.replace("{ntp}", ntp.zh))
 
 
-def about_zones(zone: DefaultZone) -> Check:
-    import tzdata  # noqa: PLC0415 - only its version is asked for
+def check_zones(zone: DefaultZone) -> Check:
+    import tzdata  # noqa: PLC0415 - only for its version
 
     facts: dict[str, Any] = {"version": tzdata.IANA_VERSION, "zone": zone.name, "source": zone.source}
     try:
         find_zone(zone.name)
     except Refusal:
-        return check("zones", "error", words.BAD_ZONE, words.ZONE_FIX, **facts)
+        return make_check("zones", "error", words.BAD_ZONE, words.ZONE_FIX, **facts)
     if zone.origin == "nowhere":
-        return check("zones", "warning", words.ZONE_NOWHERE, words.ZONE_FIX, **facts)
-    return check("zones", "ok", words.ZONES, **facts)
+        return make_check("zones", "warning", words.ZONE_NOWHERE, words.ZONE_FIX, **facts)
+    return make_check("zones", "ok", words.ZONES, **facts)
 
 
-def about_disk(folder: Path) -> Check:
-    there = next(each for each in (folder, *folder.parents) if each.exists())
-    free = shutil.disk_usage(there).free
-    said = _rounded(free)
-    if free >= LITTLE_BYTES:
-        return check("disk", "ok", words.DISK_FINE, free=said)
-    return check("disk", "error" if free < TOO_LITTLE_BYTES else "warning", words.DISK_LOW, words.DISK_FIX, free=said)
+def check_disk(folder: Path) -> Check:
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    free = shutil.disk_usage(existing).free
+    size = _format_size(free)
+    if free >= LOW_DISK_BYTES:
+        return make_check("disk", "ok", words.DISK_FINE, free=size)
+    return make_check(
+        "disk", "error" if free < FULL_DISK_BYTES else "warning", words.DISK_LOW, words.DISK_FIX, free=size
+    )
 
 
-def about_libraries() -> Check:
+def check_libraries() -> Check:
     present = [name for name in _LIBRARIES if find_spec(name) is not None]
     absent = [f"{name} (horae[{extra}])" for name, extra in _LIBRARIES.items() if name not in present]
-    said = words.LIBRARIES
+    start = words.LIBRARIES
     rest = words.ABSENT if absent else Message("", "")
-    whole = Message(said.en.replace("{absent}", rest.en), said.zh.replace("{absent}", rest.zh))
+    message = Message(start.en.replace("{absent}", rest.en), start.zh.replace("{absent}", rest.zh))
     fix = words.LIBRARIES_FIX if absent else None
-    return check("libraries", "ok", whole, fix, present=", ".join(present) or "-", names=", ".join(absent))
+    return make_check("libraries", "ok", message, fix, present=", ".join(present) or "-", names=", ".join(absent))
 
 
-def about_key(path: Path | None, secrets: int) -> Check:
-    """Whoever can read the key can read every secret. None: it has to be named, and was not."""
+def check_key(path: Path | None, secrets: int) -> Check:
+    """Check that the key file exists and that no other user can read it, and so every secret. `path` None: not configured."""
     if path is None:
-        missing = check("secrets", "error", words.KEY_NOT_NAMED, words.KEY_NOT_NAMED_FIX, number=secrets)
-        return missing if secrets else check("secrets", "ok", words.KEY_NONE)
+        missing = make_check("secrets", "error", words.KEY_NOT_NAMED, words.KEY_NOT_NAMED_FIX, number=secrets)
+        return missing if secrets else make_check("secrets", "ok", words.KEY_NONE)
     if not path.exists():
         if secrets:
-            return check("secrets", "error", words.KEY_MISSING, words.KEY_MISSING_FIX, number=secrets, path=path)
-        return check("secrets", "ok", words.KEY_NONE)
-    from ...encryption.refusals import refuse  # noqa: PLC0415 - it has the sentence for this
+            return make_check("secrets", "error", words.KEY_MISSING, words.KEY_MISSING_FIX, number=secrets, path=path)
+        return make_check("secrets", "ok", words.KEY_NONE)
+    from ...encryption.refusals import refuse  # noqa: PLC0415 - for the message of an exposed key
 
     mode = stat.S_IMODE(path.stat().st_mode)
     if os.name == "posix" and mode & 0o077:
         exposed = refuse("key_file_exposed", path=path, mode=f"{mode:04o}", quoted=path)
-        said = Message(*(exposed.in_language(each).message for each in ("en", "zh")))
-        return Check("secrets", "error", plain_words(said), {}, Message(f"chmod 600 {path}", f"chmod 600 {path}"))
-    return check("secrets", "ok", words.KEY_FINE, number=secrets, path=path)
+        message = Message(*(exposed.in_language(each).message for each in ("en", "zh")))
+        return Check("secrets", "error", escape_braces(message), {}, Message(f"chmod 600 {path}", f"chmod 600 {path}"))
+    return make_check("secrets", "ok", words.KEY_FINE, number=secrets, path=path)
 
 
-def plain_words(said: Message) -> Message:
-    """A sentence that is complete has no places left to fill, whatever a path looks like."""
-    return Message(*(text.replace("{", "{{").replace("}", "}}") for text in said))
+def escape_braces(message: Message) -> Message:
+    """Escape braces in a complete message, so that they are not taken for placeholders."""
+    return Message(*(text.replace("{", "{{").replace("}", "}}") for text in message))
 
 
-def of_this_machine(folder: Path | None) -> Iterator[Check]:
-    """`folder` is that of the store, if it is on this machine."""
+def check_machine(folder: Path | None) -> Iterator[Check]:
+    """Yield the checks of disk and libraries; `folder` is that of the store, if it is a file."""
     if folder is not None:
-        yield about_disk(folder)
-    yield about_libraries()
+        yield check_disk(folder)
+    yield check_libraries()
 
 
-def _rounded(size: int) -> str:
-    from ..commands.db import in_bytes  # noqa: PLC0415 - the same way of saying it
+def _format_size(size: int) -> str:
+    from ..commands.operate.db import in_bytes  # noqa: PLC0415 - it imports this package
 
     return in_bytes(size)

@@ -1,4 +1,4 @@
-"""What `horae doctor` looks at in the store: is it whole, is it kept, does anything wait, is anybody there."""
+"""Checks of `horae doctor` in the store: integrity, backup, lateness, waiting tasks, nodes, functions, webhooks, tasks."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from ...model.reason import Reason
 from ...model.run import RunState
 from ...model.task import PauseCause, TaskState
 from ...outgoing.refusals import refuse_address
-from ...ports.clock_steps import load_clock_steps
-from ...ports.lease_terms import load_agreed_lease
+from ...ports.node_records import load_agreed_lease, load_clock_steps
 from ...ports.store import RunFilter, TaskFilter
 from ...runtime.store_status import ServerStatus, read_file_status
 from ...schedule import TZDATA_VERSION
@@ -31,112 +30,118 @@ from ...schedule.preview import format_relative
 from ...service.events.listeners import topic_of
 from ...service.events.refusals import refuse as refuse_event
 from ...service.runs.overview import Overview
-from ..commands.db import LAST_BACKUP, in_bytes
+from ..commands.operate.db import LAST_BACKUP, in_bytes
 from ..messages import operating_messages as words
 from ..messages.messages import Message
-from ..output.clock_steps import step_facts
+from ..output.server_store import step_facts
 from ..session.open_store import settings_of
-from .machine_checks import Check, about_key, check, plain_words
-from .server_checks import about_clocks
+from .machine_checks import Check, check_key, escape_braces, make_check
+from .server_checks import check_node_clocks
 
 _OLD_BACKUP: Final = timedelta(days=7)
 _ON_TIME_SHARE: Final = 0.95
 _NAMED: Final = 3
 _FIRST_BEFORE: Final = "admin"
-"""Owner of the first token in deployments that began with an earlier version."""
+"""Owner of the first token in deployments of earlier versions."""
 _LITTLE_BEHIND: Final = timedelta(seconds=2)
 
 
-def about_file(path: Path) -> Iterator[Check]:
-    """Before it is opened: to open it would bring it up to date."""
-    found = read_file_status(str(path))
-    size = in_bytes(found.size)
-    yield check(
-        "store", "ok", words.STORE_FINE, schema=found.schema, journal=found.journal.upper(), size=size, path=path
+def check_file(path: Path) -> Iterator[Check]:
+    """Yield the checks of the file before it is opened, since opening it migrates it."""
+    status = read_file_status(str(path))
+    size = in_bytes(status.size)
+    yield make_check(
+        "store", "ok", words.STORE_FINE, schema=status.schema, journal=status.journal.upper(), size=size, path=path
     )
-    if found.journal != "wal":
-        yield check("journal", "error", words.WRONG_JOURNAL, words.DAMAGED_FIX, journal=found.journal)
+    if status.journal != "wal":
+        yield make_check("journal", "error", words.WRONG_JOURNAL, words.DAMAGED_FIX, journal=status.journal)
 
 
-async def about_store(app: Horae, path: Path | None, server: ServerStatus | None = None) -> list[Check]:
+async def check_store(app: Horae, path: Path | None, server: ServerStatus | None = None) -> list[Check]:
     overview = await app.service.overview.now(app.who)
-    # What is on a server is told by the server's clock.
+    # Times in a store on a server come from the server's clock.
     now = overview.at if server is None else overview.at + server.clock_offset
-    found = [await _about_integrity(app)]
+    found = [await _check_integrity(app)]
     if server is None:
-        found.append(await _about_backup(app, overview))
-    found += [*await _about_time(app, overview, now), _about_lateness(overview), *_about_waiting(overview)]
-    found += [*_about_nodes(overview, now, await load_agreed_lease(app.store)), *about_clocks(overview.nodes)]
+        found.append(await _check_backup(app, overview))
+    found += [*await _check_time(app, overview, now), _check_lateness(overview), *_check_waiting(overview)]
+    found += [*_check_nodes(overview, now, await load_agreed_lease(app.store)), *check_node_clocks(overview.nodes)]
     found += [
-        *_about_lanes(overview),
-        *await _about_functions(app),
-        *await _about_listeners(app),
-        *about_webhooks((await app.service.webhooks.page(app.who, limit=MAX_PAGE_SIZE)).items),
-        *await _about_refused_targets(app, overview),
-        *await _about_tasks(app, overview),
-        *await _about_owners(app),
+        *_check_lanes(overview),
+        *await _check_functions(app),
+        *await _check_listeners(app),
+        *check_webhooks((await app.service.webhooks.page(app.who, limit=MAX_PAGE_SIZE)).items),
+        *await _check_refused_targets(app, overview),
+        *await _check_tasks(app, overview),
+        *await _check_owners(app),
     ]
     if path is not None or server is not None:
-        found.append(await _about_secrets(app, path))
+        found.append(await _check_secrets(app, path))
     return found
 
 
-async def _about_owners(app: Horae) -> list[Check]:
-    """Deployments of earlier versions: the first token belongs to `admin`, tasks of this machine to `local`."""
+async def _check_owners(app: Horae) -> list[Check]:
+    """Detect deployments of earlier versions, where the first token belongs to `admin` and tasks of this machine to `local`."""
     tokens = {owner: await app.service.tokens.page(app.who, owner, limit=1) for owner in (LOCAL_OWNER, _FIRST_BEFORE)}
     if tokens[LOCAL_OWNER].items or not tokens[_FIRST_BEFORE].items:
         return []
     tasks = await app.service.tasks.page(app.who, TaskFilter(LOCAL_OWNER), limit=1)
-    return [check("owners", "warning", words.TWO_OWNERS, words.TWO_OWNERS_FIX)] if tasks.items else []
+    return [make_check("owners", "warning", words.TWO_OWNERS, words.TWO_OWNERS_FIX)] if tasks.items else []
 
 
-async def _about_secrets(app: Horae, path: Path | None) -> Check:
+async def _check_secrets(app: Horae, path: Path | None) -> Check:
     named = settings_of(None).value("key_file")
     secrets = len((await app.service.secrets.names(app.who, limit=MAX_PAGE_SIZE)).items)
-    return about_key(configured_path(named) if path is None else key_path(str(path), named), secrets)
+    return check_key(configured_path(named) if path is None else key_path(str(path), named), secrets)
 
 
-async def _about_integrity(app: Horae) -> Check:
-    doubts = await app.store.check()
-    if doubts:
-        return check("integrity", "error", words.DAMAGED, words.DAMAGED_FIX, number=len(doubts), doubt=doubts[0])
-    return check("integrity", "ok", words.INTACT)
+async def _check_integrity(app: Horae) -> Check:
+    problems = await app.store.check()
+    if problems:
+        return make_check(
+            "integrity", "error", words.DAMAGED, words.DAMAGED_FIX, number=len(problems), doubt=problems[0]
+        )
+    return make_check("integrity", "ok", words.INTACT)
 
 
-async def _about_backup(app: Horae, overview: Overview) -> Check:
-    said = await app.store.read_metadata(LAST_BACKUP)
-    if said is None:
-        anything = sum(overview.tasks.values())
-        return check("backup", "warning" if anything else "ok", words.NO_BACKUP, words.BACKUP_FIX)
-    at = datetime.fromisoformat(said)
+async def _check_backup(app: Horae, overview: Overview) -> Check:
+    text = await app.store.read_metadata(LAST_BACKUP)
+    if text is None:
+        has_tasks = any(overview.tasks.values())
+        return make_check("backup", "warning" if has_tasks else "ok", words.NO_BACKUP, words.BACKUP_FIX)
+    at = datetime.fromisoformat(text)
     ago = _ago(at - overview.at)
     if overview.at - at > _OLD_BACKUP:
-        return _filled(check("backup", "warning", words.OLD_BACKUP, words.BACKUP_FIX), ago)
-    return _filled(check("backup", "ok", words.BACKED_UP_AT), ago)
+        return _fill(make_check("backup", "warning", words.OLD_BACKUP, words.BACKUP_FIX), ago)
+    return _fill(make_check("backup", "ok", words.BACKED_UP_AT), ago)
 
 
-async def _about_time(app: Horae, overview: Overview, now: datetime) -> list[Check]:
-    """What has happened cannot lie ahead of us: where it does, the clock was set back."""
+async def _check_time(app: Horae, overview: Overview, now: datetime) -> list[Check]:
+    """Check zone data and clock: an event in the future means that the clock was set back."""
     found: list[Check] = []
     seen = await app.store.read_metadata(ZONE_DATA_KEY)
     if seen is not None and seen > TZDATA_VERSION:
         facts: dict[str, Any] = {"version": TZDATA_VERSION, "seen": seen}
-        found.append(check("zone_data", "warning", words.ZONES_OLDER, words.ZONES_FIX, **facts))
+        found.append(make_check("zone_data", "warning", words.ZONES_OLDER, words.ZONES_FIX, **facts))
     last = await app.store.last_event()
     events = await app.store.events(max(0, last - 1), 1)
     newest = max([event.event.at for event in events] + [node.renewed for node in overview.nodes], default=now)
     if newest - now > _LITTLE_BEHIND:
         behind = Message(format_relative(now - newest, "en"), format_relative(now - newest, "zh"))
-        found.append(_filled(check("clock_behind", "error", words.CLOCK_BEHIND, words.CLOCK_FIX), behind, "{behind}"))
+        found.append(
+            _fill(make_check("clock_behind", "error", words.CLOCK_BEHIND, words.CLOCK_FIX), behind, "{behind}")
+        )
     steps = await load_clock_steps(app.store, now)
-    warned = [check("clock_step", "warning", words.CLOCK_STEP, words.CLOCK_FIX, **step_facts(step)) for step in steps]
+    warned = [
+        make_check("clock_step", "warning", words.CLOCK_STEP, words.CLOCK_FIX, **step_facts(step)) for step in steps
+    ]
     return found + warned
 
 
-def _about_lateness(overview: Overview) -> Check:
+def _check_lateness(overview: Overview) -> Check:
     late, share = overview.lateness, overview.on_time
     if share is None:
-        return check("lateness", "ok", words.NO_LATENESS)
+        return make_check("lateness", "ok", words.NO_LATENESS)
     facts: dict[str, Any] = {
         "p50": _milliseconds(late.p50),
         "p99": _milliseconds(late.p99),
@@ -144,47 +149,49 @@ def _about_lateness(overview: Overview) -> Check:
         "number": late.total,
     }
     if share < _ON_TIME_SHARE:
-        return check("lateness", "warning", words.LATENESS, words.LATENESS_FIX, **facts)
-    return check("lateness", "ok", words.LATENESS, **facts)
+        return make_check("lateness", "warning", words.LATENESS, words.LATENESS_FIX, **facts)
+    return make_check("lateness", "ok", words.LATENESS, **facts)
 
 
-def _about_waiting(overview: Overview) -> Iterator[Check]:
+def _check_waiting(overview: Overview) -> Iterator[Check]:
     waiting = overview.waiting
     if waiting.overdue:
-        yield check("overdue", "error", words.OVERDUE, words.OVERDUE_FIX, number=waiting.overdue)
+        yield make_check("overdue", "error", words.OVERDUE, words.OVERDUE_FIX, number=waiting.overdue)
     if waiting.parked:
-        yield check("parked", "warning", words.PARKED, words.PARKED_FIX, number=waiting.parked)
+        yield make_check("parked", "warning", words.PARKED, words.PARKED_FIX, number=waiting.parked)
     if waiting.stranded:
-        yield check("stranded", "error", words.WAITS_FOR_NODE, words.WAITS_FOR_NODE_FIX, number=waiting.stranded)
+        yield make_check("stranded", "error", words.WAITS_FOR_NODE, words.WAITS_FOR_NODE_FIX, number=waiting.stranded)
     if not any(waiting):
-        yield check("waiting", "ok", words.NOTHING_WAITS)
+        yield make_check("waiting", "ok", words.NOTHING_WAITS)
 
 
-def _about_nodes(overview: Overview, now: datetime, lease: timedelta) -> Iterator[Check]:
+def _check_nodes(overview: Overview, now: datetime, lease: timedelta) -> Iterator[Check]:
     gone = [node.id for node in overview.nodes if is_gone(node.home) or now - node.renewed > lease]
     alive = len(overview.nodes) - len(gone)
     if alive:
-        yield check("nodes", "ok", words.NODES, number=alive)
+        yield make_check("nodes", "ok", words.NODES, number=alive)
     elif overview.tasks[TaskState.ACTIVE]:
-        yield check("nodes", "warning", words.NO_NODES, words.OVERDUE_FIX)
+        yield make_check("nodes", "warning", words.NO_NODES, words.OVERDUE_FIX)
     if gone:
-        yield check("stale_nodes", "warning", words.STALE_NODES, words.STALE_FIX, number=len(gone), names=_few(gone))
+        yield make_check(
+            "stale_nodes", "warning", words.STALE_NODES, words.STALE_FIX, number=len(gone), names=_few(gone)
+        )
 
 
-def _about_lanes(overview: Overview) -> Iterator[Check]:
+def _check_lanes(overview: Overview) -> Iterator[Check]:
     closed = [lane.name for lane in overview.lanes if lane.limit == 0]
     if closed:
-        yield check("lanes", "warning", words.LANES_CLOSED, words.PARKED_FIX, names=_few(closed))
+        yield make_check("lanes", "warning", words.LANES_CLOSED, words.PARKED_FIX, names=_few(closed))
     elif overview.lanes:
-        yield check("lanes", "ok", words.LANES_FINE, number=len(overview.lanes))
+        yield make_check("lanes", "ok", words.LANES_FINE, number=len(overview.lanes))
 
 
-async def _about_functions(app: Horae) -> list[Check]:
+async def _check_functions(app: Horae) -> list[Check]:
     known = await app.service.functions.all(app.who)
     differing = [each.registration.name for each in known if not (each.same_signature and each.same_defaults)]
     if differing:
         return [
-            check(
+            make_check(
                 "functions",
                 "warning",
                 words.FUNCTIONS_DIFFER,
@@ -193,43 +200,45 @@ async def _about_functions(app: Horae) -> list[Check]:
                 names=_few(differing),
             )
         ]
-    return [check("functions", "ok", words.FUNCTIONS_FINE, number=len(known))] if known else []
+    return [make_check("functions", "ok", words.FUNCTIONS_FINE, number=len(known))] if known else []
 
 
-async def _about_listeners(app: Horae) -> list[Check]:
-    """Of the first page of active events: those that no listener would receive now."""
+async def _check_listeners(app: Horae) -> list[Check]:
+    """Warn about event tasks, of the first page of active ones, that no listener would receive now."""
     events = await app.store.tasks(TaskFilter(states=frozenset({TaskState.ACTIVE}), kind="event"), limit=MAX_PAGE_SIZE)
-    unheard = []
+    unreceived = []
     for each in events.items:
         reach = await app.service.listeners.reach(each.task.owner, each.task.id, topic_of(each.task.target))
         if not reach.total:
-            unheard.append(each.task.name)
-    if not unheard:
+            unreceived.append(each.task.name)
+    if not unreceived:
         return []
-    facts: dict[str, Any] = {"number": len(unheard), "names": _few(unheard)}
-    return [check("listeners", "warning", words.NO_LISTENER, words.NO_LISTENER_FIX, **facts)]
+    facts: dict[str, Any] = {"number": len(unreceived), "names": _few(unreceived)}
+    return [make_check("listeners", "warning", words.NO_LISTENER, words.NO_LISTENER_FIX, **facts)]
 
 
-def about_webhooks(webhooks: Iterable[Webhook]) -> Iterator[Check]:
+def check_webhooks(webhooks: Iterable[Webhook]) -> Iterator[Check]:
     blocked = [each for each in webhooks if each.enabled and each.blocked]
     unsigned = [each for each in blocked if NO_KEY in each.blocked]
     if unsigned:
-        yield _about_blocked(unsigned, words.WEBHOOKS_WITHOUT_KEY, refuse_event("webhook_without_key", host=""))
+        yield _blocked_webhooks(unsigned, words.WEBHOOKS_WITHOUT_KEY, refuse_event("webhook_without_key", host=""))
     refused = [each for each in blocked if NO_KEY not in each.blocked]
     if refused:
         networks = dict.fromkeys(network for each in refused for network in each.blocked)
-        yield _about_blocked(refused, words.WEBHOOKS_BLOCKED, refuse_address("", networks))
+        yield _blocked_webhooks(refused, words.WEBHOOKS_BLOCKED, refuse_address("", networks))
 
 
-def _about_blocked(webhooks: list[Webhook], said: Message, refusal: Refusal) -> Check:
-    fix = plain_words(Message(*(refusal.in_language(language).hint for language in ("en", "zh"))))
-    return check("webhooks", "error", said, fix, number=len(webhooks), names=_few([each.id for each in webhooks]))
+def _blocked_webhooks(webhooks: list[Webhook], message: Message, refusal: Refusal) -> Check:
+    fix = escape_braces(Message(*(refusal.in_language(language).hint for language in ("en", "zh"))))
+    return make_check(
+        "webhooks", "error", message, fix, number=len(webhooks), names=_few([each.id for each in webhooks])
+    )
 
 
-async def _about_refused_targets(app: Horae, overview: Overview) -> list[Check]:
-    """Tasks whose last run of the day failed because a node allows neither its network nor its program."""
-    wanted = RunFilter(states=frozenset({RunState.FAILED}), since=overview.at - timedelta(days=1))
-    runs = (await app.service.runs.page(app.who, wanted, limit=MAX_PAGE_SIZE)).items
+async def _check_refused_targets(app: Horae, overview: Overview) -> list[Check]:
+    """Report tasks whose last run of the day failed because the node does not allow its network or program."""
+    query = RunFilter(states=frozenset({RunState.FAILED}), since=overview.at - timedelta(days=1))
+    runs = (await app.service.runs.page(app.who, query, limit=MAX_PAGE_SIZE)).items
     found: list[str] = []
     for name in dict.fromkeys(run.task_id for run in runs if run.reason is Reason.TARGET_NOT_ALLOWED):
         facts = await app.store.facts(name, app.who.owner_filter)
@@ -238,40 +247,40 @@ async def _about_refused_targets(app: Horae, overview: Overview) -> list[Check]:
             found.append(facts.task.name)
     if not found:
         return []
-    said: dict[str, Any] = {"number": len(found), "names": _few(found)}
-    return [check("targets", "error", words.TARGETS_REFUSED, words.TARGETS_REFUSED_FIX, **said)]
+    fix, names = words.TARGETS_REFUSED_FIX, _few(found)
+    return [make_check("targets", "error", words.TARGETS_REFUSED, fix, number=len(found), names=names)]
 
 
-async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:
+async def _check_tasks(app: Horae, overview: Overview) -> list[Check]:
     found: list[Check] = []
     failed = overview.tasks[TaskState.FAILED]
     if failed:
         page = await app.store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})), limit=_NAMED)
         names = _few([each.task.name for each in page.items], failed)
         fix = _fix_of_failed(page.items, app.clock.now())
-        found.append(check("failed", "error", words.TASKS_FAILED, fix, number=failed, names=names))
+        found.append(make_check("failed", "error", words.TASKS_FAILED, fix, number=failed, names=names))
     paused = await app.store.tasks(TaskFilter(states=frozenset({TaskState.PAUSED})), limit=MAX_PAGE_SIZE)
-    lost = [each.task.name for each in paused.items if each.status.pause and _orphaned(each.status.pause.cause)]
-    if lost:
-        facts: dict[str, Any] = {"number": len(lost), "names": _few(lost)}
-        found.append(check("orphaned", "warning", words.TASKS_ORPHANED, words.TASKS_ORPHANED_FIX, **facts))
-    barred = await _barred_owners(app)
-    if barred:
-        facts = {"number": len(barred), "names": _few(barred)}
-        found.append(check("owners", "warning", words.OWNERS_BARRED, words.OWNERS_BARRED_FIX, **facts))
-    return found or [check("tasks", "ok", words.TASKS_FINE, number=sum(overview.tasks.values()))]
+    orphaned = [each.task.name for each in paused.items if each.status.pause and _is_orphaned(each.status.pause.cause)]
+    if orphaned:
+        facts: dict[str, Any] = {"number": len(orphaned), "names": _few(orphaned)}
+        found.append(make_check("orphaned", "warning", words.TASKS_ORPHANED, words.TASKS_ORPHANED_FIX, **facts))
+    blocked = await _blocked_owners(app)
+    if blocked:
+        facts = {"number": len(blocked), "names": _few(blocked)}
+        found.append(make_check("owners", "warning", words.OWNERS_BLOCKED, words.OWNERS_BLOCKED_FIX, **facts))
+    return found or [make_check("tasks", "ok", words.TASKS_FINE, number=sum(overview.tasks.values()))]
 
 
 def _fix_of_failed(failed: Sequence[Facts], now: datetime) -> Message:
-    """A task that runs once has nothing left to resume; its failed run can be retried."""
+    """Return the fix: a task that runs once cannot be resumed, but its failed run can be retried."""
     resumable = {can_start_again(facts, now) for facts in failed}
     if resumable == {False}:
         return words.ONCE_FAILED_FIX
     return words.TASKS_FAILED_FIX if resumable == {True} else words.MIXED_FAILED_FIX
 
 
-async def _barred_owners(app: Horae) -> list[str]:
-    """Owners that have active tasks and may run nothing; of the accounts the first page is looked at."""
+async def _blocked_owners(app: Horae) -> list[str]:
+    """Return blocked owners with active tasks, of the first page of accounts."""
     accounts = (await app.service.accounts.page(app.who, limit=MAX_PAGE_SIZE)).items
     active = frozenset({TaskState.ACTIVE})
     return [
@@ -281,7 +290,7 @@ async def _barred_owners(app: Horae) -> list[str]:
     ]
 
 
-def _orphaned(cause: PauseCause) -> bool:
+def _is_orphaned(cause: PauseCause) -> bool:
     return cause is PauseCause.ORPHANED
 
 
@@ -294,8 +303,10 @@ def _ago(length: timedelta) -> Message:
     return Message(format_relative(length, "en"), format_relative(length, "zh"))
 
 
-def _filled(found: Check, said: Message, place: str = "{ago}") -> Check:
-    return found._replace(said=Message(found.said.en.replace(place, said.en), found.said.zh.replace(place, said.zh)))
+def _fill(check: Check, fact: Message, placeholder: str = "{ago}") -> Check:
+    message = check.message
+    filled = Message(message.en.replace(placeholder, fact.en), message.zh.replace(placeholder, fact.zh))
+    return check._replace(message=filled)
 
 
 def _milliseconds(length: timedelta | None) -> str:

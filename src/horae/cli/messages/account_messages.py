@@ -1,4 +1,4 @@
-"""Every sentence of the commands about servers, owners, tokens, webhooks and the audit trail, in English and Chinese."""
+"""Messages of the commands about servers, owners, tokens, webhooks and the audit trail, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ TOKEN_FILE_WINS: Final = Message(
     "已设置 HORAE_TOKEN_FILE:除非命令指定上下文名称,否则使用其中的令牌而不是这次登录。",
 )
 IN_CLEAR: Final = Message(
-    "The address is not https: whoever is in between can read the token.",
+    "The address is not https: the network in between can read the token.",
     "地址不是 https:中间的任何人都能读取令牌。",
 )
 OTHER_VERSION: Final = Message(
     "The server has Horae {theirs}, this is {ours}.", "服务器的 Horae 版本为 {theirs},本机为 {ours}。"
 )
-SERVER_TROUBLE: Final = Message("The server cannot be asked: {problem}", "无法询问服务器:{problem}")
+SERVER_TROUBLE: Final = Message("The server cannot be reached: {problem}", "无法访问服务器:{problem}")
 SERVER_ANSWERS: Final = Message(
     "Server {server} answers, Horae {theirs} ({origin})", "服务器 {server} 应答正常,Horae {theirs}({origin})"
 )
@@ -33,7 +33,7 @@ SERVER_IS_OTHER: Final = Message(
     "服务器 {server} 的 Horae 为 {theirs},本机为 {ours}({origin})",
 )
 SAME_VERSION: Final = Message("use the same version on both sides", "两端使用相同的版本")
-TAKEN_FOR: Final = Message("It takes you for {owner}: {scopes}", "它认为您是 {owner}:{scopes}")
+TOKEN_IDENTITY: Final = Message("It takes you for {owner}: {scopes}", "它认为您是 {owner}:{scopes}")
 ALL_PARTS: Final = Message("It is ready: store and engine", "已就绪:存储与节点")
 PARTS_MISSING: Final = Message("It is not ready: {names} missing", "尚未就绪:缺少 {names}")
 PARTS_FIX: Final = Message("run 'horae doctor' where the store is", "在存储所在的机器上运行“horae doctor”")
@@ -59,7 +59,7 @@ TOKEN_STATES: Final = {
     "revoked": Message("revoked", "已作废"),
 }
 SHOWN_ONCE: Final = Message(
-    "This is the token {id} of {owner}. It is shown this once; keep it where nobody else can read it.",
+    "This is the token {id} of {owner}. It is shown this once; keep it where only you can read it.",
     "这是 {owner} 的令牌 {id}。它只显示这一次;请保存在他人无法读取的地方。",
 )
 TOKEN_WRITTEN: Final = Message(
@@ -162,13 +162,13 @@ NO_WEBHOOKS: Final = Message(
     "No webhooks yet: horae webhook add https://…", "还没有 webhook:horae webhook add https://…"
 )
 WEBHOOK_MADE: Final = Message(
-    "{id} is told from now on; its secret is shown this once:", "{id} 从现在起接收事件;其密钥只显示这一次:"
+    "{id} receives events from now on; its secret is shown this once:", "{id} 从现在起接收事件;其密钥只显示这一次:"
 )
 WEBHOOK_ROTATED: Final = Message(
     "{id} has a new secret, shown this once; the former one signs beside it until {until}:",
     "{id} 已更换密钥,只显示这一次;旧密钥在 {until} 之前同时签名:",
 )
-WEBHOOK_GONE: Final = Message("{id} is told nothing any more.", "{id} 不再接收事件。")
+WEBHOOK_GONE: Final = Message("{id} receives no more events.", "{id} 不再接收事件。")
 REMOVE_WEBHOOK: Final = Message("Remove the webhook {id}", "删除 webhook {id}")
 DELIVERY_TITLES: Final = Message("ID|TYPE|CREATED|STATE|TRIES|LAST ANSWER", "标识|类型|创建|状态|次数|最近应答")
 DELIVERY_STATES: Final = {

@@ -1,4 +1,4 @@
-"""Every way in which logging in, contexts and commands about accounts are refused before a store or a server is asked."""
+"""Refusals of login, contexts and commands about accounts, before a store or server is used."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ _NEW_TOKEN: Final = (
 
 
 def refuse_token(origin: str, *, server: str, store: str, login: str, **facts: object) -> Refusal:
-    """The `bad_token` of a server, with the place that the token came from (`file`, `variable`, `context`, `given`)."""
+    """Return the `bad_token` refusal of a server, with the origin of the token (`file`, `variable`, `context`, `given`)."""
     fix, fix_zh = (each.format(store=store or "URL", login=login) for each in _NEW_TOKEN)
     entry = _REFUSED_TOKENS[origin]
     return build_refusal("bad_token", entry, {"server": server, "fix": fix, "fix_zh": full_width(fix_zh), **facts})

@@ -1,4 +1,4 @@
-"""What a shell is given to complete `horae`: each script asks the command itself, so that it never grows old."""
+"""Shell completion scripts; each calls `horae completion answer`, so that it need not be updated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The help texts of commands and options in Chinese, by their English text."""
+"""Chinese help texts of commands and options, by their English text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LAYOUT: Final = (
     ("[default: ", "[默认："),
     ("Show this message and exit.", "显示此帮助并退出。"),
 )
-"""What the library that prints help says itself."""
+"""Words that the command line library itself prints in help."""
 
 COMMANDS: Final[dict[str, str]] = {
     "A durable, precise scheduler for AI agents and services.": "面向 AI 智能体和服务的持久、精确的调度器。",

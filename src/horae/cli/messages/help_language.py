@@ -1,4 +1,4 @@
-"""Help in the language of the user: the texts of a command and of its options are replaced while help is printed."""
+"""Prints help in the language of the user, by replacing the texts of a command and its options meanwhile."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..command_table import COMMANDS
-from ..output.failure import wanted_language
+from ..output.failure import choose_language
 
 
-def help_of(command: Any, ctx: Any) -> str:
-    """The help of `command`; in Chinese, its texts are exchanged for as long as it is printed."""
+def render_help(command: Any, ctx: Any) -> str:
+    """Return the help of a command, in the language of the arguments or environment."""
     from ..output.help_format import HelpFormatter  # noqa: PLC0415 - only help needs it
 
-    language = wanted_language(sys.argv[1:])
+    language = choose_language(sys.argv[1:])
     formatter = HelpFormatter(language)
 
     def render() -> str:
@@ -30,7 +30,7 @@ def _in_chinese(command: Any, render: Callable[[], str]) -> str:
     try:
         for each, text, _ in english:
             if text:
-                each.help = in_chinese(text)
+                each.help = help_in_chinese(text)
                 if hasattr(each, "short_help"):
                     each.short_help = each.help
         return render()
@@ -42,8 +42,8 @@ def _in_chinese(command: Any, render: Callable[[], str]) -> str:
                 each.short_help = short
 
 
-def in_chinese(text: str) -> str:
-    """A help text in Chinese; one that has none stays in English, and a test says so."""
+def help_in_chinese(text: str) -> str:
+    """Return a help text in Chinese; one without translation stays English, which a test forbids."""
     from .help_chinese import COMMANDS as DESCRIPTIONS  # noqa: PLC0415
     from .help_chinese import OPTIONS  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What `horae help TOPIC` says, without any network: one screen each, in two languages."""
+"""Texts of `horae help TOPIC`: one screen per topic, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ Data goes to standard output; notes, progress and questions go to standard error
 8    a wait took too long
 9    the run that was waited for did not succeed
 130  interrupted
-141  whoever read the output has left
+141  the reader of the output has closed it
 """,
         """\
 0    完成
@@ -108,7 +108,7 @@ Data goes to standard output; notes, progress and questions go to standard error
 8    等待超时
 9    所等待的运行没有成功
 130  被中断
-141  读取输出的一方已离开
+141  读取输出的一方已关闭管道
 """,
     ),
 }

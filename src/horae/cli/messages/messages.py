@@ -1,4 +1,4 @@
-"""Every sentence that the daily commands say, in English and Chinese; refusals have catalogues of their own."""
+"""Messages of the daily commands in English and Chinese; refusals have their own catalogues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Pair(NamedTuple):
 
 
 class Message(_Pair):
-    """The same in two languages, with `{places}` for facts; a fact may be words in two languages itself."""
+    """A message in two languages, with `{placeholders}` for facts; a fact may be a message itself."""
 
     __slots__ = ()
 
@@ -24,8 +24,10 @@ class Message(_Pair):
         return super().__new__(cls, en, full_width(zh))
 
     def in_language(self, language: Language, **facts: object) -> str:
-        said = {name: fact.in_language(language) if isinstance(fact, Message) else fact for name, fact in facts.items()}
-        return (apply_number_agreement(self.en, said) if language == "en" else self.zh).format(**said)
+        texts = {
+            name: fact.in_language(language) if isinstance(fact, Message) else fact for name, fact in facts.items()
+        }
+        return (apply_number_agreement(self.en, texts) if language == "en" else self.zh).format(**texts)
 
 
 # --- questions ---------------------------------------------------------------------------------------------------------
@@ -281,7 +283,7 @@ LAST_LINES: Final = Message(
 # --- why ---------------------------------------------------------------------------------------------------------------
 
 OUTAGE: Final = Message("No engine ran {since}–{until} UTC ({how}).", "{since}–{until} UTC 期间没有节点在运行({how})。")
-STOPPED_CLEANLY: Final = Message("stopped in good order", "正常停止")
+STOPPED_CLEANLY: Final = Message("stopped gracefully", "正常停止")
 DIED: Final = Message("died", "异常终止")
 AT: Final = Message("{name} · {at}", "{name} · {at}")
 FIXES: Final[dict[str, Message]] = {
@@ -356,19 +358,19 @@ PAUSE_CAUSES: Final[dict[str, Message]] = {
     "agent_stopped": Message("agent stopped", "智能体已停止"),
     "owner_revoked": Message("rights revoked", "权限已撤销"),
 }
-"""Short notes of a list for pauses that nobody asked for; `show` and `why` have the whole sentence."""
-BARRED: Final[dict[str, Message]] = {
+"""Short notes in a list for pauses that no user has requested; `show` and `why` have the whole sentence."""
+BLOCKED_NOTES: Final[dict[str, Message]] = {
     "owner_revoked": Message("does not fire: owner revoked or viewer", "不会触发:所有者已停用或为查看者"),
     "quota": Message("does not fire: owner has used up a quota", "不会触发:所有者配额已用完"),
     "agent_quota": Message("does not fire today: quota of its agent", "今日不再触发:智能体配额已用完"),
 }
-"""Short notes for active tasks of which nothing starts."""
+"""Short notes for active tasks of blocked owners, which do not start."""
 NEEDS: Final[dict[str, Message]] = {
     "failed": Message("has given up", "已放弃"),
     "failing": Message("fails again and again", "连续失败"),
     "orphaned": Message("its code is gone", "代码已不存在"),
     "awaiting_approval": Message("waits for approval", "等待批准"),
     "stranded": Message("due, and no node can run it", "已到期,但没有节点能运行"),
-    "overdue": Message("due, and nobody has claimed it", "已到期,但无人领取"),
+    "overdue": Message("due, and not claimed by any node", "已到期,但没有节点领取"),
     "owner_revoked": Message("does not fire: owner revoked or viewer", "不会触发:所有者已停用或为查看者"),
 }

@@ -1,4 +1,4 @@
-"""Every sentence that `horae move` says, in English and Chinese."""
+"""Messages of `horae move` in English and Chinese."""
 
 from __future__ import annotations
 

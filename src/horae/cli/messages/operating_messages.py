@@ -1,4 +1,4 @@
-"""Every sentence that the commands for running and operating say, in English and Chinese."""
+"""Messages of the commands that run and operate a deployment, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ NAME_THE_STORE: Final = Message(
 )
 SQLITE: Final = Message("{path}  (SQLite, WAL)", "{path}(SQLite、WAL)")
 NOTHING_RAN: Final = Message("Nothing ran {since}–{until} ({how}).", "{since}–{until} 期间没有运行({how})。")
-STOPPED_CLEANLY: Final = Message("stopped in good order", "正常停止")
+STOPPED_CLEANLY: Final = Message("stopped gracefully", "正常停止")
 KILLED: Final = Message("killed", "被终止")
 NOTHING_DUE: Final = Message("Nothing was due meanwhile.", "期间没有到期的任务。")
 ONE_DUE_MEANWHILE: Final = Message("1 instant was due: {parts}.", "期间有 1 次到期:{parts}。")
 DUE_MEANWHILE: Final = Message("{due} instants were due: {parts}.", "期间有 {due} 次到期:{parts}。")
 MADE_UP: Final = Message("{number} made up for", "{number} 次已补跑")
-STOOD_FOR: Final = Message("{number} merged into a later run", "{number} 次并入之后的一次")
+MERGED: Final = Message("{number} merged into a later run", "{number} 次并入之后的一次")
 SKIPPED: Final = Message("{number} skipped", "{number} 次跳过")
 STILL_WAITING: Final = Message("{number} still waiting", "{number} 次仍在等待")
 REMOVE_DEMO: Final = Message("remove the demo tasks with: {command}", "删除演示任务:{command}")
@@ -69,7 +69,7 @@ FIRST_TOKEN: Final = Message("an admin's; shown this once, kept in {path}", "管
 TOKEN_FILE: Final = Message("an admin's, kept in {path}", "管理员令牌,保存在 {path}")
 TOKENS_THERE: Final = Message("as given out; another one: {command}", "使用已发放的令牌;新建:{command}")
 NO_TLS: Final = Message(
-    "everybody who can reach {host} can try tokens here, and read what passes: put a proxy with TLS in front",
+    "every machine that can reach {host} can try tokens here, and read the traffic: put a proxy with TLS in front",
     "任何能访问 {host} 的人都可以尝试令牌并看到传输内容:请在前面放置带 TLS 的代理",
 )
 NO_API: Final = Message("not served: {because}", "未提供:{because}")
@@ -197,14 +197,14 @@ PYTHON: Final = Message(
 )
 PYTHON_AND_DRIVER: Final = Message("Python {python}, {driver}", "Python {python},{driver}")
 SETTINGS_FINE: Final = Message("Settings: {number} chosen, the rest as usual", "设置:已指定 {number} 项,其余为默认")
-UNHEARD_VARIABLE: Final = Message(
+UNUSED_VARIABLE: Final = Message(
     "The variable {name} is set, but nothing here reads it", "已设置变量 {name},但这里没有任何程序读取它"
 )
-UNHEARD_KEY: Final = Message(
+UNUSED_KEY: Final = Message(
     "{place} says {name}, but nothing here reads it", "{place} 中有 {name},但这里没有任何程序读取它"
 )
-UNHEARD_NEAREST: Final = Message("did you mean {name}?", "是不是 {name}?")
-UNHEARD_FIX: Final = Message("horae config shows every setting", "horae config 会列出所有设置")
+UNUSED_NEAREST: Final = Message("did you mean {name}?", "是不是 {name}?")
+UNUSED_FIX: Final = Message("horae config shows every setting", "horae config 会列出所有设置")
 NO_STORE: Final = Message("No store yet: {path}", "还没有存储:{path}")
 NO_STORE_FIX: Final = Message('horae add "every 10s" --say tick', 'horae add "every 10s" --say tick')
 NOT_A_STORE: Final = Message("{path}: {problem}", "{path}:{problem}")
@@ -256,7 +256,7 @@ OLD_BACKUP: Final = Message("The last backup is old: {ago}", "上次备份较旧
 BACKUP_FIX: Final = Message("horae db backup PATH", "horae db backup 路径")
 CLOCK_FINE: Final = Message("Clock: wall and monotonic clock agree; {ntp}", "时钟:系统时间与单调时钟一致;{ntp}")
 CLOCK_DRIFTS: Final = Message(
-    "The wall clock moved by {drift} ms against the monotonic one while we looked; {ntp}",
+    "The wall clock moved by {drift} ms against the monotonic one during the check; {ntp}",
     "检查期间系统时间相对单调时钟移动了 {drift} 毫秒;{ntp}",
 )
 CLOCK_BEHIND: Final = Message(
@@ -278,7 +278,7 @@ ZONE_NOWHERE: Final = Message(
 ZONE_FIX: Final = Message(
     "set HORAE_ZONE, for example HORAE_ZONE=Europe/Berlin", "设置 HORAE_ZONE,例如 HORAE_ZONE=Asia/Shanghai"
 )
-BAD_ZONE: Final = Message("{source} names a zone that nobody knows: {zone}", "{source} 指定了未知的时区:{zone}")
+BAD_ZONE: Final = Message("{source} names an unknown zone: {zone}", "{source} 指定了未知的时区:{zone}")
 ZONES_OLDER: Final = Message(
     "Zone data {version} is older than {seen}, which this store has seen", "时区数据 {version} 比此存储见过的 {seen} 旧"
 )
@@ -292,7 +292,7 @@ LATENESS_FIX: Final = Message(
     "horae overview; look for long blocking functions and full lanes", "horae overview;检查阻塞的函数与占满的通道"
 )
 NOTHING_WAITS: Final = Message("Nothing due is left waiting", "没有滞留的到期任务")
-OVERDUE: Final = Message("{number} are due, and nobody has claimed them", "{number} 个已到期但无人执行")
+OVERDUE: Final = Message("{number} are due, and not claimed by any node", "{number} 个已到期,但没有节点领取")
 OVERDUE_FIX: Final = Message("horae up", "horae up")
 PARKED: Final = Message("{number} wait for a seat in a full lane", "{number} 个在等待通道空位")
 PARKED_FIX: Final = Message("horae lanes, then horae lane NAME LIMIT", "horae lanes,再 horae lane 名称 上限")
@@ -352,11 +352,11 @@ TASKS_FAILED_FIX: Final = Message("horae why TASK, then horae resume TASK", "hor
 TASKS_ORPHANED: Final = Message(
     "{number} tasks lost the code that declared them: {names}", "{number} 个任务失去了声明它们的代码:{names}"
 )
-OWNERS_BARRED: Final = Message(
+OWNERS_BLOCKED: Final = Message(
     "{number} owners have active tasks that do not fire, because they are revoked or viewers: {names}",
     "{number} 个所有者已停用或为查看者,其活动任务不会触发:{names}",
 )
-OWNERS_BARRED_FIX: Final = Message(
+OWNERS_BLOCKED_FIX: Final = Message(
     "horae owner restore NAME, or horae owner set NAME --role member",
     "horae owner restore 名称,或 horae owner set 名称 --role member",
 )

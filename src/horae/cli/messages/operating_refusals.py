@@ -1,4 +1,4 @@
-"""Every way in which running and operating a deployment from the command line is refused."""
+"""Refusals of the commands that run and operate a deployment."""
 
 from __future__ import annotations
 
@@ -11,13 +11,6 @@ from .refusals import BadUsage
 
 CATALOGUE: Final = RefusalCatalogue(
     {
-        "port_taken": RefusalEntry(
-            Conflict,
-            "Nothing can listen on {host} port {port}: {problem}.",
-            "Choose another one with --port, or --no-api to run the engine alone.",
-            "无法监听 {host} 的端口 {port}:{problem}。",
-            "请用 --port 选择其他端口,或用 --no-api 只运行节点。",
-        ),
         "nothing_to_run": RefusalEntry(
             BadUsage,
             "With neither the engine nor the API there is nothing to run.",
@@ -42,7 +35,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "nothing_taken_over": RefusalEntry(
             InvalidTask,
             "Nothing of '{path}' could be taken over: {number} entries are unclear.",
-            "Each is told with its reason; mend the file or the settings, and import it again.",
+            "Each is listed with its reason; correct the file or the settings, and import it again.",
             "无法从“{path}”导入任何内容:{number} 项不明确。",
             "每一项都已说明原因;请修正文件或设置后重新导入。",
         ),
@@ -176,7 +169,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "unknown_format": RefusalEntry(
             InvalidTask,
-            "It cannot be told what kind of file {path} is.",
+            "The format of {path} is unknown.",
             "Say it with --format: jsonl, crontab, nanoclaw or openclaw.",
             "无法判断 {path} 是哪种文件。",
             "请用 --format 指明:jsonl、crontab、nanoclaw 或 openclaw。",
@@ -230,13 +223,6 @@ CATALOGUE: Final = RefusalCatalogue(
             "--label 只用于限定 --prune 的范围。",
             "请同时使用 --prune,或去掉 --label。",
         ),
-        "not_supervised_here": RefusalEntry(
-            InvalidTask,
-            "'{value}' is no order for a worker.",
-            "Workers are started by 'horae up'.",
-            "“{value}”不是工作进程的启动参数。",
-            "工作进程由“horae up”启动。",
-        ),
     }
 )
 
@@ -244,8 +230,8 @@ CATALOGUE: Final = RefusalCatalogue(
 refuse: Final = CATALOGUE.refuse
 
 
-def placed(refused: Refusal, en: str, zh: str) -> Refusal:
-    """The same refusal, with the place in a file that it is about."""
+def with_location(refused: Refusal, en: str, zh: str) -> Refusal:
+    """Return the refusal with a position in a file before its message."""
     places: dict[Language, str] = {"en": en, "zh": zh}
     sentences = {
         language: Sentence(f"{place}: {refused.in_language(language).message}", refused.in_language(language).hint)

@@ -1,4 +1,4 @@
-"""Every way in which the command line itself refuses something; each kind has an exit code of its own."""
+"""Refusals of the daily commands, and the exception classes with an exit code of their own."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from ...refusal_catalogue import RefusalCatalogue, RefusalEntry
 
 
 class BadUsage(Refusal):
-    """It was asked in a way that cannot be answered, or needs a yes that nobody gave."""
+    """Wrong usage, or a confirmation is missing."""
 
 
 class StoreNotReached(StoreUnavailable, Refusal):
-    """The store is there, and cannot be opened as it would have to be."""
+    """The store exists, but cannot be opened for writing."""
 
 
 class WaitTimedOut(Refusal):
-    """What was waited for has not come in time; it may still."""
+    """A wait has ended before its event, which may still come."""
 
 
 class AwaitedRunFailed(Refusal):
-    """The run that was waited for did not succeed."""
+    """The run that the command waited for did not succeed."""
 
 
 CATALOGUE: Final = RefusalCatalogue(
@@ -57,7 +57,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "store_not_reached": RefusalEntry(
             StoreNotReached,
             "{path} cannot be opened for {use}: {reason}.",
-            "A store is read and written by whoever uses it: make the file and its folder writable, or use a copy of it.",
+            "Every command reads and writes the store: make the file and its folder writable, or use a copy of it.",
             "无法打开 {path} 进行{use_zh}:{reason}。",
             "使用存储需要读写权限:请使该文件及其目录可写,或使用它的副本。",
         ),

@@ -1,4 +1,4 @@
-"""Every sentence that `horae service` says, in English and Chinese."""
+"""Messages of `horae service` in English and Chinese."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every way in which `horae service` is refused."""
+"""Refusals of `horae service`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "password_as_argument": RefusalEntry(
             BadUsage,
             "An address with a password is not given on the command line, where others can read it.",
-            "Put it into HORAE_STORE: it is kept in {variables}, which nobody else may read.",
+            "Put it into HORAE_STORE: it is kept in {variables}, which only its owner can read.",
             "含密码的地址不能写在命令行上,其他人可以看到。",
             "请放入 HORAE_STORE:它会保存在 {variables} 中,其他人不能读取。",
         ),

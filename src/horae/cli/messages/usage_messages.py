@@ -1,4 +1,4 @@
-"""Mistakes of usage, as the parser of the command line writes them, in Chinese."""
+"""Chinese translations of the usage errors of the command line library."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _FACTS: Final = {"number": r"-?[\d.]+", "given": r"\d+"}
 
 
 def usage_in_chinese(text: str) -> str:
-    """A sentence that the table does not have stays in English."""
+    """Translate a usage error; one that is not in the table stays English."""
     return translate(" ".join(text.split()), _patterns(), "cause", _CAUSES)
 
 

@@ -1,4 +1,4 @@
-"""One line for each event that is worth seeing, as `horae up` prints them."""
+"""Prints events of runs and tasks while `horae up` runs: one line each, failures always, the others with `--verbose`."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .printer import Printer
 from .styled_text import Cell, Style, StyledText
 
 _NAME_COLUMN: Final = 16
-_MOST_NAMES: Final = 4_096
-_LOOK_EVERY_SECONDS: Final = 10.0
+_MAX_NAMES: Final = 4_096
+_CHECK_SECONDS: Final = 10.0
 _LONG_OVERDUE: Final = timedelta(seconds=30)
 _ALWAYS: Final = frozenset(
     {EventKind.RUN_FAILED, EventKind.RUN_TIMED_OUT, EventKind.RUN_LOST, EventKind.RUN_RETRYING, EventKind.TASK_FAILED}
 )
 _FAILED: Final = frozenset({EventKind.RUN_FAILED, EventKind.RUN_TIMED_OUT, EventKind.RUN_LOST})
-_MOST_FAILED: Final = 4_096
+_MAX_FAILED: Final = 4_096
 _SHOWN: Final[dict[str, tuple[str, Style, Message]]] = {
     EventKind.RUN_FAILED: ("✕", "bad", words.RUN_FAILED),
     EventKind.RUN_TIMED_OUT: ("✕", "bad", words.RUN_TIMED_OUT),
@@ -48,55 +48,55 @@ _VERBOSE: Final = _ALWAYS | {EventKind.RUN_SUCCEEDED, EventKind.RUN_SKIPPED}
 
 
 class EventFollower:
-    """Listens before the app is opened, so that the first event is told too."""
+    """Listener for all events of an app. Made before the app is opened, so that it receives the first event."""
 
     def __init__(self, app: Horae, out: Printer, *, verbose: bool) -> None:
         self._app = app
         self.zone = app.zone
-        """Of the times that are shown."""
+        """Zone of the printed times."""
         self._out = out
-        self._wanted = _VERBOSE if verbose else _ALWAYS
+        self._kinds = _VERBOSE if verbose else _ALWAYS
         self._names: dict[str, str] = {}
         self._failed: dict[str, set[str]] = {}
-        """By task, the runs whose failure was shown with what follows from it; the oldest are forgotten."""
+        """By task, the runs whose failure was printed with its consequence; the oldest tasks are dropped."""
         self._given_up: set[str] = set()
-        self._begun = asyncio.Event()
+        self._started = asyncio.Event()
         self._waiting = (0, 0)
-        """How many tasks waited for a node that can run them, and how many were long overdue, at the last look."""
-        app._listen("*", self.heard, self._shows)  # noqa: SLF001 - no user needs it
+        """Stranded and long overdue tasks at the last check."""
+        app._listen("*", self.on_event, self._shows)  # noqa: SLF001 - not part of the public API
 
     def _shows(self, body: Mapping[str, Any]) -> bool:
-        """A sentence on a terminal, or for a program that reads the lines; a log file is no listener."""
+        """Whether this counts as a listener for an event: a terminal or a program reads it, not a log file."""
         return body.get("text") is not None and (self._out.json or sys.stdout.isatty())
 
-    def begin(self) -> None:
-        """From now on: what happened before is told now, in order."""
-        self._begun.set()
+    def start(self) -> None:
+        """Print events from now on; earlier ones were held back, and come first."""
+        self._started.set()
 
-    async def heard(self, happening: Happening) -> None:
-        await self._begun.wait()
+    async def on_event(self, happening: Happening) -> None:
+        await self._started.wait()
         if happening.data is not None:
             if happening.data.get("text") is not None:
-                self._said(happening)
-        elif happening.kind in self._wanted or self._is_recovery(happening):
-            await self._happened(happening)
+                self._show_text(happening)
+        elif happening.kind in self._kinds or self._is_recovery(happening):
+            await self._show_event(happening)
 
     def _is_recovery(self, happening: Happening) -> bool:
-        """A success after a failure that was shown: whoever saw that wants to see this."""
+        """Whether this success follows a printed failure; it is then printed too."""
         return happening.kind == EventKind.RUN_SUCCEEDED and happening.task_id in self._failed
 
-    def _said(self, happening: Happening) -> None:
+    def _show_text(self, happening: Happening) -> None:
         data = happening.data or {}
         late = happening.at - datetime.fromisoformat(str(data["due"]))
         name, text = str(data.get("title", "")), str(data["text"])
         if self._out.json:
-            told = {"type": "task.said", "task": name, "text": text, "lateness_ms": milliseconds(late)}
-            self._out.each({**told, "at": utc(happening.at), "task_id": data.get("taskUuid")})
+            shown = {"type": "task.said", "task": name, "text": text, "lateness_ms": milliseconds(late)}
+            self._out.each({**shown, "at": utc(happening.at), "task_id": data.get("taskUuid")})
         else:
-            self._line(happening.at, ("▸", "good"), name, (text, StyledText(f"  +{_whole(late)} ms", "dim")))
+            self._line(happening.at, ("▸", "good"), name, (text, StyledText(f"  +{_milliseconds(late)} ms", "dim")))
 
-    async def _happened(self, happening: Happening) -> None:
-        name, run = await self._looked_up(happening)
+    async def _show_event(self, happening: Happening) -> None:
+        name, run = await self._load(happening)
         known = self._failed.get(happening.task_id, set())
         if happening.kind == EventKind.RUN_SUCCEEDED:
             self._failed.pop(happening.task_id, None)
@@ -106,16 +106,16 @@ class EventFollower:
             return
         if self._is_shown(happening, known):
             return
-        symbol, style, said = _SHOWN[happening.kind]
-        text = self._out.translate(said, **self._facts(happening, run))
+        symbol, style, message = _SHOWN[happening.kind]
+        text = self._out.translate(message, **self._facts(happening, run))
         if happening.kind in _FAILED and run is not None:
             text += await self._consequence(run)
             self._remember(happening)
-        late = None if run is None or run.lateness is None else f"  +{_whole(run.lateness)} ms"
+        late = None if run is None or run.lateness is None else f"  +{_milliseconds(run.lateness)} ms"
         self._line(happening.at, (symbol, style), name, (text, StyledText(late or "", "dim")))
 
-    async def _looked_up(self, happening: Happening) -> tuple[str, Run | None]:
-        """The name of the task and the run; while the store fails, the event is told by its ids alone."""
+    async def _load(self, happening: Happening) -> tuple[str, Run | None]:
+        """Return the name of the task and the run; while the store fails, the id and None."""
         try:
             name = await self._name(happening.task_id)
             return name, None if happening.run_id is None else await self._app.store.run(happening.run_id, None)
@@ -123,14 +123,14 @@ class EventFollower:
             return self._names.get(happening.task_id, happening.task_id), None
 
     def _is_shown(self, happening: Happening, known: set[str]) -> bool:
-        """Whether the line of a failure has said this already."""
+        """Whether the line of a failure already contains this event."""
         if happening.kind == EventKind.TASK_FAILED and happening.task_id in self._given_up:
             self._given_up.discard(happening.task_id)
             return True
         return happening.kind == EventKind.RUN_RETRYING and happening.run_id in known
 
     async def _consequence(self, run: Run) -> str:
-        """What follows from a failure, in the same line: another try, or that the task has given up."""
+        """Return the consequence of a failure for its line: a retry, or that the task has given up."""
         try:
             facts = await self._app.store.facts(run.task_id, None)
         except StoreError:
@@ -147,7 +147,7 @@ class EventFollower:
         return ""
 
     def _because(self, reason: Reason | None) -> str:
-        """Why a task has given up, where the failure itself does not say it."""
+        """Return why a task has given up, unless the failure itself says it."""
         if reason in (None, Reason.TARGET_FAILED, Reason.NOT_CALLED):
             return ""
         english = self._out.language == "en"
@@ -156,14 +156,14 @@ class EventFollower:
 
     def _remember(self, happening: Happening) -> None:
         if happening.kind in _FAILED and happening.run_id is not None:
-            if len(self._failed) >= _MOST_FAILED:
+            if len(self._failed) >= _MAX_FAILED:
                 self._failed.pop(next(iter(self._failed)))
             self._failed.setdefault(happening.task_id, set()).add(happening.run_id)
 
     def _facts(self, happening: Happening, run: Run | None) -> dict[str, object]:
         reason = None if happening.detail not in set(Reason) else Reason(happening.detail)
         because = happening.detail or "" if reason is None else describe_reason(reason, self._out.language)
-        # The first line says what went wrong, the others where.
+        # The other lines are a traceback.
         error = [] if run is None else error_text(run, self._out.language).strip().splitlines()[:1]
         return {
             "attempt": 1 if run is None else run.attempt,
@@ -194,34 +194,34 @@ class EventFollower:
         if found is None:
             facts = await self._app.store.facts(task_id, None)
             found = task_id if facts is None else facts.task.name
-            if len(self._names) >= _MOST_NAMES:
+            if len(self._names) >= _MAX_NAMES:
                 self._names.clear()
             self._names[task_id] = found
         return found
 
-    async def watch_what_waits(self) -> None:
-        """What nobody runs makes no event: it is looked for now and then, and told when it has become more."""
+    async def watch_waiting(self) -> None:
+        """Poll for stranded and overdue tasks, which cause no events, and print when their number has grown."""
         clock = self._app.clock
-        await repeat_with_backoff(self._look_what_waits, StoreRetry("notice of waiting tasks", clock), clock)
+        await repeat_with_backoff(self._check_waiting, StoreRetry("notice of waiting tasks", clock), clock)
 
-    async def _look_what_waits(self) -> float:
-        """One look; the seconds until the next."""
+    async def _check_waiting(self) -> float:
+        """Check once; returns the seconds until the next check."""
         now = self._app.clock.now()
         stranded = (await self._app.store.waiting(None, now)).stranded
         overdue = (await self._app.store.waiting(None, now - _LONG_OVERDUE)).overdue
         before, self._waiting = self._waiting, (stranded, overdue)
         if stranded > before[0]:
-            self._tell_waiting("tasks.stranded", words.STRANDED, stranded)
+            self._show_waiting("tasks.stranded", words.STRANDED, stranded)
         if overdue and not before[1]:
-            self._tell_waiting("tasks.overdue", words.LONG_OVERDUE, overdue)
-        return _LOOK_EVERY_SECONDS
+            self._show_waiting("tasks.overdue", words.LONG_OVERDUE, overdue)
+        return _CHECK_SECONDS
 
-    def _tell_waiting(self, kind: str, said: Message, number: int) -> None:
+    def _show_waiting(self, kind: str, message: Message, number: int) -> None:
         now = self._app.clock.now()
         if self._out.json:
             self._out.each({"type": kind, "at": utc(now), "number": number})
         else:
-            self._line(now, ("!", "odd"), "", (self._out.translate(said, number=number),))
+            self._line(now, ("!", "odd"), "", (self._out.translate(message, number=number),))
 
 
 def _json(happening: Happening, name: str, run: Run | None) -> dict[str, Any]:
@@ -238,5 +238,5 @@ def _json(happening: Happening, name: str, run: Run | None) -> dict[str, Any]:
     }
 
 
-def _whole(length: timedelta) -> int:
+def _milliseconds(length: timedelta) -> int:
     return round(length / timedelta(milliseconds=1))

@@ -1,4 +1,4 @@
-"""How a command ends when it could not do what was asked: a sentence, the place, a hint, and an exit code."""
+"""Prints the error of a command as text or JSON, with position and hint, and maps it to an exit code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, Final, NamedTuple
 
 from ...choices import Language
 from ...errors import HoraeError, Refusal
-from .styled_text import inert, plain
-from .width import columns, terminal_width
+from .styled_text import cell_text, replace_unprintable
+from .width import display_width, terminal_width
 
 INTERRUPTED: Final = 130
 _READER_LEFT: Final = 141
-"""As if the signal for this had ended it, like any other program whose reader has seen enough."""
+"""128 + SIGPIPE, like other programs whose output pipe was closed."""
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _WIDEST: Final = 72
 _SCHEDULE_COMMANDS: Final = frozenset({"add", "next", "explain"})
@@ -26,24 +26,24 @@ _FLAGS: Final = frozenset({"--json", "--plain", "--quiet", "-q", "--pause", "--d
 
 
 class ErrorStyle(NamedTuple):
-    """How whoever asked wants to be told."""
+    """Language and format of error messages."""
 
     language: Language
     as_json: bool
     arguments: tuple[str, ...] = ()
-    """As they were typed: the commands of a hint go to the same store or server."""
+    """Command line arguments: commands in hints get the same store or server."""
     program: str | None = None
-    """What printed commands begin with; None: this process, as it was called."""
+    """First word of printed commands; None: this process as it was called."""
 
     def complete(self, text: str) -> str:
-        """The text with the typed `--store`, `--server` and `--owner` in its commands."""
+        """Return the text with the `--store`, `--server` and `--owner` of this command in its commands."""
         if "horae " not in text:
             return text
+        from .command_hints import complete_commands  # noqa: PLC0415
         from .printer import Printer  # noqa: PLC0415 - only for failures with a command in their hint
-        from .shown_store import complete_commands  # noqa: PLC0415
 
-        said = {name: typed_option(self.arguments, f"--{name}") for name in ("store", "server", "owner")}
-        out = Printer(**said, family=_family(self.arguments), program=self.program)  # type: ignore[arg-type]
+        options = {name: find_option(self.arguments, f"--{name}") for name in ("store", "server", "owner")}
+        out = Printer(**options, family=_family(self.arguments), program=self.program)  # type: ignore[arg-type]
         completed = complete_commands(out, text)
         if not out.left_out:
             return completed
@@ -55,8 +55,8 @@ class ErrorStyle(NamedTuple):
         return english if self.language == "en" else chinese
 
 
-class _Ending(NamedTuple):
-    """All that is told of a failure."""
+class _Failure(NamedTuple):
+    """A failure that is not one of our own errors, as it is printed."""
 
     exit: int
     status: int
@@ -66,75 +66,79 @@ class _Ending(NamedTuple):
     hint: str = ""
 
 
-def end_with(error: BaseException, manner: ErrorStyle) -> int:
-    """Tell it on standard error; the exit code."""
+def print_failure(error: BaseException, style: ErrorStyle) -> int:
+    """Print the error on standard error; returns the exit code."""
     if isinstance(error, HoraeError):
-        return _end_with_ours(error, manner)
+        return _print_horae_error(error, style)
     if isinstance(error, OSError) and error.filename is None:
-        # What could not be written is let go of, or Python would try again at its end.
+        # Drops unwritten output; Python would try to write it again at exit.
         with suppress(OSError):
             sys.stdout.close()
         if isinstance(error, BrokenPipeError):
-            return _READER_LEFT  # nobody is there to be told
+            return _READER_LEFT
     if type(error).__name__ == "NoArgsIsHelpError":
-        _tell([str(error)])
+        _print_lines([str(error)])
         return 2
-    return _end(_ending_of(error, manner), manner)
+    return _print_failure(_describe_failure(error, style), style)
 
 
-def _ending_of(error: BaseException, manner: ErrorStyle) -> _Ending:
-    """What the system, the terminal or the way the command was written came to."""
+def _describe_failure(error: BaseException, style: ErrorStyle) -> _Failure:
+    """Describe an error of the system, of usage, or an interrupt."""
     if isinstance(error, OSError):
-        said = error.strerror or str(error)
-        detail = said if error.filename is None else f"{error.filename}: {said}"
-        return _Ending(1, 500, manner.word("system error", "系统错误"), "system_error", detail)
+        text = error.strerror or str(error)
+        detail = text if error.filename is None else f"{error.filename}: {text}"
+        return _Failure(1, 500, style.word("system error", "系统错误"), "system_error", detail)
     if hasattr(error, "format_message"):
         from .program_name import NAME, called_program  # noqa: PLC0415 - only for mistakes of usage
 
         path = getattr(getattr(error, "ctx", None), "command_path", NAME)
         path = f"{called_program()}{path.removeprefix(NAME)}"
-        hint = manner.word(f"Try: {path} --help", f"可以查看：{path} --help")
-        return _Ending(2, 400, manner.word("usage", "用法错误"), "usage", _usage(error.format_message(), manner), hint)
-    said = manner.word("Interrupted.", "已中断。")
-    return _Ending(INTERRUPTED, 500, manner.word("interrupted", "已中断"), "interrupted", said)
+        hint = style.word(f"Try: {path} --help", f"可以查看：{path} --help")
+        return _Failure(2, 400, style.word("usage", "用法错误"), "usage", _usage(error.format_message(), style), hint)
+    detail = style.word("Interrupted.", "已中断。")
+    return _Failure(INTERRUPTED, 500, style.word("interrupted", "已中断"), "interrupted", detail)
 
 
-def _usage(text: str, manner: ErrorStyle) -> str:
-    """A mistake of usage; the prefix that the validation of values adds says nothing."""
+def _usage(text: str, style: ErrorStyle) -> str:
+    """Return a usage error, without the prefix that value validation adds."""
     text = text.replace(": Value error, ", ": ", 1)
-    if manner.language == "en":
+    if style.language == "en":
         return text
     from ..messages.usage_messages import usage_in_chinese  # noqa: PLC0415 - only Chinese needs the catalogue
 
     return usage_in_chinese(text)
 
 
-def _end(ending: _Ending, manner: ErrorStyle) -> int:
-    if manner.as_json:
-        _tell_json({"type": "about:blank", **ending._asdict(), "position": None})
+def _print_failure(failure: _Failure, style: ErrorStyle) -> int:
+    if style.as_json:
+        _print_json({"type": "about:blank", **failure._asdict(), "position": None})
     else:
-        _tell(_fitting([f"✕ {inert(ending.detail)}", *([f"  {ending.hint}"] if ending.hint else [])]))
-    return ending.exit
+        _print_lines(
+            _wrap_lines([f"✕ {replace_unprintable(failure.detail)}", *([f"  {failure.hint}"] if failure.hint else [])])
+        )
+    return failure.exit
 
 
-def _end_with_ours(error: HoraeError, manner: ErrorStyle) -> int:
+def _print_horae_error(error: HoraeError, style: ErrorStyle) -> int:
     from ...wire.problems import mapping_of, problem_json, sentence_of  # noqa: PLC0415 - only failures need the table
 
-    answer, told = mapping_of(error), sentence_of(error, manner.language)
-    exit_code = int(_own_exit(error) or answer.exit)
-    if manner.as_json:
-        _tell_json({**problem_json(error, manner.language), "hint": manner.complete(told.hint), "exit": exit_code})
+    mapping, sentence = mapping_of(error), sentence_of(error, style.language)
+    exit_code = int(_own_exit(error) or mapping.exit)
+    if style.as_json:
+        _print_json({**problem_json(error, style.language), "hint": style.complete(sentence.hint), "exit": exit_code})
         return exit_code
-    message, pointed = told.message, _pointed(error) if isinstance(error, Refusal) else []
+    message, caret = sentence.message, _caret_lines(error) if isinstance(error, Refusal) else []
     if not isinstance(error, Refusal):
-        message = f"{manner.word(answer.title, answer.title_zh)}{manner.word(': ', '：')}{inert(str(error))}"
-    hint = [f"  {manner.complete(told.hint)}"] if told.hint else []
-    _tell([*_fitting([f"✕ {message}"]), *pointed, *_fitting([*hint, *_notes(error, manner)])])
+        message = (
+            f"{style.word(mapping.title, mapping.title_zh)}{style.word(': ', '：')}{replace_unprintable(str(error))}"
+        )
+    hint = [f"  {style.complete(sentence.hint)}"] if sentence.hint else []
+    _print_lines([*_wrap_lines([f"✕ {message}"]), *caret, *_wrap_lines([*hint, *_notes(error, style)])])
     return exit_code
 
 
 def _own_exit(error: HoraeError) -> int | None:
-    """The exit codes that only the command line has."""
+    """Return the exit code of an error that only the command line has."""
     from ...wire.problems import ExitCode  # noqa: PLC0415
     from ..messages.refusals import AwaitedRunFailed, BadUsage, WaitTimedOut  # noqa: PLC0415
 
@@ -142,45 +146,45 @@ def _own_exit(error: HoraeError) -> int | None:
     return next((code for kind, code in kinds.items() if isinstance(error, kind)), None)
 
 
-def _fitting(texts: list[str]) -> list[str]:
-    """Broken between words on a terminal."""
+def _wrap_lines(texts: list[str]) -> list[str]:
+    """Wrap between words on a terminal."""
     if not sys.stderr.isatty():
         return texts
-    from .line_breaks import broken  # noqa: PLC0415 - only failures need it
+    from .line_breaks import wrap_cell  # noqa: PLC0415 - only failures need it
 
     lines = [line for text in texts for line in text.splitlines()]
-    return [plain(part) for line in lines for part in broken(line, terminal_width(), 2)]
+    return [cell_text(part) for line in lines for part in wrap_cell(line, terminal_width(), 2)]
 
 
-def _tell(lines: list[str]) -> None:
+def _print_lines(lines: list[str]) -> None:
     with suppress(OSError):
         print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - this is the output
 
 
-def _tell_json(value: dict[str, Any]) -> None:
+def _print_json(value: dict[str, Any]) -> None:
     from .printer import json_text  # noqa: PLC0415 - only failures as JSON need it
 
-    _tell([json_text(value)])
+    _print_lines([json_text(value)])
 
 
-def _notes(error: HoraeError, manner: ErrorStyle) -> list[str]:
-    return [f"  {inert(manner.complete(note))}" for note in getattr(error, "__notes__", ())]
+def _notes(error: HoraeError, style: ErrorStyle) -> list[str]:
+    return [f"  {replace_unprintable(style.complete(note))}" for note in getattr(error, "__notes__", ())]
 
 
-def _pointed(refusal: Refusal) -> list[str]:
-    """The text with a caret under the place, cut to what fits."""
+def _caret_lines(refusal: Refusal) -> list[str]:
+    """Return the source text with a caret under the position, shortened to what fits."""
     if refusal.source is None or refusal.position is None or not refusal.source.strip():
         return []
     # Chinese characters take two columns, and two columns are the indent.
     room = min(_WIDEST, terminal_width() - 2) if sys.stderr.isatty() else _WIDEST
-    letters = room if columns(refusal.source) == len(refusal.source) else room // 2
+    letters = room if display_width(refusal.source) == len(refusal.source) else room // 2
     begin = max(0, min(refusal.position - letters // 2, len(refusal.source) - letters))
-    shown = inert(refusal.source[begin : begin + letters])
-    return [f"  {shown}", f"  {' ' * columns(shown[: refusal.position - begin])}^"]
+    shown = replace_unprintable(refusal.source[begin : begin + letters])
+    return [f"  {shown}", f"  {' ' * display_width(shown[: refusal.position - begin])}^"]
 
 
-def typed_option(arguments: Sequence[str], name: str) -> str | None:
-    """The value of an option as it was typed, `--name VALUE` or `--name=VALUE`; the last one counts."""
+def find_option(arguments: Sequence[str], name: str) -> str | None:
+    """Return the last value of an option in the arguments, as `--name VALUE` or `--name=VALUE`."""
     found = None
     for flag, value in pairwise([*arguments, None]):
         if flag is None or flag == "--":
@@ -193,14 +197,14 @@ def typed_option(arguments: Sequence[str], name: str) -> str | None:
 
 
 def _family(arguments: Sequence[str]) -> str:
-    """The first word that is the name of a command."""
+    """Return the first argument that is the name of a command."""
     from ..command_table import COMMANDS  # noqa: PLC0415
 
     return next((each for each in arguments if each in COMMANDS), "")
 
 
-def wanted_language(arguments: list[str]) -> Language:
-    """From `--lang`, else the language of the schedule, else of the environment; also when that is refused."""
+def choose_language(arguments: list[str]) -> Language:
+    """Return the language of `--lang`, else of the schedule, else of the environment; also for invalid arguments."""
     for flag, value in zip(arguments, [*arguments[1:], ""], strict=False):
         chosen = value if flag == "--lang" else flag.removeprefix("--lang=") if flag.startswith("--lang=") else ""
         if chosen in ("en", "zh"):
@@ -209,7 +213,7 @@ def wanted_language(arguments: list[str]) -> Language:
 
 
 def schedule_words(arguments: Sequence[str]) -> list[str]:
-    """The typed words that say when: schedules and moments. The language of a name says nothing about who asks."""
+    """Return the arguments that are schedules and moments: other ones, such as names, do not show the user's language."""
     command = next((each for each in arguments if not each.startswith("-")), "")
     found: list[str] = []
     before = ""
@@ -229,7 +233,7 @@ def schedule_words(arguments: Sequence[str]) -> list[str]:
 
 
 def language_for(text: str) -> Language:
-    """Who writes Chinese is answered in Chinese."""
+    """Return Chinese for a text with Chinese characters, else the language of the environment."""
     return "zh" if _CHINESE.search(text) else environment_language()
 
 
@@ -239,14 +243,14 @@ def environment_language() -> Language:
 
 
 def wants_json(arguments: list[str]) -> bool:
-    """Said on the command line (not behind `--`: that belongs to a command), in the environment, or in a file."""
+    """Whether JSON is requested by an option (not behind `--`, where a task's command begins), the environment or a file."""
     ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
     asked = any(each == "--json" or each.startswith("--fields") for each in ours)
-    return asked or os.environ.get("HORAE_OUTPUT", "").strip() == "json" or _says_json_in_a_file()
+    return asked or os.environ.get("HORAE_OUTPUT", "").strip() == "json" or _is_json_configured()
 
 
-def _says_json_in_a_file() -> bool:
-    """The settings themselves may be what is wrong; then that is told, in whatever shape."""
+def _is_json_configured() -> bool:
+    """Whether a settings file asks for JSON; false if the settings cannot be read, which is then the error to print."""
     if os.environ.get("HORAE_OUTPUT", "").strip():
         return False
     from ...runtime.process_settings import load_settings  # noqa: PLC0415 - `--help` does without

@@ -1,4 +1,4 @@
-"""What would help: commands that can be typed as they are, chosen by what the ledger says."""
+"""Suggests commands that fix the problem of an occurrence, chosen from its explanation in the ledger."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...service.tasks.functions import function_of, start_command
 from ...wire.tasks import waiting_for
 from ..messages.messages import FIXES, Message
 
-_MADE_UP_FOR: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAUSED, Reason.SKIP_REQUESTED})
+_RUNNABLE_LATER: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAUSED, Reason.SKIP_REQUESTED})
 _COMMAND: Final = re.compile(r": (horae\s[^\n]+)")
 _MISFIT: Final = re.compile(r"argument '.*' of ")
 _FAILED: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
@@ -32,7 +32,7 @@ _REFUSED: Final[dict[TaskState, frozenset[str]]] = {
     TaskState.PAUSED: frozenset({"retry"}),
     TaskState.COMPLETED: frozenset({"resume", "skip"}),
 }
-"""What is not done to a task in this state."""
+"""Commands that are refused for a task in this state."""
 
 
 class Fix(NamedTuple):
@@ -47,12 +47,14 @@ class Fix(NamedTuple):
 def fixes_for(
     why: OccurrenceExplanation, name: str, start: Callable[[str | None], str] = start_command, *, has_lines: bool = True
 ) -> tuple[Fix, ...]:
-    """The most likely one first; none where nothing is wrong, and none that would be refused. `name` finds the task, and is
-    quoted for a shell; `start` is the command that starts a node with the functions of a file or module.
-    `has_lines`: whether the newest run has written log lines."""
-    closed = pause_fixes(why.facts)
-    if closed:
-        return closed
+    """Return the fixes, the most likely one first; none if nothing is wrong, and none that would be refused.
+
+    `name` refers to the task, quoted for a shell; `start` returns the command that starts a node with the functions of a
+    file or module. `has_lines`: whether the newest run has written log lines.
+    """
+    unpause = pause_fixes(why.facts)
+    if unpause:
+        return unpause
     pause = why.facts.status.pause
     if pause is not None and pause.cause is PauseCause.ORPHANED:
         return tuple(_for_orphan(why, name, start))
@@ -88,7 +90,7 @@ def _for_orphan(why: OccurrenceExplanation, name: str, start: Callable[[str | No
 
 
 def _for_node(why: OccurrenceExplanation, start: Callable[[str | None], str]) -> Iterator[Fix]:
-    """For what is due and not claimed: a node that starts it."""
+    """Yield fixes for an entry that is due and not claimed: commands for a node that starts it."""
     nodes = why.nodes or RunningNodes()
     is_function = function_of(why.facts.task.target) is not None
     source = None if why.missing is None else why.missing.source
@@ -106,7 +108,7 @@ def _for_node(why: OccurrenceExplanation, start: Callable[[str | None], str]) ->
 
 
 def pause_fixes(facts: Facts) -> tuple[Fix, ...]:
-    """What lets a task go on that `resume` does not: an approval, the restart of an agent, the rights of its owner."""
+    """Return fixes for pauses that `resume` does not end: an approval, the restart of an agent, the rights of the owner."""
     pause, task = facts.status.pause, facts.task
     if pause is None and facts.block_reason is Reason.OWNER_REVOKED and facts.status.state is TaskState.ACTIVE:
         return (Fix(f"horae owner show {shlex.quote(task.owner)}", FIXES["owner"]),)
@@ -163,7 +165,7 @@ def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Itera
         yield _quota_fix(facts, "runs_per_day", "never", agent_of(facts.task))
     if found.reason is Reason.OWNER_REVOKED or (found.reason is Reason.QUOTA and facts.block_reason is Reason.QUOTA):
         yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
-    if found.reason in _MADE_UP_FOR:
+    if found.reason in _RUNNABLE_LATER:
         yield Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])
     if found.reason in (Reason.MISSED_SKIPPED, Reason.STALE):
         yield Fix(f"horae edit {name} --missed 'latest within 7d'", FIXES["make_up"])
@@ -179,7 +181,7 @@ def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Itera
 def _ran(run: Run, name: str) -> Iterator[Fix]:
     if run.state not in _FAILED:
         return
-    if run.reason is Reason.TARGET_NOT_ALLOWED:  # it has not begun, so there is no log; its error says what to set
+    if run.reason is Reason.TARGET_NOT_ALLOWED:  # it has not started, so there is no log; its error names the setting
         yield Fix(f"horae retry {run.id}", FIXES["retry_allowed"])
         return
     if run.reason is Reason.NOT_CALLED:

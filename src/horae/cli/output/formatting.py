@@ -1,4 +1,4 @@
-"""Runs, tasks and times as a line shows them: a sign, a word, a number; never a colour alone."""
+"""Cells and texts for runs, tasks, times and durations; a colour never carries information alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from ...choices import Language
 from ...lifecycle.due_backlog import MICROSECOND
 from ...model.change import Facts
-from ...model.pause_note import pause_note
+from ...model.pauses import pause_note
 from ...model.reason import Reason, reason_phrase
 from ...model.run import Run, RunState
 from ...model.task import TaskState, past_of
@@ -25,11 +25,11 @@ from ..messages import messages
 from .printer import Printer
 from .schedule_text import offset, weekday
 from .styled_text import Cell, Style, StyledText
-from .width import columns, padded
+from .width import display_width, pad
 
 NOTHING: Final = "–"
 MISSED_REASONS: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.MERGED})
-"""Nothing could run it when it was due."""
+"""Reasons of runs that no node could start when they were due."""
 _SIGNS: Final[dict[RunState, tuple[str, Style]]] = {
     RunState.CLAIMED: ("◐", "odd"),
     RunState.RUNNING: ("◐", "odd"),
@@ -59,7 +59,7 @@ def count_of(run: Run) -> int:
 
 
 def state_of_run(run: Run, language: Language) -> str:
-    """`succeeded`, `skipped (paused)`, `3 missed`."""
+    """Return the state with its reason: `succeeded`, `skipped (paused)`, `3 missed`."""
     if was_missed(run):
         return messages.MISSED.in_language(language, number=count_of(run))
     many = f" ×{count_of(run)}" if count_of(run) > 1 else ""
@@ -68,25 +68,25 @@ def state_of_run(run: Run, language: Language) -> str:
 
 
 def _why(run: Run, state: str, language: Language) -> str:
-    """The reason in brackets, unless it says what the state says."""
+    """Return the reason in brackets, unless it equals the state."""
     if run.reason is None or run.state is RunState.FAILED:
         return ""
     phrase = reason_phrase(run.reason, language)
-    return "" if phrase == state else bracketed(phrase, language)
+    return "" if phrase == state else in_brackets(phrase, language)
 
 
-def bracketed(text: str, language: Language) -> str:
+def in_brackets(text: str, language: Language) -> str:
     return f" ({text})" if language == "en" else f"（{text}）"
 
 
 def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -> Cell:
-    """`✓ 21h +7ms`, `✕ 7h disk full`, `△ 3 missed`."""
+    """Return the cell for the last run: `✓ 21h +7ms`, `✕ 7h disk full`, `△ 3 missed`."""
     extra = [StyledText(f"  △ {messages.MISSED.in_language(language, number=missed)}", "odd")] if missed else []
     if run is None:
         return [StyledText(NOTHING, "dim"), *extra]
     if was_missed(run):
         return [sign_of(run), f" {messages.MISSED.in_language(language, number=max(missed, count_of(run)))}"]
-    age = f" {short(now - (run.ended or run.started or run.due))}"
+    age = f" {short_duration(now - (run.ended or run.started or run.due))}"
     return [sign_of(run), age, *_remark(run, language), *extra]
 
 
@@ -96,15 +96,15 @@ def _remark(run: Run, language: Language) -> list[str | StyledText]:
         return [StyledText(f"  {first_line(error_text(run, language) or reason)}", "dim")]
     if run.state is RunState.SKIPPED:
         return [StyledText(f"  {reason}", "dim")]
-    return [] if run.lateness is None else [StyledText(f"  +{fine(run.lateness)}", "dim")]
+    return [] if run.lateness is None else [StyledText(f"  +{exact_duration(run.lateness)}", "dim")]
 
 
 def error_text(run: Run, language: Language) -> str:
-    """The error of a run; a sentence of Horae's own in the language of the reader."""
-    return localized(run.error or "", language)
+    """Return the error of a run; sentences written by Horae are translated."""
+    return localize_error(run.error or "", language)
 
 
-def localized(error: str, language: Language) -> str:
+def localize_error(error: str, language: Language) -> str:
     if language == "en":
         return error
     from ...targets.run_errors import localized_error  # noqa: PLC0415 - only Chinese needs the catalogue
@@ -113,47 +113,47 @@ def localized(error: str, language: Language) -> str:
 
 
 def first_line(text: str) -> str:
-    """Of an error, what went wrong; the lines after it say where. A terminal that is too narrow cuts it by itself."""
+    """Return the first line of an error, which says what went wrong; the others are a traceback."""
     return text.strip().partition("\n")[0].rstrip()
 
 
-_LONGEST_NOTE: Final = 24
+_MAX_NOTE: Final = 24
 
 
 def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell:
-    """The state with its note; without `whole` the note is cut, and `horae show` has all of it."""
-    standing = facts.status
-    state = state_name(standing.state, language)
-    if standing.pause is not None:
-        short = messages.PAUSE_CAUSES.get(standing.pause.cause.value)
-        note = first_line(pause_note(standing.pause, language)) if short is None else short.in_language(language)
-        note = note if whole else truncate(note, _LONGEST_NOTE)
+    """Return the state with its note; without `whole` the note is truncated."""
+    status = facts.status
+    state = state_name(status.state, language)
+    if status.pause is not None:
+        short = messages.PAUSE_CAUSES.get(status.pause.cause.value)
+        note = first_line(pause_note(status.pause, language)) if short is None else short.in_language(language)
+        note = note if whole else truncate(note, _MAX_NOTE)
         colon = ": " if language == "en" else "："
         return StyledText(f"{state}{colon}{note}" if note else state, "odd")
-    if standing.state is TaskState.FAILED:
+    if status.state is TaskState.FAILED:
         return StyledText(state, "bad")
     if (
-        standing.state is TaskState.ACTIVE
+        status.state is TaskState.ACTIVE
         and facts.block_reason is not None
-        and facts.block_reason.value in messages.BARRED
+        and facts.block_reason.value in messages.BLOCKED_NOTES
     ):
-        return StyledText(messages.BARRED[facts.block_reason.value].in_language(language), "bad")
-    waits = waiting_for(facts) if standing.state is TaskState.ACTIVE else None
+        return StyledText(messages.BLOCKED_NOTES[facts.block_reason.value].in_language(language), "bad")
+    waits = waiting_for(facts) if status.state is TaskState.ACTIVE else None
     if waits is not None and waits.startswith("node:"):
         name = waits.removeprefix("node:").removeprefix("function:")
         return StyledText(
-            messages.NO_NODE_HAS.in_language(language, name=name if whole else truncate(name, _LONGEST_NOTE)), "odd"
+            messages.NO_NODE_HAS.in_language(language, name=name if whole else truncate(name, _MAX_NOTE)), "odd"
         )
-    if standing.state is TaskState.ACTIVE and standing.failures:
-        return StyledText(messages.FAILING.in_language(language, number=standing.failures), "bad")
-    return StyledText(state, "" if standing.state is TaskState.ACTIVE else "dim")
+    if status.state is TaskState.ACTIVE and status.failures:
+        return StyledText(messages.FAILING.in_language(language, number=status.failures), "bad")
+    return StyledText(state, "" if status.state is TaskState.ACTIVE else "dim")
 
 
 def next_column(
     tasks: Sequence[Facts], zone: str, now: datetime, language: Language, *, ahead: bool = True
 ) -> list[Cell]:
-    """`in 41 s  09:00` for each task; with the day where it is not within one, and seconds if any of them has some. Without
-    `ahead`, only the time."""
+    """Return `in 41 s  09:00` for each task, with the day if it is more than a day ahead, and with seconds if any of them
+    has some. Without `ahead`, only the time."""
     due = [None if facts.live else next_due(facts) or _after_pause(facts) for facts in tasks]
     times = iter(next_times([each for each in due if each is not None], zone, now, language))
     cells: list[Cell] = []
@@ -169,16 +169,16 @@ def next_column(
 
 
 def next_times(due: Sequence[datetime], zone: str, now: datetime, language: Language) -> list[tuple[str, str]]:
-    """Two columns for times ahead, `in 41 s` and `Wed 09:00`: each text is padded to the width of its column."""
+    """Return two columns for future times, `in 41 s` and `Wed 09:00`, padded to their widths."""
     seconds = has_seconds(due)
     relative = [format_relative(each - now, language) for each in due]
     clocks = [clock_time(each, zone, now, language, seconds=seconds) for each in due]
-    widest, latest = (max(map(columns, texts), default=0) for texts in (relative, clocks))
-    return [(padded(each, widest), padded(clock, latest)) for each, clock in zip(relative, clocks, strict=True)]
+    widest, latest = (max(map(display_width, texts), default=0) for texts in (relative, clocks))
+    return [(pad(each, widest), pad(clock, latest)) for each, clock in zip(relative, clocks, strict=True)]
 
 
 def _after_pause(facts: Facts) -> datetime | None:
-    """The first occurrence after a pause that ends by itself."""
+    """Return the first occurrence after a pause with an end."""
     pause = facts.status.pause
     if pause is None or pause.until is None:
         return None
@@ -186,12 +186,12 @@ def _after_pause(facts: Facts) -> datetime | None:
 
 
 def has_seconds(instants: Iterable[datetime]) -> bool:
-    """Whether a column needs seconds: then all of its times have them."""
+    """Whether any time has seconds; then the whole column shows them."""
     return any(each.second for each in instants)
 
 
 def clock_time(at: datetime, zone: str, now: datetime, language: Language, *, seconds: bool = True) -> str:
-    """The shortest that leaves no doubt: the time of day within a day, the weekday within six, else the date."""
+    """Return the shortest unambiguous form: time of day within 20 hours, with the weekday within six days, else the date."""
     (fire,) = make_fires(zone, [at.replace(microsecond=0)])
     ahead = abs(at - now)
     clock = f"{fire.local:%H:%M:%S}" if seconds else f"{fire.local:%H:%M}"
@@ -203,8 +203,8 @@ def clock_time(at: datetime, zone: str, now: datetime, language: Language, *, se
 
 
 def time_column(instants: Sequence[datetime | None], zone: str, now: datetime) -> list[str]:
-    """`11-17 09:00:05`: a column of times to the second. A date or an offset is not repeated from the row above, and where
-    all times are of today there is no date."""
+    """Return a column of times such as `11-17 09:00:05`. A date or offset equal to that of the row above is left out, and
+    so are all dates if every time is today."""
     fires = iter(make_fires(zone, [each.replace(microsecond=0) for each in instants if each is not None]))
     local = [None if each is None else next(fires).local for each in instants]
     (today,) = make_fires(zone, [now.replace(microsecond=0)])
@@ -228,21 +228,21 @@ def time_column(instants: Sequence[datetime | None], zone: str, now: datetime) -
 
 
 def time_cells(out: Printer, instants: Sequence[datetime | None], zone: str, now: datetime) -> list[str]:
-    """A column of times: on a terminal without repetitions, elsewhere each whole."""
+    """Return a column of times: without repetitions on a terminal, each complete elsewhere."""
     if out.on_terminal:
         return time_column(instants, zone, now)
     return [NOTHING if each is None else full_time(each, zone, out.language, column=True) for each in instants]
 
 
 def full_time(at: datetime, zone: str, language: Language, *, column: bool = False) -> str:
-    """`Mon 2026-11-16 09:00 +08:00`; with seconds where there are any, and in every row of a column."""
+    """Return `Mon 2026-11-16 09:00 +08:00`; with seconds if there are any, and always in a column."""
     (fire,) = make_fires(zone, [at])
     clock = "%H:%M:%S" if column or fire.local.second else "%H:%M"
     return f"{weekday(fire.local, language)} {fire.local:%Y-%m-%d} {fire.local.strftime(clock)} {offset(fire.local)}"
 
 
 def planned_text(run: Run, zone: str, language: Language) -> str:
-    """When it was planned; of a stretch, from when to when."""
+    """Return the planned time; first and last time for a row that covers several occurrences."""
     if run.span is None or run.span.count == 1:
         return full_time(run.planned, zone, language, column=True)
     last = clock_time(run.span.last, zone, run.span.first, language)
@@ -250,22 +250,22 @@ def planned_text(run: Run, zone: str, language: Language) -> str:
 
 
 def when_cell(schedule: Schedule, zone: str, language: Language) -> str:
-    said = describe_core(schedule, language)
+    text = describe_core(schedule, language)
     other = schedule.zone is not None and schedule.zone != zone and schedule.kind not in ("every", "now")
-    return f"{said}{', ' if language == 'en' else '，'}{schedule.zone}" if other else said
+    return f"{text}{', ' if language == 'en' else '，'}{schedule.zone}" if other else text
 
 
 _CHINESE_UNITS: Final = {"ms": "毫秒", "s": "秒", "m": "分钟", "h": "小时", "d": "天"}
 _AMOUNT_OF_UNIT: Final = re.compile(r"([\d.]+)(ms|s|m|h|d)")
 
 
-def in_sentence(shown: str) -> messages.Message:
-    """A length such as `4m 10s` as a fact of a sentence: `4m 10s`, `4 分钟 10 秒`."""
+def duration_message(shown: str) -> messages.Message:
+    """Return a duration such as `4m 10s` for use in a sentence: `4m 10s`, `4 分钟 10 秒`."""
     return messages.Message(shown, _AMOUNT_OF_UNIT.sub(lambda found: f"{found[1]} {_CHINESE_UNITS[found[2]]}", shown))
 
 
-def short(length: timedelta) -> str:
-    """`21h`, `7s`: one unit, for columns."""
+def short_duration(length: timedelta) -> str:
+    """Return a duration in one unit, for columns: `21h`, `7s`."""
     seconds = max(0, int(length.total_seconds()))
     for size, unit in _SHORT_STEPS:
         if seconds >= size:
@@ -273,8 +273,8 @@ def short(length: timedelta) -> str:
     return "0s"
 
 
-def fine(length: timedelta) -> str:
-    """`7ms`, `1.2s`, `30s`, `4m 10s`: as exact as it matters."""
+def exact_duration(length: timedelta) -> str:
+    """Return a duration with two significant units: `7ms`, `1.2s`, `30s`, `4m 10s`."""
     seconds = length.total_seconds()
     if round(seconds * 1000) < 1000:
         return f"{max(0, round(seconds * 1000))}ms"

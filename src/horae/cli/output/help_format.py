@@ -1,4 +1,4 @@
-"""Layout of `--help`: it follows the width of the terminal, counts Chinese characters as two columns, and cuts nothing."""
+"""Help formatter: wraps to the width of the terminal, counts Chinese characters as two columns, and truncates nothing."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from ...choices import Language
-from .line_breaks import broken
-from .styled_text import plain
-from .width import columns, padded, terminal_width
+from .line_breaks import wrap_cell
+from .styled_text import cell_text
+from .width import display_width, pad, terminal_width
 
 _WIDEST: Final = 80
 _GAP: Final = 2
 _WIDEST_NAME: Final = 30
 _NARROWEST_TEXT: Final = 24
-"""Below this, a description stands under the name that it describes."""
+"""Below this, a description is printed under its name."""
 _DESCRIPTION_INDENT: Final = 6
 
 
 class HelpFormatter:
-    """In the place of the formatter of the command line library, and with its methods."""
+    """Replaces the formatter of the command line library, with the same methods."""
 
     def __init__(self, language: Language = "en") -> None:
         self.width = min(terminal_width(), _WIDEST)
@@ -34,11 +34,11 @@ class HelpFormatter:
         self._lines: list[str] = []
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        text = self._translated(f"{prefix or 'Usage: '}{prog} {args}".rstrip())
+        text = self._translate(f"{prefix or 'Usage: '}{prog} {args}".rstrip())
         self._write(text, self._indent, hang=self._indent + 4)
 
     def write_heading(self, heading: str) -> None:
-        self._write(f"{self._translated(f'{heading}:')[:-1]}{self._colon}", self._indent, hang=self._indent)
+        self._write(f"{self._translate(f'{heading}:')[:-1]}{self._colon}", self._indent, hang=self._indent)
 
     def write_paragraph(self) -> None:
         if self._lines:
@@ -51,19 +51,19 @@ class HelpFormatter:
             self._write(" ".join(paragraph.split()), self._indent, hang=self._indent)
 
     def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = _WIDEST_NAME, col_spacing: int = _GAP) -> None:
-        told = [(self._translated(name), self._translated(" ".join(text.split()))) for name, text in rows]
-        widest = min(max((columns(name) for name, _ in told), default=0), col_max)
+        translated = [(self._translate(name), self._translate(" ".join(text.split()))) for name, text in rows]
+        widest = min(max((display_width(name) for name, _ in translated), default=0), col_max)
         start = self._indent + widest + col_spacing
         under = self.width - start < _NARROWEST_TEXT
         if under:
             start = _DESCRIPTION_INDENT
-        for name, text in told:
-            if under or columns(name.rstrip()) > widest:
+        for name, text in translated:
+            if under or display_width(name.rstrip()) > widest:
                 self._write(name.rstrip(), self._indent, hang=self._indent + 4)
                 if text:
                     self._write(text, start, hang=start)
             else:
-                self._write(f"{padded(name, widest)}{' ' * col_spacing}{text}", self._indent, hang=start)
+                self._write(f"{pad(name, widest)}{' ' * col_spacing}{text}", self._indent, hang=start)
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:
@@ -84,14 +84,14 @@ class HelpFormatter:
         return "".join(f"{line}\n" for line in self._lines)
 
     def _write(self, text: str, indent: int, *, hang: int) -> None:
-        self._lines += [plain(line).rstrip() for line in broken(f"{' ' * indent}{text}", self.width, hang)]
+        self._lines += [cell_text(line).rstrip() for line in wrap_cell(f"{' ' * indent}{text}", self.width, hang)]
 
-    def _translated(self, text: str) -> str:
+    def _translate(self, text: str) -> str:
         for english, chinese in self._layout:
             text = text.replace(english, chinese)
         return text
 
 
 def command_rows(commands: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
-    """Each command with the whole of its first line."""
+    """Return each command with the first line of its help, which is not truncated."""
     return [(name, (each.short_help or each.help or "").strip().partition("\n")[0]) for name, each in commands]

@@ -1,4 +1,4 @@
-"""Line breaking for terminals: between words and between Chinese characters, never inside a word, a time or a command."""
+"""Wraps lines for a terminal: between words and Chinese characters, never inside a word, a time or a command."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ..command_table import ALIASES, COMMANDS
-from .styled_text import Cell, Letter, joined, letters_of, plain, wide
-from .width import columns
+from .styled_text import Cell, StyledCharacter, cell_text, cell_width, join_characters, to_characters
+from .width import display_width
 
 NARROW_HANG: Final = 4
 _INDENTS: Final = (NARROW_HANG, 2)
-"""Of a word that does not fit behind the usual indent."""
-_SPACE: Final[Letter] = (" ", "")
+"""Smaller indents for a word that does not fit behind the requested one."""
+_SPACE: Final[StyledCharacter] = (" ", "")
 _NARROW: Final = 60
-"""Columns below which the usual indent would take too much of the line."""
+"""Columns below which deep indents would take too much of the line."""
 _WEEKDAY: Final = r"(?:\b[A-Z][a-z]{2} |周. ?)?"
 _TIME: Final = rf"{_WEEKDAY}\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[+-]\d\d:\d\d(?::\d\d)?| UTC|Z)?"
 _AMOUNT: Final = r"p\d\d \d[\d.]*(?: ?(?:ms|s|m|h)\b)?|\d+ (?:秒|分钟|小时|天|次|个)|\d+ (?:ms|s|m|h|d|min|MB|GB|kB|%)(?![\w/])(?: \d+ (?:m|s|h)(?![\w/]))*"
@@ -33,87 +33,87 @@ _COMMAND: Final = rf"(?<![\w/.:\"-])(?:{_CALLED}|{_TOOLS})(?: (?![·→|]){_WORD
 _CELL: Final = r"(?<= )[\u4e00-\u9fff]{2,4}(?=  | ·|$)"
 # A name and its value in a line with parts: `retries 3 · timeout 5m`.
 _PART: Final = r"(?<=· )[^\s·]+(?: [^\s·]+){1,2}(?= ·|$)"
-_UNIT: Final = re.compile(rf"(?P<command>{_COMMAND})|{_TIME}|{_AMOUNT}|{_PART}|{_CELL}")
+_UNBREAKABLE: Final = re.compile(rf"(?P<command>{_COMMAND})|{_TIME}|{_AMOUNT}|{_PART}|{_CELL}")
 _START: Final = re.compile(r" *(?:[✓✕!~+◐△⊘■○⧖→-] +)?")
 _NEVER_FIRST: Final = frozenset("，。、；：！？）」』”’…·,.;:!?)]}%》")
 _NEVER_LAST: Final = frozenset("（「『“‘([{《")
 
 
-class _Atom(NamedTuple):
-    """Letters that stay on one line, and the spaces before them."""
+class _Unit(NamedTuple):
+    """Characters that stay on one line, and the spaces before them."""
 
-    gap: list[Letter]
-    letters: list[Letter]
+    gap: list[StyledCharacter]
+    letters: list[StyledCharacter]
 
     @property
     def width(self) -> int:
         return _width(self.letters)
 
 
-def broken(cell: Cell, room: int, hang: int = 0) -> list[Cell]:
-    """The cell in lines of at most `room` columns; lines after the first begin with `hang` spaces.
+def wrap_cell(cell: Cell, room: int, hang: int = 0) -> list[Cell]:
+    """Return the cell in lines of at most `room` columns; lines after the first begin with `hang` spaces.
 
-    A word, time or command that does not fit behind the indent gets a line of its own with a smaller indent. One that is
-    wider than the terminal stays whole, so that it can be copied.
+    A word, time or command that does not fit behind the indent gets its own line with a smaller indent. One that is wider
+    than the terminal is not broken, so that it can be copied.
     """
-    if wide(cell) <= room:
+    if cell_width(cell) <= room:
         return [cell]
     hang = min(hang, NARROW_HANG) if is_narrow(room) else hang
-    lines: list[list[Letter]] = []
-    line: list[Letter] = []
-    for atom in _atoms(cell, room):
+    lines: list[list[StyledCharacter]] = []
+    line: list[StyledCharacter] = []
+    for atom in _split_units(cell, room):
         taken = _width(line) + len(atom.gap)
         indents = [each for each in (hang, *_INDENTS) if each <= hang and each + atom.width <= room]
         if taken + atom.width <= room or (not indents and _is_sign(line)):
-            line += atom.gap + atom.letters  # a sign stays beside a word that fits nowhere
+            line += atom.gap + atom.letters  # a sign stays next to a word that fits nowhere
             continue
         if line:
             lines.append(line)
         line = [_SPACE] * (indents[0] if indents else min(hang, _INDENTS[-1])) + atom.letters
     lines.append(line)
-    return [joined(each) for each in lines]
+    return [join_characters(each) for each in lines]
 
 
 def is_narrow(room: int) -> bool:
-    """Whether labels are too wide to indent the lines below them as well."""
+    """Whether a terminal is too narrow to indent lines below a label."""
     return room < _NARROW
 
 
-def indent_of(cell: Cell) -> int:
-    """Where the text of a line begins, behind its leading spaces and a sign such as ✓ or !."""
-    return columns(_START.match(plain(cell)).group())  # type: ignore[union-attr]  # it also matches nothing
+def find_indent(cell: Cell) -> int:
+    """Return the column where the text of a line begins, behind leading spaces and a sign such as ✓ or !."""
+    return display_width(_START.match(cell_text(cell)).group())  # type: ignore[union-attr]  # it also matches nothing
 
 
 def longest_word(cell: Cell) -> int:
-    """The width below which a word of the cell would have to be broken."""
-    return max((atom.width for atom in _atoms(cell, 0)), default=0)
+    """Return the width of the longest unbreakable part."""
+    return max((atom.width for atom in _split_units(cell, 0)), default=0)
 
 
-def _is_sign(line: Sequence[Letter]) -> bool:
-    text = plain_text(line)
+def _is_sign(line: Sequence[StyledCharacter]) -> bool:
+    text = characters_text(line)
     return bool(text.strip()) and _START.fullmatch(f"{text} ") is not None
 
 
-def plain_text(letters: Sequence[Letter]) -> str:
+def characters_text(letters: Sequence[StyledCharacter]) -> str:
     return "".join(letter for letter, _ in letters)
 
 
-def _width(letters: Sequence[Letter]) -> int:
-    return columns(plain_text(letters))
+def _width(letters: Sequence[StyledCharacter]) -> int:
+    return display_width(characters_text(letters))
 
 
-def _atoms(cell: Cell, room: int) -> list[_Atom]:
-    """Words, times, amounts and commands; each Chinese character is a word, with the punctuation that clings to it."""
-    letters = letters_of(cell)
-    text = plain(cell)
-    # Prose that looks like a command and goes on behind it may break like any other.
+def _split_units(cell: Cell, room: int) -> list[_Unit]:
+    """Split into words, times, amounts and commands; each Chinese character is a word, with its punctuation."""
+    letters = to_characters(cell)
+    text = cell_text(cell)
+    # A long match that continues as prose is not a command, and may be broken.
     units = {
         each.start(): each.end()
-        for each in _UNIT.finditer(text)
-        if columns(each.group()) <= room or (room and each["command"] is not None and _ends(text, each.end()))
+        for each in _UNBREAKABLE.finditer(text)
+        if display_width(each.group()) <= room or (room and each["command"] is not None and _ends(text, each.end()))
     }
-    found: list[_Atom] = []
-    gap: list[Letter] = []
+    found: list[_Unit] = []
+    gap: list[StyledCharacter] = []
     place = 0
     while place < len(text):
         if text[place] == " ":
@@ -124,18 +124,18 @@ def _atoms(cell: Cell, room: int) -> list[_Atom]:
         word = letters[place:end]
         if found and _joins(text, place, found[-1], gap, room - _width(word)):
             last = found.pop()
-            found.append(_Atom(last.gap, last.letters + gap + word))
+            found.append(_Unit(last.gap, last.letters + gap + word))
         else:
-            found.append(_Atom(gap, word))
+            found.append(_Unit(gap, word))
         gap, place = [], end
     return found
 
 
-def _joins(text: str, place: int, last: _Atom, gap: Sequence[Letter], room: int) -> bool:
-    """Whether the word at this place stays beside the one before: no space is between them, or one of both is a sign and
-    there is room."""
+def _joins(text: str, place: int, last: _Unit, gap: Sequence[StyledCharacter], room: int) -> bool:
+    """Whether the word at this place stays on the line of the one before: no space is between them, or one of both is a
+    sign and there is room."""
     if not gap:
-        return _clings(text, place)
+        return _is_unbroken(text, place)
     return len(gap) == 1 and (text[place] == "·" or _is_sign(last.letters)) and last.width + 1 <= room
 
 
@@ -146,22 +146,22 @@ def _ends(text: str, end: int) -> bool:
 
 
 def _word_end(text: str, place: int, units: Mapping[int, int]) -> int:
-    if columns(text[place]) == 2:
+    if display_width(text[place]) == 2:
         return place + 1
     end = place + 1
-    while end < len(text) and text[end] != " " and columns(text[end]) == 1 and end not in units:
+    while end < len(text) and text[end] != " " and display_width(text[end]) == 1 and end not in units:
         end += 1
     return end
 
 
-def _clings(text: str, place: int) -> bool:
-    """Whether there is no break before this place, which no space precedes."""
+def _is_unbroken(text: str, place: int) -> bool:
+    """Whether a break before this place, which no space precedes, is forbidden."""
     before, letter = text[place - 1], text[place]
     if before in _NEVER_LAST or (before in "\"'" and text[place - 2 : place - 1] in ("", " ")):
         return True
     # A full stop may also begin a word: `./horae.db`.
-    if letter in _NEVER_FIRST and (letter not in ".-" or columns(text[place + 1 : place + 2]) != 1):
+    if letter in _NEVER_FIRST and (letter not in ".-" or display_width(text[place + 1 : place + 2]) != 1):
         return True
-    if letter in "\"'" and columns(before) == 2:
-        return text[place + 1 : place + 2] in ("", " ") or columns(text[place + 1]) == 2
-    return columns(before) == 1 and columns(letter) == 1
+    if letter in "\"'" and display_width(before) == 2:
+        return text[place + 1 : place + 2] in ("", " ") or display_width(text[place + 1]) == 2
+    return display_width(before) == 1 and display_width(letter) == 1

@@ -1,4 +1,4 @@
-"""How far something has come: a bar on a terminal, a line for every tenth elsewhere."""
+"""Progress bar on a terminal; elsewhere one line for every tenth."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import sys
 from types import TracebackType
 from typing import Final, Self
 
-from .styled_text import inert
-from .width import columns, terminal_width
+from .styled_text import replace_unprintable
+from .width import display_width, terminal_width
 
 _WIDTH: Final = 24
 _NARROWEST: Final = 4
 
 
 class ProgressBar:
-    """On standard error, so that data stays data. Told where it is as often as one likes; it shows only what changed."""
+    """Writes to standard error, apart from the data; redraws only when the shown value changes."""
 
     def __init__(self, title: str, total: int, *, shown: bool) -> None:
-        self._title = inert(title)
+        self._title = replace_unprintable(title)
         self._total = max(1, total)
         self._shown = shown
         self._live = sys.stderr.isatty()
@@ -31,24 +31,24 @@ class ProgressBar:
     ) -> None:
         self.clear()
 
-    def to(self, done: int) -> None:
-        self.share(done / self._total, f"{done:,}/{self._total:,}")
+    def update(self, done: int) -> None:
+        self.show_share(done / self._total, f"{done:,}/{self._total:,}")
 
-    def share(self, share: float, text: str = "") -> None:
-        """Of a whole that is 1, with a word on it."""
+    def show_share(self, share: float, text: str = "") -> None:
+        """Show a share between 0 and 1, with a short text."""
         percent = int(100 * min(1.0, max(0.0, share)))
         step = percent if self._live else percent // 10
         if not self._shown or step == self._last:
             return
         self._last = step
-        beside = f"  {percent:3d} %  {inert(text)}".rstrip()
-        room = terminal_width() - columns(self._title) - columns(beside) - 3 if self._live else _WIDTH
-        line = f"{self._title}  {_bar(percent, min(_WIDTH, max(_NARROWEST, room)))}{beside}"
+        text = f"  {percent:3d} %  {replace_unprintable(text)}".rstrip()
+        room = terminal_width() - display_width(self._title) - display_width(text) - 3 if self._live else _WIDTH
+        line = f"{self._title}  {_bar(percent, min(_WIDTH, max(_NARROWEST, room)))}{text}"
         sys.stderr.write(f"\r\x1b[2K{line}" if self._live else f"{line}\n")
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Something else is to be printed where the bar is."""
+        """Erase the bar, so that something else can be printed in its line."""
         if self._shown and self._live and self._last >= 0:
             sys.stderr.write("\r\x1b[2K")
             sys.stderr.flush()

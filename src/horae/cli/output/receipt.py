@@ -1,9 +1,9 @@
-"""What is shown of a task that was just made, or that somebody looks at: when, what, and what if."""
+"""Prints a task after its creation, and in `horae show`: schedule, next fires, target and policies."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
@@ -19,35 +19,37 @@ from ...schedule.preview import Fire, make_fires
 from ...schedule.warnings import ScheduleWarning
 from ...service.tasks.advisories import Advisory
 from ...wire.instants import local, utc
+from ...wire.review import Review
 from ...wire.tasks import definition_json, target_json
 from ..messages import messages
-from ..node.node_start import advisory_text
-from .formatting import fine, in_sentence
+from .formatting import duration_message, exact_duration
 from .printer import Printer, json_text
+from .readiness import advisory_text
 from .schedule_text import fire_lines
+from .styled_text import Cell, StyledText
 
 FIRES: Final = 3
 _SECOND: Final = timedelta(seconds=1)
 
 
-def fires_of(task: Task, standing: TaskStatus, now: datetime, number: int = FIRES) -> list[Fire]:
-    """The next so many; what was just made and is due at once has none before that."""
-    instants = islice(iterate(task.schedule, now, past_of(task, standing)), number)
+def fires_of(task: Task, status: TaskStatus, now: datetime, number: int = FIRES) -> list[Fire]:
+    """Return the next fires, none before `now`."""
+    instants = islice(iterate(task.schedule, now, past_of(task, status)), number)
     return make_fires(task.schedule.zone or "UTC", instants)
 
 
 def fires_if_resumed(facts: Facts, now: datetime, number: int = FIRES) -> list[Fire]:
-    """The next so many, as if nothing kept the task: of a pause with an end, those from its end on."""
+    """Return the next fires as if the task were not paused; for a pause with an end, those after it."""
     pause = facts.status.pause
     after = now if pause is None or pause.until is None else max(now, pause.until - MICROSECOND)
     return fires_of(facts.task, facts.status, after, number)
 
 
 def fires_to_come(facts: Facts, now: datetime, number: int = FIRES) -> list[Fire]:
-    """The next so many; none of a task that is over, or paused without an end."""
-    standing = facts.status
-    is_held = standing.pause is not None and standing.pause.until is None
-    return [] if is_held or standing.state not in OPEN_STATES else fires_if_resumed(facts, now, number)
+    """Return the next fires; none for a task that has ended, or is paused without an end."""
+    status = facts.status
+    is_held = status.pause is not None and status.pause.until is None
+    return [] if is_held or status.state not in OPEN_STATES else fires_if_resumed(facts, now, number)
 
 
 def fires_json(fires: Sequence[Fire]) -> list[dict[str, Any]]:
@@ -55,26 +57,26 @@ def fires_json(fires: Sequence[Fire]) -> list[dict[str, Any]]:
 
 
 def show_schedule(out: Printer, facts: Facts, now: datetime, number: int = FIRES, *, made: bool = False) -> None:
-    """What the schedule means and when it fires next, or would if the task were resumed. `made`: just now, so what is due
-    at once may have run already."""
-    task, standing = facts.task, facts.status
+    """Print the description and the next fires, or those after a resume. `made`: the task was just created, so an
+    occurrence that was due at once may have run already."""
+    task, status = facts.task, facts.status
     out.row(out.translate(messages.WHEN), describe_schedule(task.schedule, out.language))
     fires = fires_to_come(facts, now, number)
     heading = None
-    if standing.pause is not None and standing.pause.until is not None:
+    if status.pause is not None and status.pause.until is not None:
         heading = out.translate(messages.AFTER_PAUSE)
-    elif standing.pause is not None:
+    elif status.pause is not None:
         fires = fires_if_resumed(facts, now, number)
         heading = out.translate(messages.IF_RESUMED if fires else messages.NOTHING_WHILE_PAUSED)
     elif not fires and facts.live and not made:
         heading = out.translate(messages.RUNNING_NOW)
     elif not fires:
-        waits = made or (bool(facts.entries) and standing.state in OPEN_STATES)
+        waits = made or (bool(facts.entries) and status.state in OPEN_STATES)
         at_once = task.schedule.kind in ("now", "once") and waits
         heading = out.translate(messages.AT_ONCE if at_once else messages.NOTHING_LEFT)
     now = now.replace(microsecond=0)
     shown = [_as_fine_as(task.schedule, fire) for fire in fires]
-    lines = fire_lines(shown, now, out, skipped=standing.skips_left)
+    lines = fire_lines(shown, now, out, skipped=status.skips_left)
     for place, line in enumerate([*([] if heading is None else [heading]), *lines]):
         out.row(out.translate(messages.NEXT) if place == 0 else "", line)
     if isinstance(task.schedule, Every) and task.schedule.since == "end":
@@ -82,7 +84,7 @@ def show_schedule(out: Printer, facts: Facts, now: datetime, number: int = FIRES
 
 
 def _as_fine_as(schedule: Schedule, fire: Fire) -> Fire:
-    """Seconds, unless several fires share one; then milliseconds."""
+    """Return the fire to the second; to the millisecond if the interval is shorter than a second."""
     if not isinstance(schedule, Every) or schedule.interval >= _SECOND:
         return whole_seconds(fire)
     rest = fire.utc.microsecond // 1000 * 1000
@@ -94,29 +96,30 @@ def whole_seconds(fire: Fire) -> Fire:
 
 
 def show_declared(out: Printer, task: Task, declared: Sequence[str]) -> None:
-    """The fields that came from the declaration of the task's function, with their values."""
+    """Print the fields that came from the declaration of the task's function, with their values."""
     if not declared:
         return
     shape = definition_json(task)
     values = {**shape, **{f"policies.{name}": value for name, value in shape["policies"].items()}}
     lengths = {"timeout": task.policies.timeout, "max_duration": task.policies.max_duration}
     values |= {
-        f"policies.{name}": in_sentence(fine(each)).in_language(out.language)
+        f"policies.{name}": duration_message(exact_duration(each)).in_language(out.language)
         for name, each in lengths.items()
         if each is not None
     }
     if task.policies.guarantee == "at_most_once" and task.policies.retry.attempts != 1:
-        # Nothing is tried again, whatever number was declared.
+        # at_most_once never retries, so the declared number has no effect.
         declared = [name for name in declared if name != "policies.retry"]
     comma = ", " if out.language == "en" else "，"
-    told = comma.join(_field(out.language, name.removeprefix("policies."), values[name]) for name in declared)
+    fields = comma.join(_field(out.language, name.removeprefix("policies."), values[name]) for name in declared)
     out.row(
-        out.translate(messages.DECLARED), out.translate(messages.BY_FUNCTION, fields=told, name=shape["target"]["name"])
+        out.translate(messages.DECLARED),
+        out.translate(messages.BY_FUNCTION, fields=fields, name=shape["target"]["name"]),
     )
 
 
 def _field(language: Language, name: str, value: Any) -> str:
-    """Of a policy with several parts, the one that says most."""
+    """Return name and value of a field; of a policy with several parts, the main one."""
     if name == "retry":
         attempts = value["attempts"]
         name, value = "retries", messages.FOR_EVER.in_language(language) if attempts is None else str(attempts - 1)
@@ -134,7 +137,7 @@ def show_warnings(out: Printer, warnings: Sequence[ScheduleWarning | Advisory]) 
 
 
 def _retries(policies: Policies, language: Language) -> str:
-    """What happens, whatever number was chosen: `at_most_once` never tries again."""
+    """Return the retries that take place: none for `at_most_once`, whatever number was chosen."""
     if policies.guarantee == "at_most_once":
         return messages.NO_RETRIES.in_language(language)
     attempts = policies.retry.attempts
@@ -147,7 +150,7 @@ def policies_line(policies: Policies, language: Language) -> str:
         missed=missed_line(policies.missed, language),
         overlap=messages.OVERLAPS[policies.overlap],
         retries=_retries(policies, language),
-        timeout=in_sentence(fine(policies.timeout)),
+        timeout=duration_message(exact_duration(policies.timeout)),
     )
 
 
@@ -157,7 +160,9 @@ def more_policies_line(policies: Policies, language: Language) -> str:
         give_up=messages.NEVER if policies.give_up_after is None else policies.give_up_after,
         guarantee=messages.GUARANTEES[policies.guarantee],
         priority=policies.priority,
-        longest=messages.NO_LIMIT if policies.max_duration is None else in_sentence(fine(policies.max_duration)),
+        longest=messages.NO_LIMIT
+        if policies.max_duration is None
+        else duration_message(exact_duration(policies.max_duration)),
     )
 
 
@@ -165,21 +170,28 @@ def missed_line(missed: Missed, language: Language) -> str:
     mode = messages.MISSED_MODES[missed.mode]
     if missed.within is None or missed.mode == "skip":
         return mode.in_language(language)
-    return messages.WITHIN.in_language(language, mode=mode, length=in_sentence(fine(missed.within)))
+    return messages.WITHIN.in_language(language, mode=mode, length=duration_message(exact_duration(missed.within)))
 
 
 def target_line(target: Target) -> str:
-    """What it does, in one line: the few words that say most of it."""
+    """Return the target in one line: its kind and main value, such as URL, command or function name."""
     spec = target_json(target)
     match spec["kind"]:
         case "http":
-            said = f"{spec.get('method', 'POST')} {spec.get('url')}"
+            text = f"{spec.get('method', 'POST')} {spec.get('url')}"
         case "command":
-            said = shlex.join(map(str, spec.get("argv", ())))
+            text = shlex.join(map(str, spec.get("argv", ())))
         case "function":
-            said = str(spec.get("name"))
+            text = str(spec.get("name"))
         case "event":
-            said = str(spec["say"]) if spec.get("say") is not None else str(spec.get("topic"))
+            text = str(spec["say"]) if spec.get("say") is not None else str(spec.get("topic"))
         case _:
-            said = json_text({key: each for key, each in spec.items() if key != "kind"})
-    return f"{spec['kind']}: {said}"
+            text = json_text({key: each for key, each in spec.items() if key != "kind"})
+    return f"{spec['kind']}: {text}"
+
+
+def review_cells(review: Review) -> Iterator[Cell]:
+    for warning in review.warnings:
+        yield ("  ", StyledText(f"! {warning}", "bad"))
+    for line in review.lines[len(review.warnings) :]:
+        yield f"  {line}"

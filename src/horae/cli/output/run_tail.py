@@ -1,4 +1,4 @@
-"""What a run says, as it says it: lines, a bar for its progress, and its end."""
+"""Follows the log lines of a run by polling, and prints them; progress lines move a bar."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from ...model.run import Run
 from ...ports.journal import NumberedLine
 from ...schedule.preview import make_fires
 from ...wire.runs import line_json
-from ..session.workplace import CommandSession
+from ..session.command_session import CommandSession
 from .printer import Printer
 from .progress import ProgressBar
 from .styled_text import Style, StyledText
 
 _PAGE: Final = 1_000
 _TEXT_COLUMN: Final = 22
-_FIRST_LOOK: Final = 0.05
-_LAST_LOOK: Final = 0.5
-"""Seconds between two looks: another process does the work, so nothing here is rung."""
+_FIRST_POLL: Final = 0.05
+_LONGEST_POLL: Final = 0.5
+"""Seconds between two polls, from the first to the longest: another process runs the task, and nothing notifies this one."""
 _PROGRESS: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(.*)", re.DOTALL)
 _STYLES: Final[dict[str, Style]] = {"warning": "odd", "error": "bad", "debug": "dim"}
 
 
-async def said_by(app: CommandSession, run_id: str, *, follow: bool) -> AsyncIterator[NumberedLine]:
-    """Every line of a run; with `follow` also those that are still to come, until it has ended."""
-    number, wait = 0, _FIRST_LOOK
+async def follow_lines(app: CommandSession, run_id: str, *, follow: bool) -> AsyncIterator[NumberedLine]:
+    """Yield the lines of a run; with `follow` also later ones, until it has ended."""
+    number, wait = 0, _FIRST_POLL
     while True:
         ended = not follow or await _is_over(app, run_id)
         page = await _lines(app, run_id, number)
@@ -37,7 +37,7 @@ async def said_by(app: CommandSession, run_id: str, *, follow: bool) -> AsyncIte
             yield line
         if ended and not page:
             return
-        wait = _FIRST_LOOK if page else min(2 * wait, _LAST_LOOK)
+        wait = _FIRST_POLL if page else min(2 * wait, _LONGEST_POLL)
         if not page:
             await app.clock.pause(wait)
 
@@ -50,16 +50,16 @@ async def _lines(app: CommandSession, run_id: str, number: int) -> tuple[Numbere
 
 
 async def _is_over(app: CommandSession, run_id: str) -> bool:
-    """Before its claim a run is an entry of the agenda, and has no row yet."""
+    """Whether the run has ended; a run that is not claimed yet has no row."""
     try:
         return not (await app.service.runs.get(app.principal, run_id)).live
     except NotFound:
         return False
 
 
-async def started(app: CommandSession, run_id: str, task_id: str) -> Run:
-    """Until the run has a row: somebody has claimed it, or said why not."""
-    wait = _FIRST_LOOK
+async def wait_for_claim(app: CommandSession, run_id: str, task_id: str) -> Run:
+    """Wait until the run has a row, which its claim or its skip writes; raises a refusal if the task is gone."""
+    wait = _FIRST_POLL
     while True:
         try:
             return await app.service.runs.get(app.principal, run_id)
@@ -67,11 +67,11 @@ async def started(app: CommandSession, run_id: str, task_id: str) -> Run:
             if await app.facts(task_id) is None:
                 raise refuse("no_such_task", id=task_id) from None
             await app.clock.pause(wait)
-            wait = min(2 * wait, _LAST_LOOK)
+            wait = min(2 * wait, _LONGEST_POLL)
 
 
 class RunTail:
-    """Shows lines one after the other; those of level `progress` move a bar instead, where there is one."""
+    """Prints lines; those of level `progress` move the bar instead, if there is one."""
 
     def __init__(self, out: Printer, zone: str, bar: ProgressBar | None) -> None:
         self._out = out
@@ -83,7 +83,7 @@ class RunTail:
         if self._out.json:
             self._out.each(line_json(numbered))
         elif line.level == "progress" and self._bar is not None:
-            self._bar.share(*progress_of(line.text))
+            self._bar.show_share(*parse_progress(line.text))
         else:
             if self._bar is not None:
                 self._bar.clear()
@@ -94,7 +94,7 @@ class RunTail:
             self._out.line(cell, flush=True, hang=_TEXT_COLUMN)
 
 
-def progress_of(text: str) -> tuple[float, str]:
-    """`0.6200 batch 62`: how far, and a word on it."""
+def parse_progress(text: str) -> tuple[float, str]:
+    """Parse a progress line such as `0.6200 batch 62` into share and text."""
     match = _PROGRESS.match(text)
     return (float(match.group(1)), match.group(2)) if match else (0.0, text)

@@ -1,4 +1,4 @@
-"""A schedule as people and programs read it: what it means, when it fires, what may surprise."""
+"""Prints a schedule: description, next fires and warnings, as text or JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...schedule.value import Schedule
 from ...schedule.warnings import ScheduleWarning
 from ..messages.messages import Message
 from .printer import Printer
-from .width import columns, padded
+from .width import display_width, pad
 
 _MEANS: Final = Message("Means", "含义")
 _NEXT: Final = Message("Next", "下次")
@@ -26,16 +26,16 @@ _NOTHING: Final = Message("nothing", "没有")
 _SKIPPED: Final = Message("skipped on request", "按要求跳过")
 _AT_ONCE: Final = Message("at once", "立即")
 
-# True of every interval without a start: worth explaining, not worth repeating.
-_FINER: Final = ("minutes", "seconds", "milliseconds", "microseconds")
+_PRECISIONS: Final = ("minutes", "seconds", "milliseconds", "microseconds")
 _FIRE_CELLS: Final = (0, 16, 0)
-"""The least width of each."""
+"""Minimum width of each cell."""
 _ONLY_EXPLAINED: Final = ("anchored",)
+"""Warnings that `horae explain` alone shows: they apply to every interval without a start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Everything that was found out about one text."""
+    """A parsed schedule text with its next fires and warnings."""
 
     text: str
     schedule: Schedule
@@ -95,31 +95,35 @@ def _show_next(answer: Answer, out: Printer) -> None:
 
 
 def fire_lines(fires: Sequence[Fire], now: datetime, out: Printer, *, skipped: int = 0, indent: int = 0) -> list[str]:
-    """`Mon 2026-11-16 09:00 +08:00  in 13 h 4 m       2026-11-16 01:00Z`: all as fine as the finest of them.
+    """Return lines such as `Mon 2026-11-16 09:00 +08:00  in 13 h 4 m       2026-11-16 01:00Z`, all with one precision.
 
-    A narrow terminal shows no UTC, and a very narrow one only the local times. The first `skipped` say so instead of how
-    far ahead they are. `indent` columns of each row are taken already.
+    A narrow terminal shows no UTC, and a very narrow one only the local times. The first `skipped` are marked as skipped.
+    `indent` columns of each row are already in use.
     """
-    finest = max(
-        (_fineness(moment) for fire in fires for moment in (fire.local, fire.utc)), default="minutes", key=_FINER.index
+    precision = max(
+        (_precision_of(moment) for fire in fires for moment in (fire.local, fire.utc)),
+        default="minutes",
+        key=_PRECISIONS.index,
     )
-    rows = [_fire_cells(fire, now, out.language, finest) for fire in fires]
+    rows = [_fire_cells(fire, now, out.language, precision) for fire in fires]
     for row in rows[:skipped]:
         row[1] = out.translate(_SKIPPED)
-    kept = len(_FIRE_CELLS)
+    shown = len(_FIRE_CELLS)
     while (
-        kept > 1 and out.on_terminal and any(columns(_in_columns(row[:kept])) > out.row_room - indent for row in rows)
+        shown > 1
+        and out.on_terminal
+        and any(display_width(_in_columns(row[:shown])) > out.row_room - indent for row in rows)
     ):
-        kept -= 1
-    return [_in_columns(row[:kept]) for row in rows]
+        shown -= 1
+    return [_in_columns(row[:shown]) for row in rows]
 
 
 def _in_columns(cells: Sequence[str]) -> str:
-    return "  ".join(padded(cell, width) for cell, width in zip(cells, _FIRE_CELLS, strict=False)).rstrip()
+    return "  ".join(pad(cell, width) for cell, width in zip(cells, _FIRE_CELLS, strict=False)).rstrip()
 
 
-def _fire_cells(fire: Fire, now: datetime, language: Language, fineness: str) -> list[str]:
-    local, utc = (_reading(moment, fineness) for moment in (fire.local, fire.utc))
+def _fire_cells(fire: Fire, now: datetime, language: Language, precision: str) -> list[str]:
+    local, utc = (_format(moment, precision) for moment in (fire.local, fire.utc))
     return [f"{weekday(fire.local, language)} {local} {offset(fire.local)}", fire.relative(now, language), f"{utc}Z"]
 
 
@@ -127,16 +131,16 @@ def weekday(moment: datetime, language: Language) -> str:
     return CHINESE_WEEKDAYS[moment.weekday()] if language == "zh" else WEEKDAYS[moment.weekday()][:3]
 
 
-def _fineness(moment: datetime) -> str:
+def _precision_of(moment: datetime) -> str:
     return "milliseconds" if moment.microsecond else "seconds" if moment.second else "minutes"
 
 
-def _reading(moment: datetime, fineness: str) -> str:
-    return moment.replace(tzinfo=None).isoformat(" ", fineness)
+def _format(moment: datetime, precision: str) -> str:
+    return moment.replace(tzinfo=None).isoformat(" ", precision)
 
 
 def offset(moment: datetime) -> str:
-    """`+08:00`; with seconds where a zone once had them."""
+    """Return the UTC offset, `+08:00`; with seconds where a zone once had them."""
     return moment.isoformat()[len(moment.replace(tzinfo=None).isoformat()) :]
 
 

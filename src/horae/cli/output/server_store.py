@@ -1,40 +1,45 @@
-"""A store on a server in one line, for people and for programs; never with a password."""
+"""Sentences about a database server (location, clock offset; never its password) and about clocks that were set back."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final
 
+from ...ports.node_records import ClockStep
 from ...runtime.store_status import ServerStatus
-from ..doctor.machine_checks import plain_words
+from ..doctor.machine_checks import escape_braces
 from ..messages import operating_messages as words
 from ..messages.messages import Message
-from .formatting import fine, in_sentence
+from .formatting import duration_message, exact_duration
 from .printer import Printer
+from .styled_text import StyledText
 
 NOTEWORTHY: Final = timedelta(seconds=1)
-"""Nodes correct their clock to the server's; a person wonders only at what can be seen."""
+"""Smaller clock offsets are not shown, since nodes correct their clock to the server's."""
 
 
 def server_line(out: Printer, server: ServerStatus) -> str:
-    said = out.translate(where(server))
-    return said if abs(server.clock_offset) < NOTEWORTHY else f"{said}; {out.translate(off_by(server.clock_offset))}"
+    location = out.translate(server_location(server))
+    if abs(server.clock_offset) < NOTEWORTHY:
+        return location
+    return f"{location}; {out.translate(clock_offset_message(server.clock_offset))}"
 
 
-def where(server: ServerStatus) -> Message:
-    """Which server, which database, and where in it."""
-    kept = filled(words.KEPT_IN[server.namespace_kind], named=server.namespace)
+def server_location(server: ServerStatus) -> Message:
+    """Return server, database, and schema or table prefix."""
+    namespace = fill_message(words.KEPT_IN[server.namespace_kind], named=server.namespace)
     facts = {"kind": server.kind, "version": server.version, "place": server.address, "database": server.database}
-    return filled(words.ON_SERVER, **facts, kept=kept)
+    return fill_message(words.ON_SERVER, **facts, kept=namespace)
 
 
-def off_by(offset: timedelta) -> Message:
-    return filled(words.CLOCK_OFF[offset > timedelta(0)], by=in_sentence(fine(abs(offset))))
+def clock_offset_message(offset: timedelta) -> Message:
+    return fill_message(words.CLOCK_OFF[offset > timedelta(0)], by=duration_message(exact_duration(abs(offset))))
 
 
-def filled(said: Message, **facts: object) -> Message:
-    """Complete: it may be told again, or be a fact in another sentence, whatever a name in it looks like."""
-    return plain_words(Message(said.in_language("en", **facts), said.in_language("zh", **facts)))
+def fill_message(message: Message, **facts: object) -> Message:
+    """Return the message with its facts; braces in them are escaped, so that it can be a fact of another message."""
+    return escape_braces(Message(message.in_language("en", **facts), message.in_language("zh", **facts)))
 
 
 def server_json(server: ServerStatus) -> dict[str, Any]:
@@ -47,3 +52,14 @@ def server_json(server: ServerStatus) -> dict[str, Any]:
         "schema_version": server.schema,
         "clock_offset": round(server.clock_offset.total_seconds(), 3),
     }
+
+
+def step_facts(step: ClockStep) -> dict[str, str]:
+    """Return the facts for the sentence about a clock that was set back."""
+    at = f"{step.at:%Y-%m-%d %H:%M:%S} UTC"
+    return {"host": step.host or "?", "by": f"{step.by.total_seconds():g} s", "at": at}
+
+
+def show_steps(out: Printer, steps: Iterable[ClockStep]) -> None:
+    for step in sorted(steps, key=lambda each: (each.at, each.host)):
+        out.line(("! ", StyledText(out.translate(words.CLOCK_STEP, **step_facts(step)), "odd")))

@@ -1,4 +1,4 @@
-"""What `horae up` says when it is ready: where the data is, how many tasks there are, how the scheduler waits."""
+"""Start-up lines of a worker, as text or JSON: store, number of tasks, wake mode and next occurrence."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ...choices import Language
 from ...engine.settings import EngineSettings
 from ...model.change import Facts
 from ...model.task import TaskState
+from ...node.event_loop import loop_name
 from ...runtime import sqlite_path
 from ...runtime.store_status import ServerStatus, read_server_status
 from ...schedule.preview import make_fires
@@ -20,35 +21,34 @@ from ...wire.instants import local, utc
 from ...wire.tasks import next_due
 from ..messages import operating_messages as words
 from ..messages.messages import Message
-from ..node.fast_loop import loop_name
+from .command_hints import display_url
 from .printer import START_LABEL, Printer
 from .server_store import server_json, server_line
-from .shown_store import shown_url
 from .styled_text import StyledText
 
 _PRECISION_MS = 100
 
 
 class StartupFacts(NamedTuple):
-    """How a node stands at the moment when it is ready."""
+    """State of a node when it becomes ready."""
 
     app: Horae
     at: datetime
     seconds: float
     number: int
-    """How many workers went before this one."""
+    """How many workers the supervisor has started before."""
     tasks: Mapping[TaskState, int]
     upcoming: Facts | None
     server: ServerStatus | None
     zone: str
-    """Of times for people."""
+    """Zone of the printed times."""
 
     @property
     def due(self) -> datetime | None:
         return None if self.upcoming is None else next_due(self.upcoming)
 
 
-async def gather(app: Horae, seconds: float, number: int, zone: str) -> StartupFacts:
+async def gather_startup_facts(app: Horae, seconds: float, number: int, zone: str) -> StartupFacts:
     overview = await app.service.overview.now(app.who)
     upcoming = overview.upcoming[0] if overview.upcoming else None
     server = await read_server_status(app.url, app.clock)
@@ -63,7 +63,7 @@ def start_json(start: StartupFacts) -> dict[str, Any]:
         "ready_ms": round(start.seconds * 1000),
         "restarts": start.number,
         "node": None if app.engine is None else app.engine.node,
-        "store": shown_url(app.url),
+        "store": display_url(app.url),
         "path": None if path is None else str(Path(path).resolve()),
         "server": None if start.server is None else server_json(start.server),
         "loop": loop_name(),
@@ -81,7 +81,7 @@ def start_json(start: StartupFacts) -> dict[str, Any]:
 
 
 def _mechanism(settings: EngineSettings) -> dict[str, Any]:
-    """Type, mechanism and precision of the scheduler that has started, for programs that read the start-up line."""
+    """Return type, mechanism and precision of the scheduler, for programs that read the start-up line."""
     if settings.precise:
         return {"type": "priority_queue", "mechanism": "timer", "precision_ms": _PRECISION_MS, "status": "running"}
     ceiling = settings.poll_interval or settings.terms.poll_ceiling
@@ -94,13 +94,13 @@ def show_start(out: Printer, start: StartupFacts) -> None:
     out.line(
         ("  ", StyledText(f"horae {__version__}", "bold"), f"  {out.translate(ready, seconds=f'{start.seconds:.1f}')}")
     )
-    labelled(out, words.DATA, _data(out, start))
-    labelled(out, words.TASKS, _tasks(out, start.tasks))
-    labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
+    print_labelled(out, words.DATA, _data(out, start))
+    print_labelled(out, words.TASKS, _tasks(out, start.tasks))
+    print_labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
 
 
-def labelled(out: Printer, label: Message, *texts: str) -> None:
-    """Each text begins a line of its own; the label stands before the first."""
+def print_labelled(out: Printer, label: Message, *texts: str) -> None:
+    """Print each text on a line of its own, the first behind the label."""
     for number, text in enumerate(texts):
         out.row("" if number else out.translate(label), text, width=START_LABEL, flush=True)
 
@@ -117,15 +117,15 @@ def _tasks(out: Printer, tasks: Mapping[TaskState, int]) -> str:
     if not total:
         return out.translate(words.NO_TASKS)
     states = [out.translate(words.STATES[state], number=number) for state, number in tasks.items() if number]
-    return out.translate(words.COUNTED, total=total, states=_listed(states, out.language))
+    return out.translate(words.COUNTED, total=total, states=_join(states, out.language))
 
 
 def _scheduler(out: Printer, start: StartupFacts) -> list[str]:
-    """What waits for the next due instant, and how: the same two ways that HORAE_WAKE chooses between."""
+    """Return the wake mode (timer or polling), the number of queued tasks, and the next occurrence."""
     settings = start.app.settings
     ceiling = settings.poll_interval or settings.terms.poll_ceiling
-    said = "HORAE_WAKE=poll" if settings.poll_interval is None else "--poll"
-    polling = out.translate(words.POLLING, seconds=f"{ceiling.total_seconds():g}", said=said)
+    source = "HORAE_WAKE=poll" if settings.poll_interval is None else "--poll"
+    polling = out.translate(words.POLLING, seconds=f"{ceiling.total_seconds():g}", said=source)
     how = out.translate(words.PRECISE) if settings.precise else polling
     queued = out.translate(words.QUEUED, number=start.tasks[TaskState.ACTIVE])
     if start.upcoming is None or start.due is None:
@@ -136,5 +136,5 @@ def _scheduler(out: Printer, start: StartupFacts) -> list[str]:
     return [how, queued, out.translate(words.NEXT, at=at, ahead=ahead, name=start.upcoming.task.name)]
 
 
-def _listed(parts: list[str], language: Language) -> str:
+def _join(parts: list[str], language: Language) -> str:
     return (", " if language == "en" else "、").join(parts)

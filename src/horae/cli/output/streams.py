@@ -1,4 +1,4 @@
-"""Output that outlives its reader: an engine goes on when whoever read its lines has left."""
+"""Wraps stdout and stderr of a node, so that a closed pipe discards output instead of ending the process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class LenientStream:
-    """A stream like the one that it stands for, until nobody reads that any more; from then on it is silent."""
+    """Passes everything to a stream, and to /dev/null after a write has failed."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -18,16 +18,16 @@ class LenientStream:
         try:
             return int(self._stream.write(text))
         except (BrokenPipeError, ValueError):
-            self._fall_silent()
+            self._discard()
             return len(text)
 
     def flush(self) -> None:
         try:
             self._stream.flush()
         except (BrokenPipeError, ValueError):
-            self._fall_silent()
+            self._discard()
 
-    def _fall_silent(self) -> None:
+    def _discard(self) -> None:
         self._stream = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
 
     def __getattr__(self, name: str) -> Any:
@@ -35,7 +35,7 @@ class LenientStream:
 
 
 def prepare_streams() -> None:
-    """A line is seen when it is written, also in a pipe or a log file."""
+    """Make stdout and stderr line-buffered, and tolerant of closed pipes and of characters that cannot be encoded."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

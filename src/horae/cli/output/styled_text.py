@@ -1,11 +1,11 @@
-"""Text on its way to a terminal: what people named themselves is made inert, what we say may have a colour."""
+"""Styled text for a terminal: ANSI styles for our own text, control characters replaced in the text of users."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from .width import columns
+from .width import display_width
 
 Style: TypeAlias = Literal["", "good", "bad", "odd", "dim", "bold"]
 _CODES: Final[dict[Style, str]] = {"good": "32", "bad": "31", "odd": "33", "dim": "2", "bold": "1"}
@@ -17,72 +17,72 @@ class StyledText(NamedTuple):
 
 
 Cell: TypeAlias = "str | StyledText | Sequence[str | StyledText]"
-"""What stands in one place: plain text, one piece, or several side by side."""
-Letter: TypeAlias = tuple[str, Style]
+"""Content of a table cell or line: text, a styled text, or a sequence of both."""
+StyledCharacter: TypeAlias = tuple[str, Style]
 
 
-def inert(text: str) -> str:
-    """No character that a terminal would obey instead of showing it: escapes, cursor moves, changes of direction."""
+def replace_unprintable(text: str) -> str:
+    """Replace characters that a terminal would interpret: escapes, cursor moves, changes of direction."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
-def pieces_of(cell: Cell) -> tuple[StyledText, ...]:
+def to_pieces(cell: Cell) -> tuple[StyledText, ...]:
     parts: Sequence[str | StyledText] = (cell,) if isinstance(cell, str | StyledText) else cell
-    found = (part if isinstance(part, StyledText) else StyledText(part) for part in parts)
-    return tuple(StyledText(inert(text), style) for text, style in found)
+    styled = (part if isinstance(part, StyledText) else StyledText(part) for part in parts)
+    return tuple(StyledText(replace_unprintable(text), style) for text, style in styled)
 
 
-def wide(cell: Cell) -> int:
-    return sum(columns(piece.text) for piece in pieces_of(cell))
+def cell_width(cell: Cell) -> int:
+    return sum(display_width(piece.text) for piece in to_pieces(cell))
 
 
-def plain(cell: Cell) -> str:
-    return "".join(piece.text for piece in pieces_of(cell))
+def cell_text(cell: Cell) -> str:
+    return "".join(piece.text for piece in to_pieces(cell))
 
 
-def painted(cell: Cell, *, colour: bool) -> str:
+def render_cell(cell: Cell, *, colour: bool) -> str:
     if not colour:
-        return plain(cell)
-    return "".join(_paint(piece) for piece in pieces_of(cell))
+        return cell_text(cell)
+    return "".join(_paint(piece) for piece in to_pieces(cell))
 
 
-def cut(cell: Cell, width: int) -> tuple[StyledText, ...]:
-    """The beginning of it, with an ellipsis where something is missing."""
-    whole = pieces_of(cell)
-    if wide(whole) <= width:
+def truncate_cell(cell: Cell, width: int) -> tuple[StyledText, ...]:
+    """Return the cell shortened to `width` columns, at the end of a word, with an ellipsis where something is missing."""
+    whole = to_pieces(cell)
+    if cell_width(whole) <= width:
         return whole
-    kept: list[StyledText] = []
+    pieces: list[StyledText] = []
     left = width - 1
     for text, style in whole:
         shown = _whole_words(text, _beginning(text, left))
-        kept.append(StyledText(shown + ("" if shown == text else "…"), style))
-        left -= columns(shown)
+        pieces.append(StyledText(shown + ("" if shown == text else "…"), style))
+        left -= display_width(shown)
         if shown != text:
             break
-    return tuple(kept)
+    return tuple(pieces)
 
 
-def letters_of(cell: Cell) -> list[Letter]:
-    return [(letter, style) for text, style in pieces_of(cell) for letter in text]
+def to_characters(cell: Cell) -> list[StyledCharacter]:
+    return [(character, style) for text, style in to_pieces(cell) for character in text]
 
 
-def joined(letters: Sequence[Letter]) -> tuple[StyledText, ...]:
-    """Letters of one style in one piece; spaces at the end are left out."""
-    found: list[StyledText] = []
-    for letter, style in letters:
-        if found and found[-1].style == style:
-            found[-1] = StyledText(found[-1].text + letter, style)
+def join_characters(characters: Sequence[StyledCharacter]) -> tuple[StyledText, ...]:
+    """Join neighbours of one style, and remove spaces at the end."""
+    pieces: list[StyledText] = []
+    for character, style in characters:
+        if pieces and pieces[-1].style == style:
+            pieces[-1] = StyledText(pieces[-1].text + character, style)
         else:
-            found.append(StyledText(letter, style))
-    if found:
-        found[-1] = StyledText(found[-1].text.rstrip(" "), found[-1].style)
-    return tuple(found)
+            pieces.append(StyledText(character, style))
+    if pieces:
+        pieces[-1] = StyledText(pieces[-1].text.rstrip(" "), pieces[-1].style)
+    return tuple(pieces)
 
 
 def _whole_words(text: str, beginning: str) -> str:
-    """Up to the end of a word, unless the first one is longer than that or there are no spaces."""
+    """Return the beginning up to the end of a word; unchanged if it holds no space."""
     if len(beginning) == len(text) or " " in (text[len(beginning)], beginning[-1:]):
         return beginning.rstrip(" ") if len(beginning) < len(text) else beginning
     end = beginning.rfind(" ")
@@ -92,7 +92,7 @@ def _whole_words(text: str, beginning: str) -> str:
 def _beginning(text: str, width: int) -> str:
     taken = 0
     for number, sign in enumerate(text):
-        taken += columns(sign)
+        taken += display_width(sign)
         if taken > width:
             return text[:number]
     return text

@@ -1,4 +1,4 @@
-"""Log lines on the terminal of a node: in the form of the lines about its runs, and broken between words."""
+"""Log formatter for the terminal of a node: time of day, sign and message like the lines about runs, wrapped."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ...choices import Language
 from ...observe.logs import TextFormatter
 from ...runtime.observability import configure_log
 from ...settings import Settings
-from .line_breaks import broken
+from .line_breaks import wrap_cell
 from .printer import Printer
-from .styled_text import Cell, Style, StyledText, painted
+from .styled_text import Cell, Style, StyledText, render_cell
 from .width import terminal_width
 
 TEXT_COLUMN: Final = 16
-"""Where the text begins, behind the time of day and a sign."""
+"""Column where the message begins, behind the time of day and a sign."""
 
 
-def begin_node_log(out: Printer, settings: Settings, zone: str | None = None, *, failures: bool = True) -> None:
-    """The log of a process that a person may be looking at. Files, pipes and programs get the whole form."""
-    configure_log(settings, zone, failures=failures, on_terminal=None if out.json else partial(TerminalLines, out))
+def configure_node_log(out: Printer, settings: Settings, zone: str | None = None, *, failures: bool = True) -> None:
+    """Configure logging; the short form goes to a terminal only, files and pipes get the complete one."""
+    configure_log(settings, zone, failures=failures, on_terminal=None if out.json else partial(TerminalFormatter, out))
 
 
-class TerminalLines(TextFormatter):
+class TerminalFormatter(TextFormatter):
     """`11:04:27.345  ! this node claims nothing more`: the time of day, a sign for the level, the message."""
 
     def __init__(self, out: Printer, zone: str) -> None:
@@ -39,20 +39,20 @@ class TerminalLines(TextFormatter):
         head: list[str | StyledText] = [StyledText(time, "dim"), "  ", _sign(record.levelno), " "]
         lines: list[Cell] = []
         for text in self.format_lines(record):
-            lines += broken([*head, text], terminal_width(), TEXT_COLUMN)
+            lines += wrap_cell([*head, text], terminal_width(), TEXT_COLUMN)
             head = [" " * TEXT_COLUMN]
         colour = self._out.has_colour(sys.stderr)
-        return "\n".join(painted(line, colour=colour) for line in lines)
+        return "\n".join(render_cell(line, colour=colour) for line in lines)
 
 
 def _in_language(record: logging.LogRecord, language: Language) -> logging.LogRecord:
-    """The same record with the Chinese text that came with it (`extra={"chinese": …}`), where that is the language."""
+    """Return the record with its Chinese text (`extra={"chinese": …}`) if that is the language."""
     chinese = getattr(record, "chinese", None)
     if language == "en" or not isinstance(chinese, str):
         return record
-    said = copy(record)
-    said.msg, said.args = chinese, ()
-    return said
+    translated = copy(record)
+    translated.msg, translated.args = chinese, ()
+    return translated
 
 
 def _sign(level: int) -> StyledText:

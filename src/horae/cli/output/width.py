@@ -1,4 +1,4 @@
-"""How wide text is on a terminal, where Chinese signs take two columns."""
+"""Display width of text on a terminal: wide East Asian characters take two columns."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from shutil import get_terminal_size
 from unicodedata import east_asian_width
 
 
-def columns(text: str) -> int:
+def display_width(text: str) -> int:
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def terminal_width() -> int:
-    """COLUMNS, or what the terminal says; 80 where there is none."""
+    """Return COLUMNS, else the width of the terminal, else 80."""
     return get_terminal_size().columns
 
 
-def padded(text: str, width: int) -> str:
-    return text + " " * max(0, width - columns(text))
+def pad(text: str, width: int) -> str:
+    return text + " " * max(0, width - display_width(text))

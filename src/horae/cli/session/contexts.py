@@ -1,4 +1,4 @@
-"""Servers that this user has logged in to: a file that nobody else may read, with one of them in use."""
+"""Contexts file (mode 0600): servers that this user has logged in to, their tokens, and which one is in use."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ _OTHERS: Final = 0o077
 
 
 class Context(NamedTuple):
-    """A server under a name. The token is kept nowhere else, and shown nowhere."""
+    """A named server with its token, which is stored in this file only and never printed."""
 
     name: str
     server: str
     token: str
     owner: str = ""
     plain_http: bool = False
-    """Whoever logged in allowed that it is asked without encryption."""
+    """Whether requests without TLS were allowed at login."""
 
     def __repr__(self) -> str:
         return f"Context({self.name!r}, {self.server!r})"
 
 
 class Contexts(NamedTuple):
-    """All of them, by name; `current` is the one in use."""
+    """All contexts; `current` is the name of the one in use."""
 
     known: tuple[Context, ...] = ()
     current: str | None = None
 
-    def named(self, name: str) -> Context | None:
+    def find(self, name: str) -> Context | None:
         return next((each for each in self.known if each.name == name), None)
 
-    def at(self, server: str) -> Context | None:
-        """The one for this address; of several, the one in use."""
+    def find_server(self, server: str) -> Context | None:
+        """Return the context of this address; of several, the one in use."""
         same = [each for each in self.known if each.server == server]
         return next((each for each in same if each.name == self.current), same[0] if same else None)
 
     @property
     def in_use(self) -> Context | None:
-        return None if self.current is None else self.named(self.current)
+        return None if self.current is None else self.find(self.current)
 
-    def with_one(self, context: Context) -> Contexts:
-        """With this one among them, in use from now on."""
+    def add(self, context: Context) -> Contexts:
+        """Return the contexts with this one added or replaced, and in use."""
         others = tuple(each for each in self.known if each.name != context.name)
         return Contexts(tuple(sorted((*others, context))), context.name)
 
-    def using(self, name: str | None) -> Contexts:
+    def select(self, name: str | None) -> Contexts:
         return self._replace(current=name)
 
-    def without(self, name: str) -> Contexts:
+    def remove(self, name: str) -> Contexts:
         left = tuple(each for each in self.known if each.name != name)
         return Contexts(left, None if self.current == name else self.current)
 
@@ -69,7 +69,7 @@ def contexts_file() -> Path:
 
 
 def read_contexts() -> Contexts:
-    """None where there is no file; one that others can read is refused, for it holds tokens."""
+    """Read the file; empty if there is none. Refuses a file that other users can read, since it holds tokens."""
     path = contexts_file()
     try:
         with path.open(encoding="utf-8") as file:
@@ -79,21 +79,21 @@ def read_contexts() -> Contexts:
     except FileNotFoundError:
         return Contexts()
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        # What went wrong is told without what the file holds.
+        # The message must not contain the content of the file.
         raise refuse("contexts_unreadable", path=path, problem=type(error).__name__) from None
 
 
 def _read(value: Mapping[str, Any]) -> Contexts:
-    found = value["contexts"].items()
+    items = value["contexts"].items()
     known = tuple(
         Context(name, each["server"], each["token"], each.get("owner", ""), each.get("plain_http") is True)
-        for name, each in found
+        for name, each in items
     )
     return Contexts(tuple(sorted(known)), value.get("current"))
 
 
 def write_contexts(contexts: Contexts) -> None:
-    """Whole or not at all, and never, not even for a moment, for others to read."""
+    """Write atomically, by renaming a temporary file that only this user can read."""
     path = contexts_file()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(prefix=".contexts-", dir=path.parent)
@@ -118,9 +118,9 @@ def _shape(contexts: Contexts) -> dict[str, Any]:
     }
 
 
-def read_token(said: str) -> str:
-    """One line, as a pipe or an editor leaves it; what is none is refused without being shown."""
-    token = said.strip()
+def read_token(text: str) -> str:
+    """Return the token in a text; an invalid one is refused without being printed."""
+    token = text.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise refuse("no_token_given")
     return token

@@ -1,6 +1,6 @@
-"""What most commands work at: the use cases of an opened store, without engine, functions and listeners.
+"""Session of a command on a store: the service of an opened store, without engine, functions and listeners.
 
-It is the library's `Horae` for those who only ask and order: loading that costs a command a tenth of a second more.
+The library's `Horae` would do too, but loading it costs a command a tenth of a second more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ...model.task import Target, Task
 from ...outgoing.addresses import read_networks
 from ...outgoing.guard import check_url
 from ...outgoing.refusals import refused_networks
-from ...ports.full_store import Keeping
+from ...ports.full_store import FullStore
 from ...ports.records import Record
 from ...runtime.default_quotas import read_default_quotas
 from ...runtime.encryption_key import make_sealing
@@ -44,28 +44,28 @@ from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.task_request import TaskRequest
 from ...settings import Settings
-from ..node.node_start import Readiness
-from .open_store import home_zone, opened_url, settings_of
+from ..output.readiness import Readiness
+from .open_store import prepare_url, process_zone, settings_of
 
 T = TypeVar("T")
 GROUP: Final = "group"
-"""The kind of record that keeps a group of another scheduler."""
+"""Kind of the records that hold groups of another scheduler."""
 _HTTP: Final = "http"
-_BETWEEN_LOOKS: Final = 0.2
-"""Seconds. Another process does the work, so nothing here is rung."""
+_POLL_SECONDS: Final = 0.2
+"""Events of other processes are polled."""
 
 
 class LocalSession:
-    """An open store, who is asking, and in which zone; every write rings for the engines of other processes."""
+    """Service of an open store with its principal and zone; every write notifies the engines of other processes."""
 
     principal: Final[Principal] = LOCAL._replace(actor=LOCAL_OWNER, via="cli")
 
-    def __init__(self, url: str, store: Keeping, settings: Settings) -> None:
+    def __init__(self, url: str, store: FullStore, settings: Settings) -> None:
         self.store = store
-        self.default_zone = home_zone(None, settings)
+        self.default_zone = process_zone(None, settings)
         self.zone = self.default_zone.name
         self.clock: Clock = SystemClock()
-        self._ring = make_wakeup(url, precise=read_wake_mode(settings, os.environ))
+        self._wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ))
         self._url, self._key_file = url, settings.value("key_file")
         secrets = SecretVault(store, make_sealing(url, self._key_file), self.clock)
         self.service = Service(
@@ -73,7 +73,7 @@ class LocalSession:
             self.clock,
             self.zone,
             secrets,
-            check=partial(_checked, settings),
+            check=partial(_check_target, settings),
             on_write=self.notify,
             member_quotas=read_default_quotas(settings),
             networks=read_networks(settings.value("outgoing_networks")),
@@ -81,10 +81,10 @@ class LocalSession:
         )
 
     def notify(self, _due: datetime | None) -> None:
-        self._ring.notify()
+        self._wakeup.notify()
 
     async def has_live_node(self) -> bool:
-        """Whether somebody is there to run what is due; who has died without a word does not count."""
+        """Whether a node runs; one that died without removing its lease does not count."""
         from ...engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
 
         return not all(is_gone(node.home) for node in await self.store.nodes())
@@ -98,12 +98,12 @@ class LocalSession:
         )
         return Readiness(running, (await self.service.functions.load(fresh=True)).missing(target))
 
-    async def resolve(self, wish: TaskRequest) -> ResolvedRequest:
-        resolved = await self.service.resolve(self.principal, wish)
-        if wish.target.kind != _HTTP:
+    async def resolve(self, request: TaskRequest) -> ResolvedRequest:
+        resolved = await self.service.resolve(self.principal, request)
+        if request.target.kind != _HTTP:
             return resolved
-        found = await self.network_advisories(json.loads(wish.target.spec).get("url"))
-        return resolved._replace(warnings=(*resolved.warnings, *found))
+        advisories = await self.network_advisories(json.loads(request.target.spec).get("url"))
+        return resolved._replace(warnings=(*resolved.warnings, *advisories))
 
     async def network_advisories(self, url: object) -> tuple[Advisory, ...]:
         """Warn where this process may call the address, but the nodes that are running may not."""
@@ -131,16 +131,16 @@ class LocalSession:
     async def review(self, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
         return await self.service.review(self.principal, done, edits)
 
-    async def preview(self, wish: TaskRequest) -> Facts:
-        """The task that such a wish would make; nothing is written."""
-        seen: list[Facts] = []
+    async def preview(self, request: TaskRequest) -> Facts:
+        """Return the task that the request would create; nothing is written."""
+        created: list[Facts] = []
 
         def keep(made: Sequence[Facts]) -> tuple[RecordWrite, ...]:
-            seen[:] = made
+            created[:] = made
             return ()
 
-        await self.service.dry_run.tasks.create(self.principal, wish, attach_records=keep)
-        return seen[0]
+        await self.service.dry_run.tasks.create(self.principal, request, attach_records=keep)
+        return created[0]
 
     async def owner(self) -> str:
         return self.principal.owner
@@ -152,7 +152,7 @@ class LocalSession:
         return await self.store.facts(task_id, self.principal.owner_filter)
 
     async def tasks_of(self, runs: Sequence[Run]) -> dict[str, Task]:
-        """The tasks of these runs, each asked for once."""
+        """Return the tasks of these runs by id; each is read once."""
         found = [await self.facts(name) for name in {run.task_id for run in runs}]
         return {each.task.id: each.task for each in found if each is not None}
 
@@ -173,8 +173,8 @@ class LocalSession:
             await self.store.put_record(Record(GROUP, folder, owner, body), replacing=version)
 
     async def check_key(self) -> None:
-        """To set a secret may make the key. Of what is on a server, another machine may have made it already: two keys
-        would be one too many."""
+        """Refuse to set a secret if the key file of a store on a server is missing here but secrets exist: setting one would
+        create a second key."""
         from ...runtime.encryption_key import missing_key_refusal  # noqa: PLC0415 - few commands seal anything
 
         missing = missing_key_refusal(self._url, self._key_file)
@@ -182,7 +182,7 @@ class LocalSession:
             raise missing
 
     async def follow_events(self, number: int) -> AsyncIterator[SequencedEvent]:
-        """Every event after this number, as it happens; for ever."""
+        """Yield every event after this number, as it happens, without end."""
         async with self.service.listeners.announce(ListenerKind("terminal")):
             while True:
                 found = await self.service.events.after(self.principal, number, MAX_PAGE_SIZE)
@@ -190,16 +190,16 @@ class LocalSession:
                     number = each.cursor
                     yield each
                 if not found:
-                    await self.clock.pause(_BETWEEN_LOOKS)
+                    await self.clock.pause(_POLL_SECONDS)
 
     async def close(self) -> None:
         await self.service.webhooks.close()
-        await self._ring.finish()
+        await self._wakeup.finish()
 
 
 def run_locally(store: str | None, work: Callable[[LocalSession], Awaitable[T]], *, create: bool = False) -> T:
-    """Open the store, do it, close it again. Unless it is to be made, a file that is not there is refused."""
-    url = opened_url(store, create=create)
+    """Open the store, run `work` with a session, and close it. A missing file is refused, unless `create`."""
+    url = prepare_url(store, create=create)
     return asyncio.run(_within(url, settings_of(store), work))
 
 
@@ -207,24 +207,24 @@ async def _within(url: str, settings: Settings, work: Callable[[LocalSession], A
     store = make_store(url)
     try:
         await store.open()
-        desk = LocalSession(url, store, await merge_policy(store, settings))
-        # Moments are read and shown in the zone of the person; the zone of this process is for those who have none.
-        desk.zone = await own_zone(desk.service, desk.principal) or desk.zone
+        session = LocalSession(url, store, await merge_policy(store, settings))
+        # Moments are read and shown in the zone of the owner; without one, in that of this process.
+        session.zone = await own_zone(session.service, session.principal) or session.zone
         try:
-            return await work(desk)
+            return await work(session)
         except NotFound as refusal:
             if refusal.code != "no_such_task":
                 raise
-            from ..nearest_name import with_nearest  # noqa: PLC0415 - only for what was mistyped
+            from ..task_reference import with_nearest  # noqa: PLC0415 - only for mistyped names
 
-            raise await with_nearest(desk, refusal) from None
+            raise await with_nearest(session, refusal) from None
         finally:
-            await desk.close()
+            await session.close()
     finally:
         await store.close()
 
 
-def _checked(settings: Settings, target: Target, payload: str) -> Target:
-    from ...runtime.target_kinds import TargetKinds  # noqa: PLC0415 - only what makes or edits a task looks at targets
+def _check_target(settings: Settings, target: Target, payload: str) -> Target:
+    from ...runtime.target_kinds import TargetKinds  # noqa: PLC0415 - only commands that create or edit tasks check targets
 
     return TargetKinds(settings).check(target, payload)

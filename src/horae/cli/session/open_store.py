@@ -1,51 +1,54 @@
-"""Opens the deployment for one command: which store it is, whether it is there, and in which zone its owner lives."""
+"""Opens the store of a command: settings, checks that its file exists and is accessible, and the default zone."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 
+from ...errors import Refusal
 from ...runtime.process_settings import check_output, data_file, load_settings, store_url
-from ...runtime.stores import mask_url, sqlite_path
+from ...runtime.stores import MEMORY, mask_url, sqlite_path
 from ...settings import DefaultZone, Settings, default_zone
+from ..messages.messages import Message
 from ..messages.refusals import refuse
 
 if TYPE_CHECKING:
     from ...app import Horae
 
 T = TypeVar("T")
-MEMORY: Final = "memory://"
+_USES: Final[dict[str, Message]] = {"reading": Message("reading", "读取"), "writing": Message("writing", "写入")}
 
 
-def act(store: str | None, work: Callable[[Horae], Awaitable[T]], *, create: bool = True) -> T:
-    """Open the store, do it, close it again. `create` False: a file that is not there is not made, but refused."""
-    url = opened_url(store, create=create)
-    return asyncio.run(_within(url, home_zone(None, settings_of(store)).name, work))
+def run_with_app(store: str | None, work: Callable[[Horae], Awaitable[T]], *, create: bool = True) -> T:
+    """Open the store with an app, run `work`, and close it. `create` False: a missing file is refused."""
+    url = prepare_url(store, create=create)
+    return asyncio.run(_within(url, process_zone(None, settings_of(store)).name, work))
 
 
-def look(store: str | None, work: Callable[[Horae], Awaitable[T]]) -> T:
-    """The same for whoever only wants to see or touch what is there: nothing is made by looking."""
-    return act(store, work, create=False)
+def run_with_existing_app(store: str | None, work: Callable[[Horae], Awaitable[T]]) -> T:
+    """Run `work` with an app on a store that must exist."""
+    return run_with_app(store, work, create=False)
 
 
 async def _within(url: str, zone: str, work: Callable[[Horae], Awaitable[T]]) -> T:
-    from ...app import Horae  # noqa: PLC0415 - the whole house; refusals before it is needed are quick
+    from ...app import Horae  # noqa: PLC0415 - slow to import; refusals before it are quick
 
     async with Horae(url, engine=False, zone=zone) as app:
         return await work(app)
 
 
 def settings_of(store: str | None) -> Settings:
-    found = load_settings(os.environ, flags={"store": store})
-    check_output(found)
-    return found
+    settings = load_settings(os.environ, flags={"store": store})
+    check_output(settings)
+    return settings
 
 
-def is_there(store: str | None) -> bool:
-    """Whether there is anything to look at; a store that is no file is asked when it is opened."""
+def store_exists(store: str | None) -> bool:
+    """Whether the store exists; one that is not a file counts as existing, and is checked when it is opened."""
     path = sqlite_path(store_url(settings_of(store)))
     if path is None or Path(path).exists():
         return True
@@ -54,14 +57,14 @@ def is_there(store: str | None) -> bool:
 
 
 def _refuse_missing_folder(path: str) -> None:
-    """A folder that is not there was mistyped; but the user's own is made when it is needed."""
+    """Refuse a missing folder, which was probably mistyped; the default one is created when it is needed."""
     folder = Path(path).absolute().parent
     if path != str(data_file()) and not folder.exists():
         raise refuse("no_such_folder", folder=folder)
 
 
-def place_of(store: str | None) -> str:
-    """Where it is, as people would look for it."""
+def display_location(store: str | None) -> str:
+    """Return the absolute path of the file, or the URL without its password."""
     url = store_url(settings_of(store))
     path = sqlite_path(url)
     return mask_url(url) if path is None else str(Path(path).resolve())
@@ -72,13 +75,13 @@ def is_memory(store: str | None) -> bool:
 
 
 def refuse_memory(store: str | None) -> None:
-    """A store in memory ends with the command: whatever it was given would be gone."""
+    """Refuse a store in memory, since it would end with the command."""
     if is_memory(store):
         raise refuse("nothing_would_be_kept", url=MEMORY)
 
 
-def opened_url(store: str | None, *, create: bool) -> str:
-    """The store's address, ready to be opened: the user's own folder is made, nobody else may look into it."""
+def prepare_url(store: str | None, *, create: bool) -> str:
+    """Return the URL after checks of its file; the default folder is created, for this user only (mode 0700)."""
     url = store_url(settings_of(store))
     path = sqlite_path(url)
     if path is not None and Path(path).exists():
@@ -86,24 +89,53 @@ def opened_url(store: str | None, *, create: bool) -> str:
     elif path is not None:
         _refuse_missing_folder(path)
         if not create:
-            raise refuse("no_store_yet", path=place_of(store))
+            raise refuse("no_store_yet", path=display_location(store))
         if path == str(data_file()):
             data_file().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return url
 
 
 def _refuse_unreachable(path: Path) -> None:
-    from .file_access import obstacle_to  # noqa: PLC0415 - it has words of its own
-
-    obstacle = obstacle_to(path)
-    if obstacle is not None:
-        raise obstacle.refusal()
+    problem = find_access_problem(path)
+    if problem is not None:
+        raise problem.refusal()
 
 
-def home_zone(flag: str | None, settings: Settings) -> DefaultZone:
-    """The zone where a schedule names none: said here, in the environment, in a file, or that of the machine."""
-    found = default_zone(flag, os.environ)
+def process_zone(flag: str | None, settings: Settings) -> DefaultZone:
+    """Return the zone for schedules that name none: from the option, the environment, a file, or the machine."""
+    zone = default_zone(flag, os.environ)
     chosen = settings.overrides.get("zone")
-    if found.origin not in ("flag", "environment") and chosen is not None:
+    if zone.origin not in ("flag", "environment") and chosen is not None:
         return DefaultZone(str(chosen.value), "environment", chosen.origin)
-    return found
+    return zone
+
+
+class AccessProblem(NamedTuple):
+    """Access to the file or its folder that the system denies, with its reason."""
+
+    path: Path
+    use: Literal["reading", "writing"]
+    reason: str
+
+    def refusal(self) -> Refusal:
+        use = _USES[self.use]
+        return refuse("store_not_reached", path=self.path, use=use.en, use_zh=use.zh, reason=self.reason)
+
+
+def find_access_problem(path: Path) -> AccessProblem | None:
+    """Return what prevents the use of an existing file; SQLite needs write access to its folder too, for the write-ahead log.
+
+    Checked before it is opened, because SQLite would only report that it could not.
+    """
+    if not os.access(path, os.R_OK):
+        return AccessProblem(path, "reading", _reason(path))
+    for place in (path, Path(os.path.realpath(path)).parent):
+        if not os.access(place, os.W_OK):
+            return AccessProblem(place, "writing", _reason(place))
+    return None
+
+
+def _reason(place: Path) -> str:
+    if hasattr(os, "statvfs") and os.statvfs(place).f_flag & os.ST_RDONLY:
+        return os.strerror(errno.EROFS)
+    return os.strerror(errno.EACCES)

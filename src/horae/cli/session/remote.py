@@ -1,4 +1,4 @@
-"""A workplace at a server: the same use cases, asked over HTTP."""
+"""Session of a command at a server: the same operations as on a store, over HTTP."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from ...service.tasks.advisories import Advisory
 from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.functions import ResolvedRequest, function_of
 from ...service.tasks.task_request import TaskRequest
-from ..node.node_start import Readiness
-from .open_store import home_zone, settings_of
-from .servers import Server, connected
+from ..output.readiness import Readiness
+from .open_store import process_zone, settings_of
+from .servers import Server, connect
 
 T = TypeVar("T")
-_SOMEBODY: Final = Principal("")
-"""The server knows who is asking, by the token; nothing that is said here counts."""
+_UNKNOWN_PRINCIPAL: Final = Principal("")
+"""The server takes the principal from the token; the one given here is ignored."""
 
 
 class RemoteSession:
-    principal: Final[Principal] = _SOMEBODY
+    principal: Final[Principal] = _UNKNOWN_PRINCIPAL
 
     def __init__(self, connection: Connection, clock: Clock, zone: str) -> None:
         self.clock = clock
         self.zone = zone
         self.service = RemoteService(connection, clock, zone)
-        self._self: TokenIdentity | None = None
+        self._identity: TokenIdentity | None = None
 
     async def caller(self) -> TokenIdentity:
-        """As the server knows it; asked once for a command."""
-        if self._self is None:
-            self._self = await self.service.whoami()
-        return self._self
+        """Return the identity of the token at the server; requested once per command."""
+        if self._identity is None:
+            self._identity = await self.service.whoami()
+        return self._identity
 
     async def owner(self) -> str:
         return (await self.caller()).owner
@@ -59,15 +59,15 @@ class RemoteSession:
         return await self.service.has_engine()
 
     async def readiness(self, target: Target) -> Readiness:
-        """A server says what a function lacks with the warnings of its answer."""
+        """Return whether nodes run; the server sends warnings about functions with its responses."""
         del target
         return Readiness(RunningNodes(live=("",) if await self.has_live_node() else ()))
 
-    async def resolve(self, wish: TaskRequest) -> ResolvedRequest:
-        """Only the zone: a schedule is read here, and the server applies the rest."""
-        name = None if wish.zone is not None or "zone" in wish.cleared else function_of(wish.target)
+    async def resolve(self, request: TaskRequest) -> ResolvedRequest:
+        """Apply the declared zone only, since the schedule is parsed here; the server applies the rest."""
+        name = None if request.zone is not None or "zone" in request.cleared else function_of(request.target)
         zone = None if name is None else await self.service.functions.zone(name)
-        return ResolvedRequest(wish) if zone is None else ResolvedRequest(wish._replace(zone=zone), ("zone",))
+        return ResolvedRequest(request) if zone is None else ResolvedRequest(request._replace(zone=zone), ("zone",))
 
     def with_advisories(self, resolved: ResolvedRequest) -> ResolvedRequest:
         seen = self.service.tasks.receipt
@@ -77,8 +77,8 @@ class RemoteSession:
         del done, edits
         return self.service.tasks.receipt.warnings
 
-    async def preview(self, wish: TaskRequest) -> Facts:
-        return await self.service.tasks.tried(self.principal, wish)
+    async def preview(self, request: TaskRequest) -> Facts:
+        return await self.service.tasks.tried(self.principal, request)
 
     def digest(self, task: Task) -> str:
         return self.service.tasks.digest(task.id)
@@ -90,7 +90,7 @@ class RemoteSession:
             return None
 
     async def tasks_of(self, runs: Sequence[Run]) -> dict[str, Task]:
-        """A list of runs says what their tasks are called; only of others the server is asked, once."""
+        """Return the tasks of these runs by id; the list of runs has most of them, the others are requested once."""
         known = self.service.runs.tasks
         for name in {run.task_id for run in runs} - known.keys():
             facts = await self.facts(name)
@@ -99,7 +99,7 @@ class RemoteSession:
         return {run.task_id: known[run.task_id] for run in runs if run.task_id in known}
 
     async def groups(self) -> list[Any]:
-        """They are the operator's business, and stay where the store is."""
+        """Return none: groups of another scheduler are available at the store only."""
         return []
 
     async def save_group(self, folder: str, owner: str, body: str) -> None:
@@ -107,7 +107,7 @@ class RemoteSession:
         raise refuse("not_over_http", what="the groups of another scheduler", what_zh="其他调度器的群组")
 
     async def check_key(self) -> None:
-        """The server has its own."""
+        """Do nothing: the server has the key."""
 
     def follow_events(self, number: int) -> AsyncIterator[SequencedEvent]:
         return self.service.events.follow(self.principal, number)
@@ -119,19 +119,19 @@ def run_remotely(server: Server, language: Language, work: Callable[[RemoteSessi
 
 async def _within(server: Server, language: Language, work: Callable[[RemoteSession], Awaitable[T]]) -> T:
     clock = SystemClock()
-    async with connected(server, clock, language) as connection:
-        desk = RemoteSession(connection, clock, _zone())
-        # As at a store: moments are read and shown in the zone of the owner, if there is one.
-        desk.zone = (await desk.caller()).owner_zone or desk.zone
+    async with connect(server, clock, language) as connection:
+        session = RemoteSession(connection, clock, _zone())
+        # As on a store: moments are read and shown in the zone of the owner, if there is one.
+        session.zone = (await session.caller()).owner_zone or session.zone
         try:
-            return await work(desk)
+            return await work(session)
         except NotFound as refusal:
             if refusal.code != "no_such_task":
                 raise
-            from ..nearest_name import with_nearest  # noqa: PLC0415 - only for what was mistyped
+            from ..task_reference import with_nearest  # noqa: PLC0415 - only for mistyped names
 
-            raise await with_nearest(desk, refusal) from None
+            raise await with_nearest(session, refusal) from None
 
 
 def _zone() -> str:
-    return home_zone(None, settings_of(None)).name
+    return process_zone(None, settings_of(None)).name

@@ -1,4 +1,4 @@
-"""Which server a command goes to, if to any, and with which token: said, in the environment, or logged in to."""
+"""Chooses the server and the token of a command: from an option, the environment, a context, or a local `horae up`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BAD_TOKEN: Final = "bad_token"  # noqa: S105 - a code
 
 
 class Server(NamedTuple):
-    """`origin` is who said so: `--server`, the variable, or a context. `by_name`: the context was chosen by its name."""
+    """`origin` is `--server`, the variable, or a context. `by_name`: the context was chosen by its name."""
 
     url: str
     origin: str
@@ -38,34 +38,37 @@ class Server(NamedTuple):
 
 
 def server_of(out: Printer) -> Server | None:
-    """`--server`, then `--store`, then the environment, then a file's store, then the context in use; None: a store."""
+    """Return the server of a command; None: it works on a store.
+
+    Precedence: `--server`, `--store`, the environment, the store of a settings file, the context in use.
+    """
     if out.server is not None:
-        return _named(out.server, "--server")
+        return _resolve(out.server, "--server")
     if out.store is not None:
         return None
-    said = os.environ.get(SERVER_VARIABLE, "").strip()
-    if said:
-        return _named(said, SERVER_VARIABLE)
+    value = os.environ.get(SERVER_VARIABLE, "").strip()
+    if value:
+        return _resolve(value, SERVER_VARIABLE)
     if settings_of(None).value("store") is not None:
         return None
     context = read_contexts().in_use
     return None if context is None else Server(context.server, f"context {context.name}", context)
 
 
-def _named(said: str, origin: str) -> Server:
-    """An address, or the name of a context."""
+def _resolve(value: str, origin: str) -> Server:
+    """Return the server of an address, or of the name of a context."""
     contexts = read_contexts()
-    if "://" not in said:
-        context = contexts.named(said)
+    if "://" not in value:
+        context = contexts.find(value)
         if context is None:
-            raise refuse("no_such_context", name=said)
+            raise refuse("no_such_context", name=value)
         return Server(context.server, origin, context, by_name=True)
-    url = check_address(said)
-    return Server(url, origin, contexts.at(url))
+    url = check_address(value)
+    return Server(url, origin, contexts.find_server(url))
 
 
 class FoundToken(NamedTuple):
-    """A token with its origin (`context`, `variable`, `file`), the address that it goes to, and the store behind it."""
+    """A token with its origin (`context`, `variable`, `file`), the address that it is sent to, and the store of that server."""
 
     text: str
     origin: str
@@ -78,8 +81,8 @@ class FoundToken(NamedTuple):
 
 
 def token_for(server: Server) -> FoundToken:
-    """From a context that was chosen by its name; else from the file that the variable names; else from a context of this
-    address; else the one that `horae up` keeps for exactly this address."""
+    """Return the token of a context that was chosen by its name; else of the file that the variable names; else of a context
+    of this address; else of a local `horae up` at exactly this address. Raises a refusal if there is none."""
     local = find_local(server.url)
     store = "" if local is None else local.store
     path = token_file_of(server)
@@ -87,20 +90,20 @@ def token_for(server: Server) -> FoundToken:
         return FoundToken(_from_file(path), "variable", server.url, str(path), store)
     if server.context is not None:
         return FoundToken(server.context.token, "context", server.url, server.context.name, store)
-    found = kept_token_for(server.url)
+    found = find_local_token(server.url)
     if found is None:
         raise refuse_server("no_token_here", server=server.url)
     return found
 
 
 def token_file_of(server: Server) -> Path | None:
-    """The file that `HORAE_TOKEN_FILE` names, where its token is the one for this server."""
+    """Return the file that `HORAE_TOKEN_FILE` names, if its token is used for this server."""
     named = os.environ.get(TOKEN_VARIABLE, "").strip()
     return Path(named).expanduser() if named and not server.by_name else None
 
 
 def token_origin(server: Server) -> str:
-    """Where the token for this server comes from, as `horae config` shows it."""
+    """Return where the token for this server comes from, as `horae config` shows it."""
     if token_file_of(server) is not None:
         return TOKEN_VARIABLE
     return server.origin if server.context is None else f"context {server.context.name}"
@@ -122,7 +125,7 @@ def _from_file(path: Path) -> str:
 
 
 def find_local(url: str) -> LocalServer | None:
-    """The server that this user runs on this machine under this address."""
+    """Return the server of this user at this address of this machine."""
     if not is_loopback(url):
         return None
     from ...runtime.local_servers import find_server  # noqa: PLC0415 - only for addresses of this machine
@@ -130,25 +133,25 @@ def find_local(url: str) -> LocalServer | None:
     return find_server(url)
 
 
-def kept_token_for(url: str) -> FoundToken | None:
-    """The token that `horae up` of this user keeps beside the store of the server at this address."""
+def find_local_token(url: str) -> FoundToken | None:
+    """Return the token that this user's `horae up` at this address has written next to its store."""
     local = find_local(url)
     text = None if local is None else local.read_token()
     if local is None or text is None:
         return None
-    # `localhost` may lead to another program first, so the token goes to the registered address.
+    # `localhost` may resolve to another program first, so the token is sent to the registered address.
     return FoundToken(text, "file", local.url, str(local.token_file), local.store)
 
 
 @asynccontextmanager
-async def connected(server: Server, clock: Clock, language: Language) -> AsyncIterator[Connection]:
-    """A connection with the token of this server; over plain HTTP to another machine only where that was allowed.
+async def connect(server: Server, clock: Clock, language: Language) -> AsyncIterator[Connection]:
+    """Yield a connection with the token of this server; plain HTTP to another machine must be allowed.
 
-    Where the server refuses the token, the refusal says where the token came from and how to get a valid one.
+    If the server refuses the token, the refusal names its origin and a command that gets a valid one.
     """
-    allowed = plain_http_allowed() or (server.context is not None and server.context.plain_http)
+    allowed = is_plain_http_allowed() or (server.context is not None and server.context.plain_http)
     if not allowed:
-        refuse_plain_http(server.url)  # before the token is looked for
+        refuse_plain_http(server.url)  # before the token is read
     token = token_for(server)
     connection = Connection(token.url, token.text, clock, language, plain_http=allowed)
     try:
@@ -156,13 +159,13 @@ async def connected(server: Server, clock: Clock, language: Language) -> AsyncIt
     except NotAuthenticated as refusal:
         if refusal.code != _BAD_TOKEN:
             raise
-        raise explain_refused(token, server.context) from None
+        raise explain_refused_token(token, server.context) from None
     finally:
         await connection.close()
 
 
-def explain_refused(token: FoundToken, context: Context | None = None) -> HoraeError:
-    """The refusal of this token, with a command that replaces it."""
+def explain_refused_token(token: FoundToken, context: Context | None = None) -> HoraeError:
+    """Return the refusal of this token, with a command that replaces it."""
     login = f"horae login {quote(token.url)}"
     if context is not None:
         login += f" --name {quote(context.name)}" + (" --plain-http" if context.plain_http else "")
@@ -170,12 +173,12 @@ def explain_refused(token: FoundToken, context: Context | None = None) -> HoraeE
     return refuse_token(token.origin, server=token.url, store=token.store, login=login, **facts)
 
 
-def plain_http_allowed() -> bool:
+def is_plain_http_allowed() -> bool:
     return str(settings_of(None).value("plain_http")).strip().lower() in ("on", "true", "yes", "1")
 
 
 def refuse_server_for(out: Printer, command: str) -> None:
-    """For commands about a store: refuse where other commands go to a server, with the way back to the store."""
+    """Refuse a command that needs a store, if a server is chosen; the hint tells how to choose the store."""
     server = server_of(out)
     if server is None:
         return
@@ -188,7 +191,7 @@ def refuse_server_for(out: Printer, command: str) -> None:
 
 
 def note_unused_server(out: Printer) -> None:
-    """For nodes, which always work on a store: say in one line that other commands go to a server."""
+    """Note that a chosen server has no effect on a node, which always works on a store."""
     try:
         server = server_of(out)
     except HoraeError:  # a node does not need it

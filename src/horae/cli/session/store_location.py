@@ -1,4 +1,4 @@
-"""Where a store is, for commands that are about the store itself: a file, or an address that may be shown."""
+"""Location of the store for `horae db` and the like: the path of a file, or the URL of a server without its password."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from ..messages.operating_refusals import refuse
 from ..output.printer import Printer
 
 
-def place(out: Printer) -> Path | str:
-    """A file, or the address of a store on a server."""
+def locate_store(out: Printer) -> Path | str:
+    """Return the path of a file, or the URL of a store on a server."""
     return server_address(out) or store_file(out)
 
 
 def server_address(out: Printer) -> str | None:
-    """Without its password; None where the store is on no server."""
-    from ...runtime.url_schemes import is_on_server  # noqa: PLC0415 - `--help` does without
+    """Return the URL without its password; None for a store that is not on a server."""
+    from ...runtime.stores import is_on_server  # noqa: PLC0415 - `--help` does without
 
     url = _url(out)
     return _masked(url) if is_on_server(url) else None
 
 
-def existing_place(out: Printer) -> Path | str:
-    here = place(out)
+def locate_existing_store(out: Printer) -> Path | str:
+    here = locate_store(out)
     return here if isinstance(here, str) else existing_file(out)
 
 
-def place_json(here: Path | str) -> dict[str, Any]:
-    """`path` is that of a file; a store on a server has an address."""
+def location_json(here: Path | str) -> dict[str, Any]:
+    """Return `path` for a file, `store` for a server."""
     return {"path": str(here), "store": None} if isinstance(here, Path) else {"path": None, "store": here}
 
 
-def schema_of(out: Printer, here: Path | str) -> int:
-    """Before anything is done to it; 0 where there is none."""
+def read_schema(out: Printer, here: Path | str) -> int:
+    """Return the schema version without changing the store; 0 if there is none."""
     import asyncio  # noqa: PLC0415
 
     from ...clock import SystemClock  # noqa: PLC0415
@@ -42,8 +42,8 @@ def schema_of(out: Printer, here: Path | str) -> int:
 
     if isinstance(here, Path):
         return read_file_status(str(here)).schema
-    found = asyncio.run(read_server_status(_url(out), SystemClock()))
-    return 0 if found is None else found.schema
+    status = asyncio.run(read_server_status(_url(out), SystemClock()))
+    return 0 if status is None else status.schema
 
 
 def _url(out: Printer) -> str:
@@ -62,7 +62,7 @@ def _masked(url: str) -> str:
 
 
 def store_file(out: Printer) -> Path:
-    """Where the store is, or would be; only one in a file is anywhere."""
+    """Return the path of the store's file, which need not exist; raises a refusal for other stores."""
     from ...runtime.stores import sqlite_path  # noqa: PLC0415
 
     url = _url(out)
@@ -73,13 +73,13 @@ def store_file(out: Printer) -> Path:
 
 
 def real_path(path: Path) -> Path:
-    """Links followed, as far as they lead anywhere; one that leads to itself is left to whoever opens it."""
+    """Follow links as far as they resolve; a link to itself is returned, and fails when it is opened."""
     return Path(os.path.realpath(path))
 
 
 def existing_file(out: Printer) -> Path:
-    from .open_store import opened_url  # noqa: PLC0415
+    from .open_store import prepare_url  # noqa: PLC0415
 
     here = store_file(out)
-    opened_url(out.store, create=False)
+    prepare_url(out.store, create=False)
     return here

@@ -1,4 +1,4 @@
-"""`horae apply`: the tasks become what a file says; what would change is shown first."""
+"""`horae apply`: creates, edits and prunes tasks to match a file; prints the differences first."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
+import click
 
-from ..command import command
+from ..command import Command
 from ..messages import operating_messages as words
 from ..messages.operating_refusals import refuse
 from ..output.printer import Printer
 from ..output.styled_text import Style, StyledText
+from ..parameters import FILE
 
 if TYPE_CHECKING:
     from ...errors import Refusal
-    from ..session.workplace import CommandSession
+    from ..session.command_session import CommandSession
     from .diff import Difference, Differences
 
 _SIGNS: Final[dict[str, tuple[str, Style]]] = {
@@ -27,61 +28,56 @@ _SIGNS: Final[dict[str, tuple[str, Style]]] = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    command(app, "apply", asks=True)(apply)
-
-
-def apply(
-    out: Printer,
-    file: Path = typer.Option(..., "-f", "--file", metavar="FILE", help="YAML or JSON: see docs/tasks-file.md."),
-    diff: bool = typer.Option(False, "--diff", help="Show every field that changes."),
-    prune: bool = typer.Option(False, "--prune", help="Remove what the file no longer has, with its history."),
-    label: list[str] | None = typer.Option(None, "--label", metavar="K=V", help="Prune only what carries this label."),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
-) -> None:
+@click.command("apply", cls=Command, asks=True)
+@click.option("-f", "--file", type=FILE, required=True, metavar="FILE", help="YAML or JSON: see docs/tasks-file.md.")
+@click.option("--diff", is_flag=True, help="Show every field that changes.")
+@click.option("--prune", is_flag=True, help="Remove what the file no longer has, with its history.")
+@click.option("--label", multiple=True, metavar="K=V", help="Prune only what carries this label.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+def apply(out: Printer, *, file: Path, diff: bool, prune: bool, label: tuple[str, ...], dry_run: bool) -> None:
     """Make the tasks what a file says."""
-    from .import_export import at_work_or_in_memory  # noqa: PLC0415 - `--help` does without
+    from .import_export import run_in_store_or_memory  # noqa: PLC0415 - `--help` does without
     from .tasks_file import read_tasks_file  # noqa: PLC0415
 
     if label and not prune:
         raise refuse("label_without_prune")
     read = read_tasks_file(file.expanduser())
-    labels = _labels(label or [])
+    labels = _labels(label)
 
     async def do(app: CommandSession) -> list[tuple[Difference, Refusal]] | None:
-        from .diff import differences  # noqa: PLC0415
+        from .diff import compute_differences  # noqa: PLC0415
 
-        found = await differences(app, read, out.language, prune=prune, labels=labels)
+        found = await compute_differences(app, read, out.language, prune=prune, labels=labels)
         if not out.json:
             _show(out, found, full=diff)
         refused = None
-        if not found.nothing and not dry_run:
+        if not found.is_empty and not dry_run:
             out.confirm(words.APPLY)
             refused = await _write(app, found)
         if out.json:
             out.data(_shape(out, found, dry_run=dry_run, applied=refused is not None))
         return refused
 
-    _tell_end(out, at_work_or_in_memory(out, do, dry_run=dry_run), dry_run=dry_run)
+    _show_end(out, run_in_store_or_memory(out, do, dry_run=dry_run), dry_run=dry_run)
 
 
-def _labels(said: list[str]) -> tuple[tuple[str, str], ...]:
-    from ..task_filter import labels_of  # noqa: PLC0415
+def _labels(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    from ..task_filter import parse_labels  # noqa: PLC0415
 
-    return tuple(sorted(labels_of(said).items()))
+    return tuple(sorted(parse_labels(texts).items()))
 
 
 async def _write(app: CommandSession, found: Differences) -> list[tuple[Difference, Refusal]]:
-    """Lanes first, so that no new task meets a limit that is about to change."""
+    """Write lanes before tasks, so that no new task runs under an old limit; returns the refused removals."""
     from ...errors import Refusal  # noqa: PLC0415
 
     for lane in found.lanes:
         await app.service.lanes.limit(app.principal, lane.name, lane.after)
     refused: list[tuple[Difference, Refusal]] = []
     for each in found.tasks:
-        if each.turn in ("new", "changed") and each.wish is not None:
-            await app.service.tasks.declare(app.principal, each.wish)
-        elif each.turn == "gone":
+        if each.kind in ("new", "changed") and each.request is not None:
+            await app.service.tasks.declare(app.principal, each.request)
+        elif each.kind == "gone":
             try:
                 await app.service.tasks.delete(app.principal, each.task.id)
             except Refusal as error:
@@ -89,7 +85,7 @@ async def _write(app: CommandSession, found: Differences) -> list[tuple[Differen
     return refused
 
 
-def _tell_end(out: Printer, refused: list[tuple[Difference, Refusal]] | None, *, dry_run: bool) -> None:
+def _show_end(out: Printer, refused: list[tuple[Difference, Refusal]] | None, *, dry_run: bool) -> None:
     for each, error in refused or []:
         out.note(words.NOT_REMOVED, name=each.task.name, because=error.in_language(out.language).message)
     if not out.json:
@@ -100,10 +96,10 @@ def _tell_end(out: Printer, refused: list[tuple[Difference, Refusal]] | None, *,
         elif not refused:
             out.line(("✓ ", out.translate(words.APPLIED)))
     if refused:
-        raise typer.Exit(5)
+        raise click.exceptions.Exit(5)
 
 
-# --- told ----------------------------------------------------------------------------------------------------------
+# --- output --------------------------------------------------------------------------------------------------------
 
 
 def _show(out: Printer, found: Differences, *, full: bool) -> None:
@@ -113,7 +109,7 @@ def _show(out: Printer, found: Differences, *, full: bool) -> None:
         before = "-" if lane.before is None else lane.before
         out.line(("~ ", out.translate(words.LANE_CHANGES, name=lane.name, before=before, after=lane.after)))
     for each in found.tasks:
-        if each.turn != "same" or full:
+        if each.kind != "same" or full:
             _show_one(out, each, full=full)
             for warning in each.warnings:
                 out.note(words.ABOUT, source=each.task.name, note=warning.in_language(out.language))
@@ -124,9 +120,9 @@ def _show(out: Printer, found: Differences, *, full: bool) -> None:
 def _show_one(out: Printer, each: Difference, *, full: bool) -> None:
     from ...schedule.describe import describe_schedule  # noqa: PLC0415
 
-    sign, style = _SIGNS[each.turn]
-    rest = f"  {describe_schedule(each.task.schedule, out.language)}" if each.turn in ("new", "gone") else ""
-    if each.turn == "changed":
+    sign, style = _SIGNS[each.kind]
+    rest = f"  {describe_schedule(each.task.schedule, out.language)}" if each.kind in ("new", "gone") else ""
+    if each.kind == "changed":
         shown = each.fields if full else {name: each.fields[name] for name in each.fields if name == "when"}
         parts = [f"{name}: {_text(before)} → {_text(after)}" for name, (before, after) in shown.items()]
         if not full:
@@ -150,7 +146,7 @@ def _shape(out: Printer, found: Differences, *, dry_run: bool, applied: bool) ->
         **{turn: found.count(turn) for turn in ("new", "changed", "same", "gone")},
         "tasks": [
             {
-                "change": each.turn,
+                "change": each.kind,
                 "name": each.task.name,
                 "key": each.task.key,
                 "owner": each.task.owner,

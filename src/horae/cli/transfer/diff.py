@@ -1,4 +1,4 @@
-"""What a file of tasks would change: task by task, field by field, with the fires that come and go."""
+"""Computes what a tasks file would change: tasks, their fields, lanes, and the number of fires added and removed."""
 
 from __future__ import annotations
 
@@ -19,21 +19,43 @@ from ...service.tasks.advisories import Advisory
 from ...service.tasks.default_zone import AssumedZone
 from ...service.tasks.task_request import TaskRequest
 from ...wire.tasks import definition_json
-from ..messages.operating_refusals import placed
-from ..session.dry_run import DryRun, planned
+from ..messages.operating_refusals import with_location
+from ..session.command_session import CommandSession
 from ..session.owner_zone import with_assumed_zone
-from ..session.workplace import CommandSession
 from .tasks_file import APPLIED, TasksFile
 
-Turn: TypeAlias = Literal["new", "changed", "same", "gone"]
+ChangeKind: TypeAlias = Literal["new", "changed", "same", "gone"]
 AHEAD: Final = timedelta(days=7)
-_MOST_FIRES: Final = 10_000
+"""Fires within this time from now are compared."""
+_MAX_FIRES: Final = 10_000
+
+
+class DryRun(NamedTuple):
+    """A request, the task that it would change, and the task that would result."""
+
+    request: TaskRequest
+    before: Facts | None
+    after: Task
+    warnings: tuple[Advisory, ...] = ()
+
+    @property
+    def kind(self) -> Literal["new", "changed", "same"]:
+        if self.before is None:
+            return "new"
+        return "same" if self.before.task == self.after else "changed"
+
+
+async def plan_request(app: CommandSession, request: TaskRequest, *, paused: str | None = None) -> DryRun:
+    """Apply a request without writing; raises the same refusals."""
+    resolved = await app.resolve(request)
+    before, after = await app.service.tasks.preview_declaration(app.principal, resolved.request, paused=paused)
+    return DryRun(resolved.request, before, after, app.with_advisories(resolved).warnings)
 
 
 class Difference(NamedTuple):
-    turn: Turn
+    kind: ChangeKind
     task: Task
-    wish: TaskRequest | None = None
+    request: TaskRequest | None = None
     fields: Mapping[str, tuple[Any, Any]] = {}
     removed: int = 0
     added: int = 0
@@ -50,42 +72,44 @@ class Differences(NamedTuple):
     tasks: tuple[Difference, ...]
     lanes: tuple[LaneChange, ...]
     zones: tuple[AssumedZone, ...] = ()
-    """Zones that were taken for schedules that name none."""
+    """Zones that were assumed for schedules that name none."""
 
-    def count(self, turn: Turn) -> int:
-        return sum(each.turn == turn for each in self.tasks)
+    def count(self, kind: ChangeKind) -> int:
+        return sum(each.kind == kind for each in self.tasks)
 
     @property
-    def nothing(self) -> bool:
-        return not self.lanes and all(each.turn == "same" for each in self.tasks)
+    def is_empty(self) -> bool:
+        return not self.lanes and all(each.kind == "same" for each in self.tasks)
 
 
-async def differences(
+async def compute_differences(
     app: CommandSession, file: TasksFile, language: Language, *, prune: bool, labels: tuple[tuple[str, str], ...]
 ) -> Differences:
     now, found = app.clock.now(), []
     zones: dict[str, AssumedZone] = {}
     for number, each in enumerate(file.tasks, 1):
         try:
-            wish, assumed = await with_assumed_zone(app, each.wish)
-            found.append(_difference(await planned(app, wish), language, now))
+            request, assumed = await with_assumed_zone(app, each.request)
+            found.append(_difference(await plan_request(app, request), language, now))
             if assumed is not None:
                 zones[assumed.name] = assumed
         except Refusal as refused:
-            en, zh = f"task {number} ({each.wish.name})", f"第 {number} 个任务（{each.wish.name}）"
-            raise placed(refused, en, zh) from None
+            en, zh = f"task {number} ({each.request.name})", f"第 {number} 个任务（{each.request.name}）"
+            raise with_location(refused, en, zh) from None
     if prune:
-        kept = {each.task.id for each in found}
+        named = {each.task.id for each in found}
         found += [
-            Difference("gone", facts.task) for facts in await _prunable(app, file, labels) if facts.task.id not in kept
+            Difference("gone", facts.task) for facts in await _prunable(app, file, labels) if facts.task.id not in named
         ]
-    known = {lane.name: lane.limit for lane in await app.service.lanes.all(app.principal)}
-    lanes = [LaneChange(name, known.get(name), limit) for name, limit in file.lanes.items() if known.get(name) != limit]
+    limits = {lane.name: lane.limit for lane in await app.service.lanes.all(app.principal)}
+    lanes = [
+        LaneChange(name, limits.get(name), limit) for name, limit in file.lanes.items() if limits.get(name) != limit
+    ]
     return Differences(tuple(found), tuple(lanes), tuple(zones.values()))
 
 
 async def _prunable(app: CommandSession, file: TasksFile, labels: tuple[tuple[str, str], ...]) -> list[Facts]:
-    """What carries these labels; without any, what such a file has made."""
+    """Return the tasks with these labels; without labels, those that a tasks file has created."""
     found: list[Facts] = []
     after: str | None = None
     owner = file.owner or await app.owner()
@@ -98,17 +122,17 @@ async def _prunable(app: CommandSession, file: TasksFile, labels: tuple[tuple[st
 
 
 def _difference(step: DryRun, language: Language, now: datetime) -> Difference:
-    if step.before is None or step.turn == "same":
-        return Difference(step.turn, step.after, step.wish, warnings=step.warnings)
+    if step.before is None or step.kind == "same":
+        return Difference(step.kind, step.after, step.request, warnings=step.warnings)
     before, after = step.before.task, step.after
     old, new = _shown(before, language), _shown(after, language)
     fields = {name: (old[name], new[name]) for name in new if old[name] != new[name]}
     removed, added = _fires(step.before, after, now)
-    return Difference("changed", after, step.wish, fields, removed, added, step.warnings)
+    return Difference("changed", after, step.request, fields, removed, added, step.warnings)
 
 
 def _shown(task: Task, language: Language) -> dict[str, Any]:
-    """The schedule as a sentence, policies one by one."""
+    """Return the fields that are compared: the schedule as a sentence, each policy by itself."""
     shape = definition_json(task)
     policies = {f"policies.{name}": value for name, value in shape.pop("policies").items()}
     return {**shape, **policies, "when": describe_schedule(task.schedule, language)}
@@ -117,15 +141,15 @@ def _shown(task: Task, language: Language) -> dict[str, Any]:
 def _fires(before: Facts, after: Task, now: datetime) -> tuple[int, int]:
     if before.task.schedule == after.schedule:
         return 0, 0
-    standing = before.status
     old = _ahead(before.task, before, now)
     new = set(
         islice(
-            iterate(after.schedule, now, past_of(after, standing._replace(counted=0)), until=now + AHEAD), _MOST_FIRES
+            iterate(after.schedule, now, past_of(after, before.status._replace(counted=0)), until=now + AHEAD),
+            _MAX_FIRES,
         )
     )
     return len(old - new), len(new - old)
 
 
 def _ahead(task: Task, facts: Facts, now: datetime) -> set[datetime]:
-    return set(islice(iterate(task.schedule, now, past_of(task, facts.status), until=now + AHEAD), _MOST_FIRES))
+    return set(islice(iterate(task.schedule, now, past_of(task, facts.status), until=now + AHEAD), _MAX_FIRES))

@@ -1,4 +1,4 @@
-"""Everything that a deployment holds, as JSON lines: what `horae import` reads back, anywhere."""
+"""Exports lanes, groups, tasks and optionally runs as JSON lines, which `horae import` reads."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...wire.instants import utc
 from ...wire.overview import lane_json
 from ...wire.runs import run_json
 from ...wire.tasks import task_json
-from ..session.workplace import CommandSession
+from ..session.command_session import CommandSession
 
 VERSION: Final = 1
 
 
-async def exported(app: CommandSession, *, runs: bool) -> AsyncIterator[dict[str, Any]]:
-    """A header, then one object for each thing. Secrets are named in tasks, and never held by them."""
+async def export_items(app: CommandSession, *, runs: bool) -> AsyncIterator[dict[str, Any]]:
+    """Yield a header, then one object per lane, group, task and run. Tasks contain the names of secrets, never their values."""
     yield {"horae": "export", "version": VERSION, "at": utc(app.clock.now()), "by": __version__, "zone": app.zone}
     for lane in await app.service.lanes.all(app.principal):
         yield {"lane": {name: value for name, value in lane_json(lane).items() if name != "taken"}}

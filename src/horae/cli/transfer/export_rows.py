@@ -1,4 +1,4 @@
-"""Runs, groups and lanes of an export of our own, read field by field: nobody vouches that the file is as we wrote it."""
+"""Reads runs, groups and lanes of an export, with a check of every field: the file may have been edited."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from ...interchange import AgentGroup, PastRun
 from ...interchange.fields import read_folder, read_optional_text, read_required_text, refuse_field
 from ...model.limits import KEY_CHARACTERS
 from ...model.run import Origin, RunState
-from .import_batch import OldRun
+from .import_batch import ImportedRun
 
-_MOST_ATTEMPTS: Final = 1_000
-_LONGEST_MS: Final = 100 * 366 * 24 * 60 * 60 * 1000
+_MAX_ATTEMPTS: Final = 1_000
+_MAX_DURATION_MS: Final = 100 * 366 * 24 * 60 * 60 * 1000
 _GROUP: Final = frozenset(AgentGroup._fields)
 
 
-def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]], source: str) -> OldRun:
-    planned = instant(body, "planned")
+def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]], source: str) -> ImportedRun:
+    planned = read_instant(body, "planned")
     owner, key = keys.get(read_required_text(body, "task_id"), (None, ""))
     result, error = body.get("result"), body.get("error")
     if error is not None and not isinstance(error, str):
         raise refuse_field("error", error, "a text")
     past = PastRun(
         key,
-        instant(body, "started") if body.get("started") else planned,
+        read_instant(body, "started") if body.get("started") else planned,
         _length(body.get("duration_ms")),
         RunState(_choice(body, "state", None, RunState)),
         None if result is None else json.dumps(result, ensure_ascii=False),
         error,
     )
-    attempt = _whole("attempt", body.get("attempt", 1), 1, _MOST_ATTEMPTS)
+    attempt = _integer("attempt", body.get("attempt", 1), 1, _MAX_ATTEMPTS)
     origin = Origin(_choice(body, "origin", Origin.SCHEDULED, Origin))
-    return OldRun(key, past, planned, attempt, origin, owner, source)
+    return ImportedRun(key, past, planned, attempt, origin, owner, source)
 
 
 def read_group(body: Mapping[str, Any]) -> AgentGroup:
@@ -61,11 +61,11 @@ def read_lane(body: Mapping[str, Any]) -> tuple[str, int]:
     name = read_required_text(body, "name")
     if len(name) > KEY_CHARACTERS or not name.isprintable():
         raise refuse_field("name", name, f"at most {KEY_CHARACTERS} printable characters")
-    return name, _whole("limit", body.get("limit"), 0, MAX_LANE_LIMIT)
+    return name, _integer("limit", body.get("limit"), 0, MAX_LANE_LIMIT)
 
 
-def instant(body: Mapping[str, Any], key: str) -> datetime:
-    """With a zone: without one it could be many instants."""
+def read_instant(body: Mapping[str, Any], key: str) -> datetime:
+    """Read an instant; one without an offset is refused."""
     text = read_required_text(body, key)
     try:
         at = datetime.fromisoformat(text)
@@ -81,12 +81,12 @@ def _length(value: object) -> timedelta | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise refuse_field("duration_ms", value, "a number")
-    if not 0 <= value <= _LONGEST_MS:
-        raise refuse_field("duration_ms", value, f"a number from 0 to {_LONGEST_MS}")
+    if not 0 <= value <= _MAX_DURATION_MS:
+        raise refuse_field("duration_ms", value, f"a number from 0 to {_MAX_DURATION_MS}")
     return timedelta(milliseconds=value)
 
 
-def _whole(key: str, value: object, least: int, most: int) -> int:
+def _integer(key: str, value: object, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise refuse_field(key, value, f"a whole number from {least} to {most}")
     return value

@@ -1,4 +1,4 @@
-"""Files that tasks come from, read into one shape: our own export, and those of other schedulers."""
+"""Reads import files into one `ImportBatch`: exports of Horae, crontabs, NanoClaw and OpenClaw; detects the format."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ...interchange import ImportResult, crontab, nanoclaw, openclaw
 from ...interchange.files import read_bytes
 from ...interchange.zone_evidence import AssumedZone, ZoneChoice, ZoneEvidence, choose_zone
 from ..messages.operating_refusals import refuse
-from .export_reader import MOST_CHARACTERS, read_export
-from .import_batch import Incoming, OldRun
+from .export_reader import MAX_LINE_CHARACTERS, read_export
+from .import_batch import ImportBatch, ImportedRun
 
 Format: TypeAlias = Literal["auto", "jsonl", "crontab", "nanoclaw", "openclaw"]
 _SQLITE: Final = b"SQLite format 3\0"
@@ -25,8 +25,8 @@ class Options(NamedTuple):
     system: bool = False
 
 
-def read_file(path: Path | None, piped: bytes, options: Options) -> Incoming:
-    """`path` None: what came in is in `piped`."""
+def read_file(path: Path | None, piped: bytes, options: Options) -> ImportBatch:
+    """Read a file; `path` None: `piped` holds standard input."""
     kind = options.format if options.format != "auto" else _kind(path, piped)
     if kind == "jsonl":
         lines = piped.decode(errors="replace").split("\n") if path is None else _lines(path)
@@ -34,15 +34,15 @@ def read_file(path: Path | None, piped: bytes, options: Options) -> Incoming:
     if kind == "nanoclaw":
         if path is None:
             raise refuse("only_from_a_file")
-        seen = choose_zone(nanoclaw.zone_evidence(path), options.zone)
-        return _foreign(nanoclaw.read(path, zone=seen.zone), seen)
+        choice = choose_zone(nanoclaw.zone_evidence(path), options.zone)
+        return _foreign(nanoclaw.read(path, zone=choice.zone), choice)
     data = piped if path is None else read_bytes(path)
     if kind == "openclaw":
-        seen = choose_zone(openclaw.zone_evidence(data), options.zone)
-        return _foreign(openclaw.read(data, zone=seen.zone), seen)
-    seen = choose_zone(ZoneEvidence(is_needed=True), options.zone, same_machine=True)
-    read = crontab.read(data, zone=seen.zone, user=getpass.getuser(), system=options.system, owner=options.owner)
-    return _foreign(read, seen)
+        choice = choose_zone(openclaw.zone_evidence(data), options.zone)
+        return _foreign(openclaw.read(data, zone=choice.zone), choice)
+    choice = choose_zone(ZoneEvidence(is_needed=True), options.zone, same_machine=True)
+    read = crontab.read(data, zone=choice.zone, user=getpass.getuser(), system=options.system, owner=options.owner)
+    return _foreign(read, choice)
 
 
 def _kind(path: Path | None, piped: bytes) -> Format:
@@ -68,15 +68,15 @@ def _beginning(path: Path) -> bytes:
 def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8") as file:
-            # A file without any line ends is not read as a whole to find that out.
-            while line := file.readline(MOST_CHARACTERS + 1):
+            # Bounded, so that a file without line ends is not read into memory.
+            while line := file.readline(MAX_LINE_CHARACTERS + 1):
                 yield line
     except (OSError, UnicodeDecodeError) as error:
         raise refuse("unreadable_file", path=path, problem=getattr(error, "strerror", None) or "no UTF-8") from None
 
 
-def _foreign(harvest: ImportResult, seen: ZoneChoice) -> Incoming:
-    if seen.note is not None and harvest.tasks:
-        harvest = harvest._replace(notes=(seen.note, *harvest.notes))
-    runs = tuple(OldRun(past.key, past, past.started) for past in harvest.past_runs)
-    return Incoming(harvest, runs)
+def _foreign(result: ImportResult, choice: ZoneChoice) -> ImportBatch:
+    if choice.note is not None and result.tasks:
+        result = result._replace(notes=(choice.note, *result.notes))
+    runs = tuple(ImportedRun(past.key, past, past.started) for past in result.past_runs)
+    return ImportBatch(result, runs)

@@ -1,4 +1,4 @@
-"""What a file brings in: tasks, what was unclear, runs from before, lanes."""
+"""Content of an import file: tasks with rejected items, past runs, and lanes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ...interchange import ImportResult, PastRun
 from ...model.run import Origin
 
 
-class OldRun(NamedTuple):
-    """A run from before, of the task with this key; `owner` tells whose, where several have the same."""
+class ImportedRun(NamedTuple):
+    """A past run of the task with this key; `owner` distinguishes tasks with the same key."""
 
     key: str
     past: PastRun
@@ -19,21 +19,23 @@ class OldRun(NamedTuple):
     origin: Origin = Origin.SCHEDULED
     owner: str | None = None
     source: str = ""
-    """Where it stands in its file."""
+    """Position in its file."""
 
     @property
-    def over_by(self) -> datetime | None:
-        """When it ended; None when no calendar reaches that far."""
+    def ended(self) -> datetime | None:
+        """Return when it ended; None if that is beyond the largest datetime."""
         try:
             return self.past.started + (self.past.duration or timedelta(0))
         except OverflowError:
             return None
 
 
-class Incoming(NamedTuple):
-    harvest: ImportResult
-    runs: tuple[OldRun, ...] = ()
+class ImportBatch(NamedTuple):
+    """`finished` counts exported tasks that have ended, which are not imported."""
+
+    result: ImportResult
+    runs: tuple[ImportedRun, ...] = ()
     lanes: tuple[tuple[str, int], ...] = ()
-    over: int = 0
-    exact: bool = False
-    """Our own file: what is refused in it is a mistake, and stops the rest."""
+    finished: int = 0
+    is_own_export: bool = False
+    """Whether Horae has exported the file: then a refused task refuses the whole import."""

@@ -1,4 +1,4 @@
-"""What was read is written: everything is tried first, then tasks, their history, lanes and groups."""
+"""Writes an import: a dry run of every task first, then tasks, lanes, groups and past runs."""
 
 from __future__ import annotations
 
@@ -21,140 +21,140 @@ from ...model.run import Run, RunState
 from ...model.task import Task, TaskState
 from ...ports.store import RunFilter
 from ...service.tasks.tasks import check_past
-from ..messages.operating_refusals import placed, refuse
-from ..session.dry_run import DryRun, planned
-from ..session.workplace import CommandSession
-from .import_batch import Incoming, OldRun
+from ..messages.operating_refusals import refuse, with_location
+from ..session.command_session import CommandSession
+from .diff import DryRun, plan_request
+from .import_batch import ImportBatch, ImportedRun
 
-_ENDS = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
-_OVER = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
-_AT_ONCE = 200
+_FINAL_STATES = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
+_ENDED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
+_BATCH_SIZE = 200
 _ANY_NOTE = "import"
 _Key: TypeAlias = tuple[str | None, str]
-_Made: TypeAlias = dict[_Key, Task]
-"""By owner and key; without an owner too, for files that know of one key only once."""
+_TasksByKey: TypeAlias = dict[_Key, Task]
+"""Tasks by owner and key, and also by (None, key), for files that name no owners."""
 
 
-class Plan(NamedTuple):
-    """`found` and `planned` go side by side."""
+class ImportPlan(NamedTuple):
+    """Tasks to import with their dry runs, in the same order, and rejected items."""
 
-    found: tuple[ImportedTask, ...]
-    planned: tuple[DryRun, ...]
-    unclear: tuple[RejectedItem, ...]
+    tasks: tuple[ImportedTask, ...]
+    dry_runs: tuple[DryRun, ...]
+    rejected: tuple[RejectedItem, ...]
 
 
-class ImportResult(NamedTuple):
+class ImportCounts(NamedTuple):
     runs: int = 0
-    left: int = 0
+    skipped: int = 0
     groups: int = 0
-    there: int = 0
-    """Runs that an earlier import has brought."""
+    known: int = 0
+    """Runs that an earlier import has written."""
     tasks: tuple[Task, ...] = ()
-    """As they are stored, side by side with those of the plan."""
+    """Stored tasks, in the order of the plan."""
 
 
-async def plan_for(app: CommandSession, incoming: Incoming, path: str) -> Plan:
-    """Every task is tried. In a file of our own a refusal refuses all; a foreign line is set aside with the reason."""
-    found: list[ImportedTask] = []
-    made: list[DryRun] = []
-    unclear = list(incoming.harvest.rejected)
+async def plan_import(app: CommandSession, batch: ImportBatch, path: str) -> ImportPlan:
+    """Dry-run every task. A refusal refuses the whole file if Horae exported it; else the item is rejected with the reason."""
+    tasks: list[ImportedTask] = []
+    dry_runs: list[DryRun] = []
+    rejected = list(batch.result.rejected)
     keys: set[tuple[str | None, str | None]] = set()
-    for each in incoming.harvest.tasks:
-        place = each.request.owner, each.request.key
-        if place in keys:
+    for each in batch.result.tasks:
+        key = each.request.owner, each.request.key
+        if key in keys:
             raise refuse("twice_in_file", key=each.request.key, path=path)
-        keys.add(place)
+        keys.add(key)
         try:
-            each, step = await _planned(app, each)
+            each, step = await _dry_run(app, each)
         except Refusal as refused:
-            if incoming.exact:
-                raise placed(refused, f"{path}, {each.source}", f"{path},{each.source}") from None
-            unclear.append(RejectedItem(each.source, make_excerpt(each.request.name), refusal_note(refused)))
+            if batch.is_own_export:
+                raise with_location(refused, f"{path}, {each.source}", f"{path},{each.source}") from None
+            rejected.append(RejectedItem(each.source, make_excerpt(each.request.name), refusal_note(refused)))
         else:
-            found.append(each)
-            made.append(step)
-    if incoming.exact:
-        _check_runs(incoming.runs, path, app.clock.now())
-    return Plan(tuple(found), tuple(made), tuple(unclear))
+            tasks.append(each)
+            dry_runs.append(step)
+    if batch.is_own_export:
+        _check_runs(batch.runs, path, app.clock.now())
+    return ImportPlan(tuple(tasks), tuple(dry_runs), tuple(rejected))
 
 
-async def _planned(app: CommandSession, each: ImportedTask) -> tuple[ImportedTask, DryRun]:
-    """What nothing here can run is taken over as paused, with a note that says what is missing. A task that is in this
-    store already stays as it is."""
-    there = await _present(app, each)
-    if there is not None:
-        return each, DryRun(each.request, there, there.task)
+async def _dry_run(app: CommandSession, each: ImportedTask) -> tuple[ImportedTask, DryRun]:
+    """Dry-run one task. A target that no node supports makes it paused, with a note; a task that is already in this store
+    is not changed."""
+    present = await _present(app, each)
+    if present is not None:
+        return each, DryRun(each.request, present, present.task)
     try:
-        return each, await planned(app, each.request, paused=_ANY_NOTE if each.paused else None)
+        return each, await plan_request(app, each.request, paused=_ANY_NOTE if each.paused else None)
     except Refusal as refused:
         if refused.code != TARGET_NOT_SUPPORTED:
             raise
-        return pause_unsupported(each), await planned(app, each.request, paused=_ANY_NOTE)
+        return pause_unsupported(each), await plan_request(app, each.request, paused=_ANY_NOTE)
 
 
 async def _present(app: CommandSession, each: ImportedTask) -> Facts | None:
-    """The exported task itself, where the file is imported into the store that it came from."""
+    """Return the exported task itself, if the file is imported into the store that it came from."""
     for name in each.origins:
         facts = await app.facts(name) if name.startswith("tsk_") else None
         is_ours = facts is not None and facts.task.owner == (each.request.owner or await app.owner())
-        if facts is not None and is_ours and facts.status.state not in _OVER:
+        if facts is not None and is_ours and facts.status.state not in _ENDED:
             return facts
     return None
 
 
-def _check_runs(runs: tuple[OldRun, ...], path: str, now: datetime) -> None:
+def _check_runs(runs: tuple[ImportedRun, ...], path: str, now: datetime) -> None:
     for run in runs:
-        if run.past.status in _ENDS and not _is_past(run, now):
-            ended = (run.over_by or run.planned).isoformat()
-            raise placed(refuse_task("not_past", value=ended), f"{path}, {run.source}", f"{path},{run.source}")
+        if run.past.status in _FINAL_STATES and not _is_past(run, now):
+            ended = (run.ended or run.planned).isoformat()
+            raise with_location(refuse_task("not_past", value=ended), f"{path}, {run.source}", f"{path},{run.source}")
 
 
-def _is_past(run: OldRun, now: datetime) -> bool:
+def _is_past(run: ImportedRun, now: datetime) -> bool:
     try:
-        check_past(run.planned, run.past.started, run.over_by, now=now)
+        check_past(run.planned, run.past.started, run.ended, now=now)
     except Refusal:
         return False
-    return run.over_by is not None
+    return run.ended is not None
 
 
-async def import_batch(
+async def write_import(
     app: CommandSession,
-    incoming: Incoming,
-    plan: Plan,
+    batch: ImportBatch,
+    plan: ImportPlan,
     note_of: Callable[[ImportedTask], str],
     progress: Callable[[int], None],
-) -> ImportResult:
-    tasks: _Made = {}
+) -> ImportCounts:
+    tasks: _TasksByKey = {}
     stored: list[Task] = []
     new: set[str] = set()
-    for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
-        if each.paused and step.turn == "new":
+    for number, (each, step) in enumerate(zip(plan.tasks, plan.dry_runs, strict=True), 1):
+        if each.paused and step.kind == "new":
             task = await app.service.tasks.create(app.principal, each.request, paused=note_of(each))
-        elif step.turn == "same":
+        elif step.kind == "same":
             task = step.after
         else:
             task = await app.service.tasks.declare(
                 app.principal, each.request, paused=note_of(each) if each.paused else None
             )
         stored.append(task)
-        if step.turn == "new":
+        if step.kind == "new":
             new.add(task.id)
         if each.request.key is not None:
             tasks[each.request.owner, each.request.key] = tasks[None, each.request.key] = task
         progress(number)
     lanes = {lane.name for lane in await app.service.lanes.all(app.principal)}
-    for name, limit in incoming.lanes:
+    for name, limit in batch.lanes:
         if name not in lanes:
             await app.service.lanes.limit(app.principal, name, limit)
-    for group in incoming.harvest.groups:
-        await _keep_group(app, group, lanes)
-    history = await _history(app, incoming.runs, tasks, new)
-    await _keep(app, history)
-    return _counted(incoming, history)._replace(tasks=tuple(stored))
+    for group in batch.result.groups:
+        await _save_group(app, group, lanes)
+    history = await _history(app, batch.runs, tasks, new)
+    await _write_history(app, history)
+    return _count(batch, history)._replace(tasks=tuple(stored))
 
 
-async def _keep_group(app: CommandSession, group: AgentGroup, lanes: set[str]) -> None:
-    """A lane that somebody has given another limit keeps it."""
+async def _save_group(app: CommandSession, group: AgentGroup, lanes: set[str]) -> None:
+    """Save a group and create its lane; the limit of an existing lane is not changed."""
     owner = f"group:{group.folder}"
     body = json.dumps(group.to_json(), ensure_ascii=False)
     await app.save_group(group.folder, owner, body)
@@ -162,46 +162,49 @@ async def _keep_group(app: CommandSession, group: AgentGroup, lanes: set[str]) -
         await app.service.lanes.limit(app.principal, owner, 1)
 
 
-async def preview_import(app: CommandSession, incoming: Incoming, plan: Plan) -> ImportResult:
-    """What `import_batch` will say that it took."""
-    tasks: _Made = {}
-    would = tuple(step.after for step in plan.planned)
-    for each, step in zip(plan.found, plan.planned, strict=True):
+async def preview_import(app: CommandSession, batch: ImportBatch, plan: ImportPlan) -> ImportCounts:
+    """Return the counts that `write_import` would return; nothing is written."""
+    tasks: _TasksByKey = {}
+    planned = tuple(step.after for step in plan.dry_runs)
+    for each, step in zip(plan.tasks, plan.dry_runs, strict=True):
         if each.request.key is not None:
             tasks[each.request.owner, each.request.key] = tasks[None, each.request.key] = step.after
-    new = {step.after.id for step in plan.planned if step.turn == "new"}
-    return _counted(incoming, await _history(app, incoming.runs, tasks, new))._replace(tasks=would)
+    new = {step.after.id for step in plan.dry_runs if step.kind == "new"}
+    return _count(batch, await _history(app, batch.runs, tasks, new))._replace(tasks=planned)
 
 
 class _History(NamedTuple):
-    """`rows` are still to be written, by task; so many others are there already."""
+    """`rows` are to be written, by task id; `known` counts those that are stored already."""
 
     rows: dict[str, list[Run]]
-    there: int
+    known: int
 
 
-def _counted(incoming: Incoming, history: _History) -> ImportResult:
+def _count(batch: ImportBatch, history: _History) -> ImportCounts:
     taken = sum(map(len, history.rows.values()))
-    return ImportResult(taken, len(incoming.runs) - taken - history.there, len(incoming.harvest.groups), history.there)
+    return ImportCounts(taken, len(batch.runs) - taken - history.known, len(batch.result.groups), history.known)
 
 
-async def _history(app: CommandSession, runs: tuple[OldRun, ...], tasks: _Made, new: Collection[str]) -> _History:
-    """As rows that have ended. The same run has the same name, so that the second time nothing is written.
+async def _history(
+    app: CommandSession, runs: tuple[ImportedRun, ...], tasks: _TasksByKey, new: Collection[str]
+) -> _History:
+    """Return the past runs as rows. Their ids are derived, so that a second import writes nothing.
 
-    `new` are the tasks that have no history yet."""
+    `new` are the ids of tasks without a history.
+    """
     rows: dict[str, list[Run]] = {}
-    there = 0
-    for key, old in _of_tasks(runs, tasks, app.clock.now()).items():
+    known = 0
+    for key, old in _group_by_task(runs, tasks, app.clock.now()).items():
         task = tasks[key]
         named = {row.id: row for row in (_row(task, each) for each in old)}
-        known = set() if task.id in new else await _known(app, task.id)
-        fresh = [row for name, row in named.items() if name not in known]
+        stored = set() if task.id in new else await _stored_runs(app, task.id)
+        fresh = [row for name, row in named.items() if name not in stored]
         rows.setdefault(task.id, []).extend(fresh)
-        there += len(old) - len(fresh)
-    return _History(rows, there)
+        known += len(old) - len(fresh)
+    return _History(rows, known)
 
 
-async def _known(app: CommandSession, task_id: str) -> set[str]:
+async def _stored_runs(app: CommandSession, task_id: str) -> set[str]:
     found: set[str] = set()
     after: str | None = None
     while True:
@@ -212,22 +215,24 @@ async def _known(app: CommandSession, task_id: str) -> set[str]:
             return found
 
 
-def _of_tasks(runs: tuple[OldRun, ...], keys: Collection[_Key], now: datetime) -> dict[_Key, list[OldRun]]:
-    """What can be kept: runs that are over, of tasks that are taken."""
-    found: dict[_Key, list[OldRun]] = {}
+def _group_by_task(
+    runs: tuple[ImportedRun, ...], keys: Collection[_Key], now: datetime
+) -> dict[_Key, list[ImportedRun]]:
+    """Group by task the runs that can be imported: those that have ended, of imported tasks."""
+    found: dict[_Key, list[ImportedRun]] = {}
     for run in runs:
-        if (run.owner, run.key) in keys and run.past.status in _ENDS and _is_past(run, now):
+        if (run.owner, run.key) in keys and run.past.status in _FINAL_STATES and _is_past(run, now):
             found.setdefault((run.owner, run.key), []).append(run)
     return found
 
 
-async def _keep(app: CommandSession, history: _History) -> None:
+async def _write_history(app: CommandSession, history: _History) -> None:
     for task_id, rows in history.rows.items():
-        for start in range(0, len(rows), _AT_ONCE):
-            await app.service.tasks.import_history(app.principal, task_id, rows[start : start + _AT_ONCE])
+        for start in range(0, len(rows), _BATCH_SIZE):
+            await app.service.tasks.import_history(app.principal, task_id, rows[start : start + _BATCH_SIZE])
 
 
-def _row(task: Task, old: OldRun) -> Run:
+def _row(task: Task, old: ImportedRun) -> Run:
     past = old.past
     result = past.result
     if result is not None and len(result.encode()) > RESULT_BYTES:
@@ -242,14 +247,14 @@ def _row(task: Task, old: OldRun) -> Run:
         attempt=old.attempt,
         state=past.status,
         started=past.started,
-        ended=old.over_by,
+        ended=old.ended,
         result_json=_as_json(result),
         error=None if past.error is None else shorten(past.error, ERROR_CHARACTERS),
     )
 
 
 def _as_json(result: str | None) -> str | None:
-    """Other schedulers keep plain text, a result here is JSON."""
+    """Return the result as JSON: other schedulers store plain text."""
     if result is None:
         return None
     try:

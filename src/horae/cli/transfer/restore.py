@@ -1,4 +1,4 @@
-"""A backup comes back: it is looked at first, nobody may be at work, and what was there is kept."""
+"""Restores a backup of a SQLite store: checks a copy, refuses while a node runs, renames the old file, swaps atomically."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ...ports.store import Node
 from ...runtime import make_store
 from ..messages.operating_refusals import refuse
 
-_BESIDE = ("-wal", "-shm")
+_SIDE_FILES = ("-wal", "-shm")
 
 
 def check_backup(backup: Path, here: Path) -> Path:
-    """A copy beside the store, opened, brought up to date and looked through: what is put in place is what was checked."""
+    """Copy the backup next to the store, migrate it and check its integrity; returns the copy, which is then swapped in."""
     here.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=".horae-restore-", dir=here.parent)
     draft = Path(name)
@@ -41,13 +41,13 @@ def _problem_with(draft: Path) -> str | None:
     if draft.stat().st_size == 0:
         return "It is empty."
     try:
-        doubts = asyncio.run(_doubts(draft))
+        problems = asyncio.run(_integrity_problems(draft))
     except StoreError as error:
         return str(error)
-    return doubts[0] if doubts else None
+    return problems[0] if problems else None
 
 
-async def _doubts(draft: Path) -> tuple[str, ...]:
+async def _integrity_problems(draft: Path) -> tuple[str, ...]:
     store = make_store(f"sqlite:///{draft}")
     try:
         await store.open()
@@ -57,15 +57,15 @@ async def _doubts(draft: Path) -> tuple[str, ...]:
 
 
 def check_no_live_node(here: Path) -> None:
-    """No engine, and nobody else who has the file open: they would go on writing to what is no longer the store."""
+    """Refuse while a node runs or another process has the file open: it would keep writing to the replaced file."""
     try:
         nodes = asyncio.run(_live_nodes(here))
     except StoreError:
-        return  # what is there cannot be opened: a good reason to restore
+        return  # the store cannot be opened, which is a reason to restore
     if nodes:
         raise refuse("node_is_live", nodes=", ".join(node.id for node in nodes))
-    # Whoever closes a file last removes its log: where one is left, somebody else has it open.
-    if any(Path(f"{here}{end}").exists() for end in _BESIDE):
+    # The last process that closes the file removes its log: if there is one, another process has it open.
+    if any(Path(f"{here}{end}").exists() for end in _SIDE_FILES):
         raise refuse("store_in_use", path=here)
 
 
@@ -78,46 +78,46 @@ async def _live_nodes(here: Path) -> tuple[Node, ...]:
         await store.close()
 
 
-def kept_name(here: Path) -> Path:
-    """The first name that nothing has: what an earlier restore kept stays."""
+def unused_name(here: Path) -> Path:
+    """Return the first unused name for the old file, so that those of earlier restores stay."""
     first = f"{here.name}.before-restore"
     names = chain([first], (f"{first}-{number}" for number in count(2)))
-    return next(kept for name in names if not _is_taken(kept := here.with_name(name)))
+    return next(path for name in names if not _is_taken(path := here.with_name(name)))
 
 
 def _is_taken(path: Path) -> bool:
-    return any(os.path.lexists(f"{path}{end}") for end in ("", *_BESIDE))
+    return any(os.path.lexists(f"{path}{end}") for end in ("", *_SIDE_FILES))
 
 
-def put_in_place(draft: Path, here: Path) -> Path | None:
-    """At no moment is there no store, or half of one. The file that was there, under its new name."""
-    kept = _keep(here) if here.exists() else None
-    _own_like(draft, here if kept is not None else here.parent)
+def replace_store(draft: Path, here: Path) -> Path | None:
+    """Replace the store atomically; returns the new path of the old file, if there was one."""
+    old = _link_old_file(here) if here.exists() else None
+    _own_like(draft, here if old is not None else here.parent)
     _sync(draft)
     draft.replace(here)
     _sync(here.parent)
-    return kept
+    return old
 
 
 def _own_like(draft: Path, other: Path) -> None:
-    """What root puts in place belongs to whoever is to work with it: a service has a user of its own."""
+    """As root, give the file the owner of `other`: a service runs as a user of its own."""
     if os.name == "posix" and os.geteuid() == 0:
-        there = other.stat()
-        os.chown(draft, there.st_uid, there.st_gid)
+        status = other.stat()
+        os.chown(draft, status.st_uid, status.st_gid)
 
 
-def _keep(here: Path) -> Path:
+def _link_old_file(here: Path) -> Path:
     while True:
-        kept = kept_name(here)
+        old = unused_name(here)
         # Another restore may have taken the name just now.
         with suppress(FileExistsError):
-            os.link(here, kept)
+            os.link(here, old)
             break
-    for end in _BESIDE:
-        # Only what could not be opened still has a log; it belongs to the file that is kept.
+    for end in _SIDE_FILES:
+        # Only a file that could not be opened still has a log, which belongs to the old file.
         with suppress(FileNotFoundError):
-            Path(f"{here}{end}").replace(f"{kept}{end}")
-    return kept
+            Path(f"{here}{end}").replace(f"{old}{end}")
+    return old
 
 
 def _sync(path: Path) -> None:
@@ -129,6 +129,6 @@ def _sync(path: Path) -> None:
 
 
 def _remove(draft: Path) -> None:
-    for end in ("", *_BESIDE):
+    for end in ("", *_SIDE_FILES):
         with suppress(FileNotFoundError):
             Path(f"{draft}{end}").unlink()

@@ -1,4 +1,4 @@
-"""A file of tasks, in YAML or JSON: one description of all that a team wants to run, kept beside its code."""
+"""Reads a tasks file (YAML or JSON) for `horae apply` and `horae simulate`: tasks, lanes, and defaults for both."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ...model.refusals import refuse as refuse_task
 from ...service.tasks.task_request import Duration, TaskRequest
 from ...wire.fields import check_fields, text_or_none
 from ...wire.tasks import DEFINITION_FIELDS, SHORT_TARGETS, read_task
-from ..messages.operating_refusals import placed, refuse
+from ..messages.operating_refusals import refuse, with_location
 
 APPLIED: Final = "apply:"
-"""How the natural key of a task begins for which the file gives none."""
+"""Prefix of the natural key of a task without one in the file."""
 _FIELDS: Final = ("zone", "owner", "defaults", "lanes", "tasks")
 _DEFAULTS: Final = ("policies", "labels", "lane", "zone")
 _TASK: Final = (*DEFINITION_FIELDS, *SHORT_TARGETS, "takes")
-_MOST_IN_LANE: Final = 1_000_000
+_MAX_LANE_LIMIT: Final = 1_000_000
 
 
 class FileTask(NamedTuple):
-    """`takes` is how long a run is expected to go on; only a simulation asks."""
+    """`takes` is the expected duration of a run, which only a simulation uses."""
 
-    wish: TaskRequest
+    request: TaskRequest
     takes: Duration | None = None
 
 
@@ -49,14 +49,14 @@ def read_tasks_file(path: Path) -> TasksFile:
         raise refuse("bad_tasks_file", path=path, problem=refused.message.rstrip(".")) from None
     if not isinstance(value, Mapping):
         raise refuse("bad_tasks_file", path=path, problem="it is no mapping with 'tasks' in it")
-    said = check_fields(str(path), value, _FIELDS)
-    tasks = said.get("tasks")
+    fields = check_fields(str(path), value, _FIELDS)
+    tasks = fields.get("tasks")
     if not isinstance(tasks, list):
         raise refuse("bad_tasks_file", path=path, problem="'tasks' is no list")
-    read = tuple(_task(path, number, each, said) for number, each in enumerate(tasks, 1))
+    read = tuple(_task(path, number, each, fields) for number, each in enumerate(tasks, 1))
     _check_keys(path, read)
-    zone, owner = text_or_none("zone", said.get("zone")), text_or_none("owner", said.get("owner"))
-    return TasksFile(str(path), zone, owner, _lanes(said.get("lanes") or {}), read)
+    zone, owner = text_or_none("zone", fields.get("zone")), text_or_none("owner", fields.get("owner"))
+    return TasksFile(str(path), zone, owner, _lanes(fields.get("lanes") or {}), read)
 
 
 def _read_yaml(text: str) -> Any:
@@ -70,46 +70,45 @@ def _read_yaml(text: str) -> Any:
 def _task(path: Path, number: int, value: Any, file: Mapping[str, Any]) -> FileTask:
     name = value.get("name") if isinstance(value, Mapping) else None
     try:
-        said = check_fields("task", value, _TASK)
-        whole = _with_defaults(said, file)
-        return FileTask(read_task(whole), said.get("takes"))
+        fields = check_fields("task", value, _TASK)
+        return FileTask(read_task(_with_defaults(fields, file)), fields.get("takes"))
     except Refusal as refused:
         en, zh = f"task {number} of {path.name} ({name})", f"{path.name} 第 {number} 个任务（{name}）"
-        raise placed(refused, en, zh) from None
+        raise with_location(refused, en, zh) from None
 
 
-def _with_defaults(said: Mapping[str, Any], file: Mapping[str, Any]) -> dict[str, Any]:
-    """What the task says itself comes first, then the defaults of the file, then its zone and owner."""
+def _with_defaults(fields: Mapping[str, Any], file: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a task, completed by the defaults of the file, then by its zone and owner."""
     defaults = check_fields("defaults", file.get("defaults") or {}, _DEFAULTS)
-    whole = {name: value for name, value in said.items() if name != "takes"}
+    whole = {name: value for name, value in fields.items() if name != "takes"}
     for name in ("policies", "labels"):
-        usual, own = defaults.get(name) or {}, said.get(name) or {}
+        usual, own = defaults.get(name) or {}, fields.get(name) or {}
         if not isinstance(usual, Mapping) or not isinstance(own, Mapping):
             raise refuse_task("bad_policy", name=name, value=own, wanted="JSON object")
         if usual or own:
             whole[name] = {**usual, **own}
     if defaults.get("lane") is not None:
         whole.setdefault("lane", defaults["lane"])
-    zone = said.get("zone") or defaults.get("zone") or file.get("zone")
+    zone = fields.get("zone") or defaults.get("zone") or file.get("zone")
     if zone is not None:
         whole["zone"] = zone
-    whole["owner"] = said.get("owner") or file.get("owner")
-    whole["key"] = said.get("key") or f"{APPLIED}{said.get('name')}"
+    whole["owner"] = fields.get("owner") or file.get("owner")
+    whole["key"] = fields.get("key") or f"{APPLIED}{fields.get('name')}"
     return whole
 
 
 def _check_keys(path: Path, tasks: tuple[FileTask, ...]) -> None:
     seen: set[tuple[str | None, str | None]] = set()
     for task in tasks:
-        place = task.wish.owner, task.wish.key
-        if place in seen:
-            raise refuse("twice_in_file", key=task.wish.key, path=path)
-        seen.add(place)
+        key = task.request.owner, task.request.key
+        if key in seen:
+            raise refuse("twice_in_file", key=task.request.key, path=path)
+        seen.add(key)
 
 
 def _lanes(value: object) -> dict[str, int]:
     if not isinstance(value, Mapping):
         raise refuse_task("bad_policy", name="lanes", value=value, wanted="JSON object")
     for name, limit in value.items():
-        check_number(f"lane {name}", limit, 0, _MOST_IN_LANE)
+        check_number(f"lane {name}", limit, 0, _MAX_LANE_LIMIT)
     return {str(name): limit for name, limit in value.items()}

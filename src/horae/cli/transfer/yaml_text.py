@@ -1,4 +1,4 @@
-"""Reads YAML that nobody vouches for: plain values only, no key twice, no aliases, and no times or yes that are not meant."""
+"""Reads untrusted YAML: JSON types only, no duplicate keys, no aliases, no implicit times or `yes`/`no` booleans."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import yaml
 from ..messages.operating_refusals import refuse
 
 
-class _Plain(yaml.SafeLoader):
-    """`9:30` is a text here, not 570; `on` and `no` are texts, not truths: as JSON would have it."""
+class _JsonLoader(yaml.SafeLoader):
+    """Loader with the scalars of JSON: `9:30` is text, not 570; `on` and `no` are text, not booleans."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -30,19 +30,19 @@ class _Plain(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-_Plain.yaml_implicit_resolvers = {}
+_JsonLoader.yaml_implicit_resolvers = {}
 for _tag, _pattern, _first in (
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
     ("int", r"[-+]?(?:0|[1-9][0-9]*)", list("-+0123456789")),
     ("float", r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", list("-+0123456789")),
 ):
-    _Plain.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), _first)
+    _JsonLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), _first)
 
 
 def read_yaml(text: str) -> Any:
     try:
-        return yaml.load(text, _Plain)  # noqa: S506 - a safe loader, made safer
+        return yaml.load(text, _JsonLoader)  # noqa: S506 - a safe loader, made safer
     except RecursionError:
         raise refuse("bad_yaml", problem="it is nested too deeply") from None
     except (yaml.YAMLError, ValueError) as error:

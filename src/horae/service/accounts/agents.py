@@ -25,11 +25,12 @@ from ...model.accounts.principal import NO_QUOTAS, Principal, Quotas, Scope
 from ...model.lane import agent_lane, agent_of_lane
 from ...model.record import RecordWrite
 from ...model.refusals import refuse as refuse_task
+from ...ports.full_store import FullStore
 from ..runs.lanes import MAX_LANE_LIMIT
 from ..tasks.task_quota import QUOTA_KIND, agent_record_key
 from .audit import Audit
 from .known_agents import SHOW_COMMAND, check_agent
-from .owners import SWEEP_KIND, Accounts, Keeping, ignore_owner, read_limits, sweep_writing
+from .owners import SWEEP_KIND, Accounts, ignore_owner, read_limits, sweep_writing
 from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import refuse_agent
@@ -40,7 +41,7 @@ _TRIES: Final = 100
 class Agents:
     def __init__(
         self,
-        store: Keeping,
+        store: FullStore,
         accounts: Accounts,
         audit: Audit,
         on_write: Callable[[datetime | None], None] = lambda _due: None,

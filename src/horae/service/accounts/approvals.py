@@ -15,11 +15,12 @@ from ...model.accounts.principal import AGENT_LABEL, Principal, Scope
 from ...model.change import Change, ControlDecision, Facts
 from ...model.page import MAX_PAGE_SIZE
 from ...model.task import OPEN_STATES, PauseCause, TaskState
+from ...ports.full_store import FullStore
 from ...ports.store import TaskFilter
 from ..query.argument_checks import check_id
 from ..tasks.commit import AuditAction, TaskWriter
 from ..tasks.quotas import check_schedule
-from ..tasks.task_quota import Keeping, TaskQuota, load_agent_record
+from ..tasks.task_quota import TaskQuota, load_agent_record
 from .approval_policy import STRICT_POLICY, ApprovalPolicy, combine_decisions, with_approval
 from .approval_policy import digest_of as digest_of  # noqa: PLC0414 - callers that approve need the digest too
 from .audit import Audit
@@ -34,7 +35,7 @@ _STOP_NOTE = "its agent was stopped"
 class Approvals:
     def __init__(  # noqa: PLR0913 - dependencies, each by its name
         self,
-        store: Keeping,
+        store: FullStore,
         clock: Clock,
         *,
         writer: TaskWriter,

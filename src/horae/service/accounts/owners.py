@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from ...clock import Clock
 from ...model.accounts.account import (
@@ -31,8 +31,8 @@ from ...model.reason import Reason
 from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...model.task import OPEN_STATES
-from ...ports.records import Records
-from ...ports.store import Book, TaskFilter
+from ...ports.full_store import FullStore
+from ...ports.store import TaskFilter
 from ...schedule.zones import find_zone
 from ..query.argument_checks import check_page
 from ..runs.lanes import MAX_LANE_LIMIT
@@ -60,10 +60,6 @@ _AUDITED_FIELDS: Final = {"role": "role", "zone": "zone", "note": "note", "quota
 """Fields of an owner whose change is audited, with their names on the wire."""
 
 
-class Keeping(Book, Records, Protocol):
-    """The store operations that accounts need."""
-
-
 @dataclass(frozen=True, slots=True)
 class OwnerChange:
     """Requested change of an owner; None: unchanged, or the default for a new one."""
@@ -80,7 +76,7 @@ class Accounts:
 
     def __init__(
         self,
-        store: Keeping,
+        store: FullStore,
         clock: Clock,
         audit: Audit,
         *,

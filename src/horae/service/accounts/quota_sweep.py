@@ -15,10 +15,11 @@ from ...model.change import Change, Facts
 from ...model.page import MAX_PAGE_SIZE
 from ...model.record import RecordWrite
 from ...model.task import OPEN_STATES, PauseCause, TaskState
+from ...ports.full_store import FullStore
 from ...ports.store import TaskFilter
 from ..tasks.quotas import check_payload, check_schedule
 from .agents import Agents
-from .owners import SWEEP_KIND, Accounts, Keeping
+from .owners import SWEEP_KIND, Accounts
 
 
 class QuotaSweep:
@@ -26,7 +27,7 @@ class QuotaSweep:
 
     def __init__(
         self,
-        store: Keeping,
+        store: FullStore,
         clock: Clock,
         accounts: Accounts,
         agents: Agents,

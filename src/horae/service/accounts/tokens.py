@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...model.accounts.account import (
@@ -33,8 +33,7 @@ from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
 from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
-from ...ports.records import Records
-from ...ports.store import Book
+from ...ports.full_store import FullStore
 from ..query.argument_checks import check_page
 from ..query.id_prefix import resolve_record
 from ..runs.lanes import MAX_LANE_LIMIT
@@ -61,10 +60,6 @@ _TRIES: Final = 100
 _COUNTER_KIND: Final = "token_seats"
 
 
-class Keeping(Book, Records, Protocol):
-    """The store operations that tokens need."""
-
-
 class _CachedToken(NamedTuple):
     """Cached lookup of a token; `found` None: the token is not valid."""
 
@@ -75,7 +70,7 @@ class _CachedToken(NamedTuple):
 class Tokens:
     def __init__(
         self,
-        store: Keeping,
+        store: FullStore,
         clock: Clock,
         accounts: Accounts,
         audit: Audit,

@@ -13,18 +13,13 @@ from ...outgoing.addresses import Networks
 from ...outgoing.client import Client
 from ...outgoing.exchange import Reply, Request, Unreachable
 from ...outgoing.guard import CheckedUrl, check_url
-from ...ports.lease_terms import load_agreed_lease
-from ...ports.records import Records
-from ...ports.store import Book
+from ...ports.full_store import FullStore
+from ...ports.node_records import load_agreed_lease
 
 TIMEOUT_SECONDS: Final = 10.0
 MAX_LAG_SECONDS: Final = 5.0
 _MAX_ANSWER_BYTES: Final = 1_024
 LOG: Final = logging.getLogger("horae")
-
-
-class Keeping(Book, Records, Protocol):
-    """The store operations that the ping needs."""
 
 
 class PingSettings(Protocol):
@@ -43,7 +38,7 @@ class PingSettings(Protocol):
 class Ping:
     """Sends pings. The URL may contain a secret: it is never logged."""
 
-    def __init__(self, store: Keeping, clock: Clock, settings: PingSettings) -> None:
+    def __init__(self, store: FullStore, clock: Clock, settings: PingSettings) -> None:
         self._store = store
         self._clock = clock
         self._grace = settings.grace
@@ -84,7 +79,7 @@ class Ping:
         return None
 
 
-async def run_pings(store: Keeping, clock: Clock, settings: PingSettings) -> None:
+async def run_pings(store: FullStore, clock: Clock, settings: PingSettings) -> None:
     """Send pings until cancelled; an unreachable URL is tried again with the next ping."""
     ping = Ping(store, clock, settings)
     every, lag, was_reached = settings.every.total_seconds(), 0.0, True

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from secrets import token_hex
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...errors import StoreError
@@ -21,8 +21,8 @@ from ...model.events.webhook import Delivery, Webhook, delivery_id
 from ...model.events.webhook_records import WEBHOOK_KIND, new_delivery_writes, webhook_from
 from ...model.page import MAX_PAGE_SIZE
 from ...model.record import Record, RecordWrite
+from ...ports.full_store import FullStore
 from ...ports.records import Records
-from ...ports.store import Book, Feed
 from ...store_retry import StoreRetry
 from .delivery import WebhookClient
 from .event_bodies import EncodedEvent, EventEncoder
@@ -39,10 +39,6 @@ IDLE_SECONDS: Final = 5.0
 RIGHTS_SECONDS: Final = 2.0
 
 
-class Keeping(Book, Records, Feed, Protocol):
-    """The store operations that the dispatcher needs."""
-
-
 class DispatchCursor(NamedTuple):
     """Cursor of the dispatcher: log position, the process that holds the lease, and when the lease ends."""
 
@@ -53,7 +49,7 @@ class DispatchCursor(NamedTuple):
 
 
 class WebhookDispatcher:
-    def __init__(self, store: Keeping, client: WebhookClient, encoder: EventEncoder, clock: Clock) -> None:
+    def __init__(self, store: FullStore, client: WebhookClient, encoder: EventEncoder, clock: Clock) -> None:
         self.name = token_hex(8)
         self.endpoints: dict[str, WebhookSender] = {}
         self.on_attempt: Callable[[bool], None] = lambda _ok: None

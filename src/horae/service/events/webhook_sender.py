@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import urlsplit
 
 from ...clock import Clock
@@ -39,8 +39,7 @@ from ...model.events.webhook_records import (
 from ...model.page import MAX_PAGE_SIZE
 from ...model.record import Record, RecordWrite
 from ...outgoing.refusals import refuse_address
-from ...ports.records import Records
-from ...ports.store import Book
+from ...ports.full_store import FullStore
 from ...store_retry import StoreRetry
 from .delivery import WebhookClient
 from .refusals import refuse
@@ -53,14 +52,10 @@ HTTP_GONE: Final = 410
 LOG: Final = logging.getLogger("horae")
 
 
-class Keeping(Book, Records, Protocol):
-    """The store operations that a sender needs."""
-
-
 class WebhookSender:
     webhook: Webhook
 
-    def __init__(self, store: Keeping, client: WebhookClient, clock: Clock) -> None:
+    def __init__(self, store: FullStore, client: WebhookClient, clock: Clock) -> None:
         self.on_attempt: Callable[[bool], None] = lambda _ok: None
         self._store = store
         self._client = client

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
@@ -35,8 +35,7 @@ from ...model.ids import ENTROPY_BYTES, make_id, to_microseconds
 from ...model.page import Page
 from ...model.record import Record, RecordWrite
 from ...outgoing.signatures import new_secret
-from ...ports.records import Records
-from ...ports.store import Feed
+from ...ports.full_store import FullStore
 from ..accounts.audit import Audit
 from ..query.argument_checks import check_page
 from ..query.id_prefix import resolve_record
@@ -54,16 +53,12 @@ _SECRET_BYTES: Final = 32
 _NUMBER_BYTES: Final = 4
 
 
-class Keeping(Records, Feed, Protocol):
-    """The store operations that webhooks need."""
-
-
 class Webhooks:
     """`changed` is called after each change, so that the dispatcher of this process polls at once."""
 
     def __init__(
         self,
-        store: Keeping,
+        store: FullStore,
         client: WebhookClient,
         audit: Audit,
         clock: Clock,

@@ -21,7 +21,8 @@ from ...model.accounts.account import (
 from ...model.accounts.principal import AGENT_QUOTAS
 from ...model.counts import AGENT_PREFIX, Counts, hour_of, summarize_lateness
 from ...model.page import MAX_PAGE_SIZE
-from ..accounts.owners import Accounts, Keeping
+from ...ports.full_store import FullStore
+from ..accounts.owners import Accounts
 from ..accounts.quota_sweep import QuotaSweep
 from ..accounts.storage_limit import StorageLimit
 
@@ -37,7 +38,7 @@ class DailyQuota:
     `agents` are the default quotas of agents, where the owner has no lower ones.
     """
 
-    def __init__(self, store: Keeping, accounts: Accounts, sweeps: QuotaSweep, storage: StorageLimit) -> None:
+    def __init__(self, store: FullStore, accounts: Accounts, sweeps: QuotaSweep, storage: StorageLimit) -> None:
         self._store = store
         self._sweeps = sweeps
         self._storage = storage
@@ -154,7 +155,7 @@ class DailyQuota:
 class _Day:
     """Counters of runs since midnight (UTC), each read at most once."""
 
-    def __init__(self, store: Keeping, now: datetime) -> None:
+    def __init__(self, store: FullStore, now: datetime) -> None:
         self.now = now
         self.date = now.astimezone(UTC).date()
         self._store = store

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
 
 from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
 from ...model.field_checks import check_number
 from ...model.lane import LaneUse, check_lane, owner_lane_prefix
-from ...ports.records import Records
-from ...ports.store import Book
+from ...ports.full_store import FullStore
 from ..accounts.audit import Audit
 from ..accounts.refusals import refuse
 from ..accounts.rights import full_lane_name, refuse_agent
@@ -21,15 +20,11 @@ MAX_LANES: Final = 100
 """Limit for an owner that is no admin."""
 
 
-class Keeping(Book, Records, Protocol):
-    """The store operations that lanes need."""
-
-
 class Lanes:
     """Shared lanes and the quotas of owners are for admins only; other owners have lanes of their own."""
 
     def __init__(
-        self, store: Keeping, clock: Clock, on_write: Callable[[datetime | None], None] = lambda _due: None
+        self, store: FullStore, clock: Clock, on_write: Callable[[datetime | None], None] = lambda _due: None
     ) -> None:
         self._store = store
         self._audit = Audit(store, clock)

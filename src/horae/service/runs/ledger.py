@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...lifecycle.due_backlog import MICROSECOND
@@ -15,15 +15,15 @@ from ...model.accounts.account import OWNER_KIND, owner_from
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.entry import EntryKind, EntryState
-from ...model.paused_stretch import PAUSED_SPAN_KIND, PausedSpan, parse_paused_span
+from ...model.pauses import PAUSED_SPAN_KIND, PausedSpan, parse_paused_span
 from ...model.reason import Reason
 from ...model.refusals import refuse
 from ...model.route import is_route
 from ...model.run import Run
 from ...model.task import PauseCause, past_of
-from ...ports.lease_terms import load_agreed_lease
-from ...ports.records import Records
-from ...ports.store import Book, RunFilter
+from ...ports.full_store import FullStore
+from ...ports.node_records import load_agreed_lease
+from ...ports.store import RunFilter
 from ...schedule import iterate
 from ...typography import full_width
 from ..accounts.rights import can_see
@@ -63,13 +63,9 @@ class OccurrenceExplanation(NamedTuple):
     nodes: RunningNodes | None = None
 
 
-class Keeping(Book, Records, Protocol):
-    """The store operations that the ledger needs."""
-
-
 class Ledger:
     def __init__(
-        self, book: Keeping, clock: Clock, outages: Outages | None = None, functions: Functions | None = None
+        self, book: FullStore, clock: Clock, outages: Outages | None = None, functions: Functions | None = None
     ) -> None:
         self._functions = functions
         self._book = book

@@ -6,7 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...errors import Conflict
@@ -19,8 +19,8 @@ from ...model.page import MAX_PAGE_SIZE
 from ...model.record import Record, RecordWrite
 from ...model.route import is_route
 from ...model.task import TaskState
-from ...ports.records import Records
-from ...ports.store import Book, TaskFilter
+from ...ports.full_store import FullStore
+from ...ports.store import TaskFilter
 from ...store_retry import StoreRetry, repeat_with_backoff
 
 KIND: Final = "overdue"
@@ -31,10 +31,6 @@ MAX_BATCH: Final = 100
 _MAX_REPORTED: Final = 20_000
 _START_KINDS: Final = frozenset({EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MANUAL})
 _ACTIVE_TASKS: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
-
-
-class Keeping(Book, Records, Protocol):
-    """The store operations that the alarm needs."""
 
 
 class LateOccurrence(NamedTuple):
@@ -48,7 +44,7 @@ class LateOccurrence(NamedTuple):
 class MissedRunAlarm:
     """Several processes may check at once: a record lets only the first one report."""
 
-    def __init__(self, store: Keeping, clock: Clock, grace: timedelta) -> None:
+    def __init__(self, store: FullStore, clock: Clock, grace: timedelta) -> None:
         self._store = store
         self._clock = clock
         self._grace = grace
@@ -121,7 +117,7 @@ class MissedRunAlarm:
             self._reported.popitem(last=False)
 
 
-async def run_missed_run_alarm(store: Keeping, clock: Clock, grace: timedelta) -> None:
+async def run_missed_run_alarm(store: FullStore, clock: Clock, grace: timedelta) -> None:
     """Check periodically until cancelled; waits out an outage of the store."""
     overdue = MissedRunAlarm(store, clock, grace)
     pause = min(CHECK_SECONDS, max(0.1, grace.total_seconds() / 4))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
-from ...ports.clock_steps import ClockStep, load_clock_steps
-from ...ports.lease_terms import load_agreed_lease
-from ...ports.records import Records
-from ...ports.store import Book, Node
+from ...ports.full_store import FullStore
+from ...ports.node_records import ClockStep, load_agreed_lease, load_clock_steps
+from ...ports.store import Node
 from ..accounts.audit import Audit
 from ..query.argument_checks import check_id
 from ..tasks.functions import Functions
@@ -43,13 +42,9 @@ class NodeStatus(NamedTuple):
     functions: tuple[str, ...] = ()
 
 
-class Keeping(Book, Records, Protocol):
-    """The store operations that nodes need."""
-
-
 class Nodes:
     def __init__(
-        self, store: Keeping, clock: Clock, on_write: Callable[[datetime | None], None] = lambda _due: None
+        self, store: FullStore, clock: Clock, on_write: Callable[[datetime | None], None] = lambda _due: None
     ) -> None:
         self._store = store
         self._clock = clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
@@ -17,11 +17,10 @@ from ...model.reason import Reason
 from ...model.route import is_route
 from ...model.run import LIVE_STATES, Run
 from ...model.task import PauseCause, TaskState
-from ...ports.clock_steps import ClockStep, load_clock_steps
-from ...ports.lease_terms import load_agreed_lease
-from ...ports.records import Records
+from ...ports.full_store import FullStore
+from ...ports.node_records import ClockStep, load_agreed_lease, load_clock_steps
 from ...ports.settlement_delays import SettlementDelay, load_settlement_delay
-from ...ports.store import Book, Node, RunFilter, TaskFilter, WaitingCounts
+from ...ports.store import Node, RunFilter, TaskFilter, WaitingCounts
 from ..accounts.rights import refuse_agent
 
 ON_TIME_LIMIT: Final = timedelta(seconds=1)
@@ -80,12 +79,8 @@ class Overview(NamedTuple):
         return self.lateness.on_time / self.lateness.total if self.lateness.total else None
 
 
-class Keeping(Book, Records, Protocol):
-    """The store operations that the overview needs."""
-
-
 class Overviews:
-    def __init__(self, book: Keeping, clock: Clock) -> None:
+    def __init__(self, book: FullStore, clock: Clock) -> None:
         self._book = book
         self._clock = clock
 

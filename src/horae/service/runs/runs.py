@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Final
 
 from ...clock import Clock
 from ...errors import NotFound, Refusal
@@ -19,9 +19,9 @@ from ...model.outcome import Failed, Outcome, Settlement, Succeeded, Waiting
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
 from ...model.run import LIVE_STATES, Run
+from ...ports.full_store import FullStore
 from ...ports.journal import Journal, NumberedLine
-from ...ports.records import Records
-from ...ports.store import RunFilter, Store
+from ...ports.store import RunFilter
 from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.audit import Audit
 from ..accounts.rights import can_see, is_foreign
@@ -41,14 +41,10 @@ _SCAN_PAGE_SIZE: Final = 100
 """Page size for reading an owner's runs to find those of an agent."""
 
 
-class Keeping(Store, Records, Protocol):
-    """The store operations that runs need."""
-
-
 class Runs:
     def __init__(
         self,
-        store: Keeping,
+        store: FullStore,
         journal: Journal,
         clock: Clock,
         on_write: Callable[[datetime | None], None] = lambda _due: None,

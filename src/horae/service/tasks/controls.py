@@ -19,6 +19,7 @@ from ...model.reason import Reason
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Origin
 from ...model.task import Pause, PauseCause, TaskState
+from ...ports.full_store import FullStore
 from ...ports.store import RunFilter
 from ..accounts.refusals import refuse
 from ..accounts.rights import refuse_agent
@@ -31,7 +32,6 @@ from .function_records import FormerName
 from .functions import Functions, function_of, with_function
 from .lookup import TaskLookup
 from .quotas import check_schedule, refuse_when_used_up
-from .task_quota import Keeping
 
 
 class TaskControls(TaskLookup):
@@ -39,7 +39,7 @@ class TaskControls(TaskLookup):
 
     def __init__(
         self,
-        store: Keeping,
+        store: FullStore,
         clock: Clock,
         on_write: Callable[[datetime | None], None],
         drafts: TaskDrafts,

@@ -3,27 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from ...lifecycle.conclude import facts_after
 from ...model.change import Change, ControlDecision, Facts
 from ...model.reason import Reason
 from ...model.refusals import refuse
 from ...model.task import NEW_TASK_STATUS
-from ...ports.full_store import Keeping
+from ...ports.full_store import FullStore
 from ...ports.records import Record, RecordWrite
 
+READS: Final = frozenset(
+    {
+        "check",
+        "count_parts",
+        "counts",
+        "events",
+        "export_page",
+        "facts",
+        "find",
+        "get_record",
+        "held",
+        "lanes",
+        "last_event",
+        "latest",
+        "lines",
+        "next_due",
+        "nodes",
+        "output_bytes",
+        "owner_event_counts",
+        "read_metadata",
+        "records",
+        "run",
+        "run_ids",
+        "runs",
+        "shares_transactions",
+        "stranded",
+        "task_ids",
+        "tasks",
+        "upcoming",
+        "waiting",
+    }
+)
+"""Store operations that a dry run passes to the real store. Any other one is decided and discarded here, or refused."""
 
-def make_dry_run_store(store: Keeping) -> Keeping:
+
+def make_dry_run_store(store: FullStore) -> FullStore:
     """Wrap a store so that reads pass through and writes are decided and discarded."""
-    return cast(Keeping, _DryRunStore(store))
+    return cast(FullStore, _DryRunStore(store))
 
 
 class _DryRunStore:
-    def __init__(self, store: Keeping) -> None:
+    def __init__(self, store: FullStore) -> None:
         self._store = store
 
     def __getattr__(self, name: str) -> Any:
+        if name not in READS:
+            raise AttributeError(f"a dry run has no store operation {name!r}", name=name, obj=self)
         return getattr(self._store, name)
 
     async def add(self, changes: Sequence[Change]) -> None:
@@ -53,9 +89,9 @@ class _DryRunStore:
 
     async def set_lane(self, name: str, limit: int, **_: object) -> None: ...
 
-    async def bar(self, owner: str, reason: Reason | None, **_: object) -> None: ...
+    async def block_owner(self, owner: str, reason: Reason | None, **_: object) -> None: ...
 
-    async def remember(self, name: str, value: str) -> None: ...
+    async def write_metadata(self, name: str, value: str) -> None: ...
 
     async def write_lines(self, lines: Sequence[object]) -> None: ...
 

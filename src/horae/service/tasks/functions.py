@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import PurePath
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple
 
 from ...choices import Language
 from ...clock import Clock
@@ -18,9 +18,9 @@ from ...model.accounts.principal import Principal, Scope
 from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse as refuse_task
 from ...model.task import Target
-from ...ports.lease_terms import load_agreed_lease
-from ...ports.records import Record, Records
-from ...ports.store import Book
+from ...ports.full_store import FullStore
+from ...ports.node_records import load_agreed_lease
+from ...ports.records import Record
 from ...schedule import Schedule
 from ..accounts.rights import refuse_agent
 from .advisories import Advisory, build_advisory, build_bilingual_advisory
@@ -48,10 +48,6 @@ _REMOVED: Final = "removed_function"
 _CACHE_SECONDS: Final = 1.0
 """Cache lifetime in seconds; a result that would warn or refuse is always read again."""
 _MAX_EXCERPT: Final = 80
-
-
-class Keeping(Book, Records, Protocol):
-    """The store operations that functions need."""
 
 
 class KnownFunction(NamedTuple):
@@ -175,7 +171,7 @@ class FunctionCatalogue(NamedTuple):
 class Functions:
     """Registrations are records: `function` by name, and `node_functions` by node with digests of its declarations."""
 
-    def __init__(self, store: Keeping, clock: Clock) -> None:
+    def __init__(self, store: FullStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._cache: tuple[float, FunctionCatalogue] | None = None

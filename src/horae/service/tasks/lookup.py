@@ -15,11 +15,11 @@ from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
 from ...model.run import Run
 from ...model.task import FINISHED_STATES, TaskState
+from ...ports.full_store import FullStore
 from ...ports.store import TaskFilter
 from ..accounts.rights import can_see, is_foreign, restrict_filter, scoped_key
 from ..query.argument_checks import check_filter, check_id, check_page
 from ..query.id_prefix import TASK, list_tasks, resolve_task, tasks_by_prefix
-from .task_quota import Keeping
 
 _ALL_TASKS: Final = TaskFilter()
 _MAX_CANDIDATES: Final = 5
@@ -37,7 +37,7 @@ class TaskCount(NamedTuple):
 
 
 class TaskLookup:
-    def __init__(self, store: Keeping) -> None:
+    def __init__(self, store: FullStore) -> None:
         self._book = store
 
     async def get(self, principal: Principal, task_id: str) -> Facts:

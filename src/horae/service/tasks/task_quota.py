@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from ...clock import Clock
@@ -18,8 +18,9 @@ from ...model.counts import NO_HOUR, STATE_PREFIX
 from ...model.page import MAX_PAGE_SIZE
 from ...model.record import Record, RecordWrite
 from ...model.task import OPEN_STATES, TaskState, TaskStatus
+from ...ports.full_store import FullStore
 from ...ports.records import Records
-from ...ports.store import Book, TaskFilter
+from ...ports.store import TaskFilter
 from ..accounts.record_conflicts import is_conflict_over
 from ..accounts.refusals import refuse
 from ..accounts.stored_output import FREQUENT_SECONDS, StoredOutput
@@ -34,10 +35,6 @@ _COUNTED_SECONDS: Final = 10.0
 """A count of bytes is trusted for so long: an owner at its limit cannot make every request read all its tasks and runs."""
 _MAX_COUNTS: Final = 10_000
 _T = TypeVar("_T")
-
-
-class Keeping(Book, Records, Protocol):
-    """The store operations that quotas need."""
 
 
 class TaskTransition(NamedTuple):
@@ -179,7 +176,7 @@ UNLIMITED: Final = QuotaCheck()
 
 class TaskQuota:
     def __init__(
-        self, store: Keeping, clock: Clock, member_quotas: Quotas = MEMBER_QUOTAS, output: StoredOutput | None = None
+        self, store: FullStore, clock: Clock, member_quotas: Quotas = MEMBER_QUOTAS, output: StoredOutput | None = None
     ) -> None:
         self._store = store
         self._clock = clock

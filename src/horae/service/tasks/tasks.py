@@ -15,6 +15,7 @@ from ...model.limits import BULK_TASKS
 from ...model.refusals import refuse
 from ...model.run import Run
 from ...model.task import Target, Task
+from ...ports.full_store import FullStore
 from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.audit import Audit
 from ..accounts.rights import can_see, refuse_agent, scoped_key
@@ -23,7 +24,7 @@ from .controls import TaskControls
 from .drafts import TaskDrafts
 from .functions import Functions
 from .lookup import first_due
-from .task_quota import Keeping, TaskQuota
+from .task_quota import TaskQuota
 from .task_request import TaskRequest
 
 _T = TypeVar("_T")
@@ -36,7 +37,7 @@ class Tasks(TaskControls):
 
     def __init__(  # noqa: PLR0913 - dependencies, each by its name
         self,
-        store: Keeping,
+        store: FullStore,
         clock: Clock,
         zone: str | None = None,
         on_write: Callable[[datetime | None], None] = lambda _due: None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin
@@ -10,11 +11,11 @@ from urllib.parse import urljoin
 from ...errors import Refusal
 from ...model.limits import ERROR_CHARACTERS, shorten
 from ...model.outcome import Failed, Outcome, Succeeded, TimedOut, Waiting
+from ...model.policy import MAX_BACKOFF
 from ...model.reason import Reason
 from ...outgoing.exchange import FailureKind, Reply, Response, Unreachable
 from ...outgoing.guard import parse_url
 from .body_text import Masker, body_to_text, encode_result, mask_body, parse_body
-from .retry_after import parse_retry_after
 from .spec import ORCHESTRATOR, Spec
 from .statuses import is_success
 
@@ -92,3 +93,29 @@ def _redirect_host(answer: Response) -> str:
         return parse_url(urljoin(answer.url.text, answer.headers.get("location", ""))).host_and_port
     except (Refusal, ValueError):
         return "an invalid URL"
+
+
+_MIN_DELAY: Final = timedelta(seconds=1)
+"""Keeps an endpoint that always answers "retry at once" from causing a busy loop."""
+
+
+def parse_retry_after(header: str | None, now: datetime) -> timedelta | None:
+    """Return the delay, from one second to the longest back-off; None for a missing or invalid header."""
+    if header is None:
+        return None
+    delay = _parse_seconds(header.strip()) or _parse_date(header.strip(), now)
+    return None if delay is None else min(max(delay, _MIN_DELAY), MAX_BACKOFF)
+
+
+def _parse_seconds(text: str) -> timedelta | None:
+    if not (text.isascii() and text.isdigit()):
+        return None
+    return MAX_BACKOFF if len(text) > 9 else max(_MIN_DELAY, timedelta(seconds=int(text)))
+
+
+def _parse_date(text: str, now: datetime) -> timedelta | None:
+    try:
+        at = parsedate_to_datetime(text)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)) - now
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -19,7 +19,7 @@ import pytest
 from horae.errors import UnusableStore
 from horae.stores.postgres import PostgresStore, migrate
 from horae.stores.postgres.connection_factory import PostgresConnectionFactory
-from tests.cli.driving import Cli
+from tests.cli.driving import Cli, Done
 from tests.servers.pgbouncer import PgBouncer
 from tests.servers.ports import HOST, ReservedPort
 from tests.servers.postgres import PostgresServer
@@ -59,19 +59,18 @@ def spoken(cli: Cli, *arguments: str, url: str, **environment: str) -> subproces
 
 def refused(cli: Cli, url: str, code: str, **environment: str) -> str:
     """What `up` says in English; `ls` tells the same in Chinese, as a document."""
-    english = spoken(cli, "up", "--seconds", "1", "--lang", "en", url=url, **environment)
-    chinese = spoken(cli, "ls", "--json", "--lang", "zh", url=url, **environment)
-    plain, document = heard(english), heard(chinese)
+    plain = heard(cli.process("up", "--seconds", "1", "--lang", "en", **{"HORAE_STORE": url, **environment}))
+    document = heard(cli.process("ls", "--json", "--lang", "zh", **{"HORAE_STORE": url, **environment}))
     told = json.loads(document.splitlines()[-1])
     assert told["code"] == code
     assert any("\u4e00" <= letter <= "\u9fff" for letter in told["detail"])
     return plain
 
 
-def heard(process: subprocess.Popen[str]) -> str:
+def heard(done: Done) -> str:
     """What it said before it ended: a sentence and what would help, and nothing that is secret."""
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == UNREACHABLE, err
+    code, out, err = done
+    assert code == UNREACHABLE, err
     assert SECRET not in out + err
     assert QUOTED not in out + err
     assert "Traceback" not in err

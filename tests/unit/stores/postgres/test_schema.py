@@ -19,7 +19,10 @@ from horae.testing.contracts.scenes import claim_all, facts_of, keep, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.server import ROOT
+from tests.sizes import sized
 from tests.unit.stores.postgres.opening import PATIENCE, connected, new_schema, opened, until
+
+PROCESSES = sized(4, soak=8)
 
 ROOM: Final = "horae.stores.postgres"
 OPEN_IN_A_PROCESS: Final = """
@@ -105,13 +108,13 @@ def start(script: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("known", ["nothing", "the schema"])
-async def test_eight_processes_open_an_empty_database_at_the_same_instant(
+async def test_processes_open_an_empty_database_at_the_same_instant(
     postgres_server: PostgresServer, known: str
 ) -> None:
     url = postgres_server.new_database()
     if known == "the schema":
         postgres_server.ask("CREATE SCHEMA horae", database=url.rpartition("/")[2])
-    processes = [start(OPEN_IN_A_PROCESS, url, str(number)) for number in range(8)]
+    processes = [start(OPEN_IN_A_PROCESS, url, str(number)) for number in range(PROCESSES)]
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -123,7 +126,7 @@ async def test_eight_processes_open_an_empty_database_at_the_same_instant(
     assert [process.returncode for process in processes] == [0] * len(processes), said
 
     async with opened(url) as store:
-        assert await store.read_metadata("who") in set(map(str, range(8)))
+        assert await store.read_metadata("who") in set(map(str, range(PROCESSES)))
         assert await store.check() == ()
     postgres_server.drop_database(url)
 

@@ -13,7 +13,7 @@ from horae.model.limits import ERROR_CHARACTERS, RESULT_BYTES
 from horae.model.outcome import Failed, Succeeded, TimedOut, Waiting
 from horae.model.policy import MAX_BACKOFF
 from horae.model.reason import Reason
-from horae.targets.http.retry_after import parse_retry_after
+from horae.targets.http.response_outcome import parse_retry_after
 from tests.unit.outgoing.servers import answering, saying, silence
 from tests.unit.targets.http.calling import ALLOWED, CALLBACK, Called, called
 from tests.unit.targets.invocations import NOON

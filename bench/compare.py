@@ -1,0 +1,242 @@
+"""Compares two checkouts of Horae in alternating pairs: processor time per task, per request and per command.
+
+    python -m bench.compare ../before ../after --pairs 12
+
+Each checkout runs in its own interpreter (`.venv/bin/python`) and through the public library, the command line and the HTTP
+API only, so that any two versions can be compared. The result is the median ratio after/before with a 95 % interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from tests.servers.postgres import PostgresServer
+
+_DRAIN: Final = """
+import asyncio, json, sys
+from datetime import UTC, datetime
+from time import process_time
+from horae import Horae
+url, count = sys.argv[1], int(sys.argv[2])
+left, finished = count, None
+async def noop():
+    global left
+    left -= 1
+    if not left:
+        finished.set()
+async def main():
+    global finished
+    finished = asyncio.Event()
+    now = datetime.now(UTC)
+    async with Horae(url, engine=False) as app:
+        task = app.task(noop)
+        started = process_time()
+        await app.schedule_many([(task, now, {})] * count)
+        added = process_time() - started
+    app = Horae(url)
+    app.task(noop)
+    started = process_time()
+    async with app:
+        await finished.wait()
+    return added, process_time() - started
+added, ran = asyncio.run(main())
+print(json.dumps({"added": added / count, "ran": ran / count}))
+"""
+_COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "import horae": ("-c", "import horae"),
+    "horae --help": ("-m", "horae", "--help"),
+    "horae add --help": ("-m", "horae", "add", "--help"),
+    "horae ls": ("-m", "horae", "ls", "--store", "sqlite:///compare.db"),
+}
+_REQUESTS: Final = 400
+_RESAMPLES: Final = 2_000
+_START_SECONDS: Final = 60
+
+Sample = dict[str, float]
+
+
+class Checkout(NamedTuple):
+    path: Path
+
+    @property
+    def python(self) -> str:
+        return str(self.path / ".venv" / "bin" / "python")
+
+    def run(self, *arguments: str, folder: Path) -> str:
+        """Run the interpreter of the checkout; returns its standard output."""
+        return subprocess.run(
+            [self.python, "-P", *arguments], cwd=folder, env=_environment(), capture_output=True, text=True, check=True
+        ).stdout
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.compare", description=__doc__)
+    parser.add_argument("before", type=Path)
+    parser.add_argument("after", type=Path)
+    parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--tasks", type=int, default=3_000)
+    chosen = parser.parse_args(arguments)
+    with PostgresServer() as server:
+        samples = _measure_pairs(Checkout(chosen.before.resolve()), Checkout(chosen.after.resolve()), chosen, server)
+    print(_table(samples))
+    return 0
+
+
+def _measure_pairs(
+    before: Checkout, after: Checkout, chosen: argparse.Namespace, server: PostgresServer
+) -> list[tuple[Sample, Sample]]:
+    pairs = []
+    for number in range(chosen.pairs):
+        # The order alternates, so that warm caches favour neither side.
+        order = (before, after) if number % 2 == 0 else (after, before)
+        seen = {checkout: _measure(checkout, chosen.tasks, server) for checkout in order}
+        pairs.append((seen[before], seen[after]))
+        print(f"pair {number + 1} of {chosen.pairs}", file=sys.stderr, flush=True)
+    return pairs
+
+
+def _measure(checkout: Checkout, tasks: int, server: PostgresServer) -> Sample:
+    sample: Sample = {}
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        sample |= _drain(checkout, folder, f"sqlite:///{folder}/drain.db", tasks, "SQLite")
+        database = server.new_database()
+        try:
+            sample |= _drain(checkout, folder, database, tasks, "PostgreSQL")
+        finally:
+            server.drop_database(database)
+        checkout.run("-m", "horae", "add", "in 2h", "--say", "x", "--store", "sqlite:///compare.db", folder=folder)
+        for title, command in _COMMANDS.items():
+            sample[f"{title}, ms"] = 1_000 * _processor_seconds(lambda: checkout.run(*command, folder=folder))  # noqa: B023
+        sample |= _requests(checkout, folder)
+    return sample
+
+
+def _drain(checkout: Checkout, folder: Path, url: str, tasks: int, store: str) -> Sample:
+    seen = json.loads(checkout.run("-c", _DRAIN, url, str(tasks), folder=folder))
+    return {f"add a task, {store}, µs": 1e6 * seen["added"], f"run a task, {store}, µs": 1e6 * seen["ran"]}
+
+
+def _processor_seconds(work: Callable[[], object]) -> float:
+    """Return the processor time of the child processes that `work` starts and waits for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    work()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _requests(checkout: Checkout, folder: Path) -> Sample:
+    sample: Sample = {}
+    with _served(checkout, folder) as (base, token, supervisor), ExitStack() as stack:
+        connection = http.client.HTTPConnection(urlsplit(base).netloc)
+        stack.callback(connection.close)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        known = ""
+
+        def create(number: int) -> None:
+            nonlocal known
+            body = {"name": f"r{number}", "when": f"{number % 60} 9 * * 1-5", "zone": "UTC", "say": "x"}
+            known = str(_ask(connection, "POST", "/v1/tasks", headers, body)["id"])
+
+        def get(_number: int) -> None:
+            _ask(connection, "GET", f"/v1/tasks/{known}", headers)
+
+        create(-1)
+        for title, request in (("create", create), ("get", get)):
+            before = _tree_seconds(supervisor)
+            for number in range(_REQUESTS):
+                request(number)
+            sample[f"API {title}, µs"] = 1e6 * (_tree_seconds(supervisor) - before) / _REQUESTS
+    return sample
+
+
+def _ask(
+    connection: http.client.HTTPConnection, method: str, path: str, headers: Mapping[str, str], body: Any = None
+) -> Any:
+    connection.request(method, path, None if body is None else json.dumps(body), dict(headers))
+    response = connection.getresponse()
+    content = response.read()
+    if response.status >= 400:
+        raise RuntimeError(f"{method} {path}: {response.status} {content[:300]!r}")
+    return json.loads(content)
+
+
+@contextmanager
+def _served(checkout: Checkout, folder: Path) -> Iterator[tuple[str, str, int]]:
+    """Start `horae up` of the checkout; yields the base URL of its API, a token and the process id of the supervisor."""
+    url = f"sqlite:///{folder}/served.db"
+    command = [checkout.python, "-P", "-m", "horae", "up", "--store", url, "--port", "0", "--json"]
+    environment = {**_environment(), "HORAE_RATE_LIMIT": "off"}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            waiting = {"node.ready", "api.ready"}
+            api: dict[str, Any] = {}
+            for line in process.stdout:
+                event = json.loads(line)
+                waiting.discard(event["type"])
+                api = event if event["type"] == "api.ready" else api
+                if not waiting:
+                    break
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            token = Path(api["token_file"]).read_text(encoding="ascii").strip()
+            yield api["url"], token, process.pid
+        finally:
+            process.terminate()
+            process.wait(_START_SECONDS)
+
+
+def _tree_seconds(process: int) -> float:
+    """Return the processor time of a process and its children so far."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
+    return sum(_process_seconds(each) for each in (process, *map(int, children)))
+
+
+def _process_seconds(process: int) -> float:
+    schedstat = Path(f"/proc/{process}/task").iterdir()
+    return sum(int((thread / "schedstat").read_text(encoding="ascii").split()[0]) for thread in schedstat) / 1e9
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "PYTHON"))}
+    return {**kept, "HORAE_ZONE": "UTC", "LANG": "C.UTF-8"}
+
+
+def _table(pairs: Sequence[tuple[Sample, Sample]]) -> str:
+    lines = ["| measure (processor time) | before | after | after / before | 95 % interval |", "|---|--:|--:|--:|--:|"]
+    for name in pairs[0][0]:
+        before = [pair[0][name] for pair in pairs]
+        after = [pair[1][name] for pair in pairs]
+        ratios = [new / old for old, new in zip(before, after, strict=True)]
+        low, high = _interval(ratios)
+        lines.append(
+            f"| {name} | {statistics.median(before):.1f} | {statistics.median(after):.1f} "
+            f"| {statistics.median(ratios):.3f} | {low:.3f} to {high:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def _interval(ratios: Sequence[float]) -> tuple[float, float]:
+    """Return the bootstrap interval of the median."""
+    chance = random.Random(1)
+    medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))
+    return medians[int(_RESAMPLES * 0.025)], medians[int(_RESAMPLES * 0.975)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""`horae approve` and `horae agent`: approval of tasks that agents created, limits of agents, stop and restart."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from ....model.accounts.account import ALL_AGENTS, Agent
+from ....model.change import Facts
+from ....model.task import PauseCause
+from ....service.accounts.approval_policy import APPROVED_LABEL
+from ....wire.accounts import agent_json
+from ....wire.review import review_of
+from ....wire.tasks import task_json
+from ...command import Command, CommandGroup
+from ...messages import account_messages
+from ...messages.account_refusals import refuse
+from ...messages.messages import Message
+from ...output.printer import Printer
+from ...output.receipt import review_cells
+from ...output.styled_text import StyledText
+from ...session.command_session import CommandSession, run_in_session
+from ...task_filter import task_argument
+from .owner import read_quotas, show_quotas
+
+_APPROVE: Final = Message("Let {name} run as it is", "允许 {name} 按现状运行")
+_APPROVED: Final = Message(
+    "✓ {name} may run as it is; any change closes it again", "✓ {name} 可按现状运行;任何修改都会重新锁定"
+)
+_APPROVED_BEFORE: Final = Message(
+    "✓ {name} is approved already as it is; nothing was changed", "✓ {name} 此前已按现状批准;没有更改"
+)
+_STOPPED: Final = Message(
+    "✓ {agent}: {tasks} tasks paused, and it can make no more", "✓ {agent}:已暂停 {tasks} 个任务,且不能再新建"
+)
+_RESTARTED: Final = Message("✓ {agent} may go on: {tasks} tasks resumed", "✓ {agent} 可以继续:已恢复 {tasks} 个任务")
+_agent_argument: Final = click.argument("agent", metavar="AGENT", help="Its name, as tasks show it.")
+_owner_option: Final = click.option("--owner", help="Whose agent it is. Default: yours.")
+
+
+agent_commands: Final = CommandGroup("agent", help="Limit an agent, stop all that it made, or let it go on.")
+
+
+@click.command("approve", cls=Command, asks=True)
+@task_argument
+def approve(out: Printer, *, task: str) -> None:
+    """Let a task run that an agent made and that waits for a person."""
+    found, digest = run_in_session(out, lambda app: _load_with_digest(app, task))
+    if dict(found.task.labels).get(APPROVED_LABEL) == digest and not awaits_approval(found):
+        _show_approved(out, found, _APPROVED_BEFORE)
+        return
+    if not out.yes:
+        _show(out, found)
+    out.confirm(_APPROVE, name=found.task.name)
+    # The digest pins the definition that was shown: a task that changed meanwhile is refused.
+    facts = run_in_session(out, lambda app: app.service.approvals.approve(app.principal, found.task.id, digest))
+    _show_approved(out, facts, _APPROVED)
+
+
+def awaits_approval(facts: Facts) -> bool:
+    pause = facts.status.pause
+    return pause is not None and pause.cause is PauseCause.AWAITING_APPROVAL
+
+
+def _show_approved(out: Printer, facts: Facts, message: Message) -> None:
+    if out.json:
+        out.data(task_json(facts, out.language))
+    elif out.quiet:
+        out.ids([facts.task.id])
+    else:
+        out.line(out.translate(message, name=facts.task.name))
+
+
+async def _load_with_digest(app: CommandSession, name: str) -> tuple[Facts, str]:
+    facts = await app.service.tasks.find_by_name(app.principal, name)
+    return facts, app.digest(facts.task)
+
+
+def _show(out: Printer, facts: Facts) -> None:
+    for line in review_cells(review_of(facts.task, out.language)):
+        out.aside(line, hang=4)
+
+
+@agent_commands.command("show")
+@_agent_argument
+@_owner_option
+def show_agent(out: Printer, *, agent: str, owner: str | None) -> None:
+    """Show what an agent may."""
+    _show_limits(out, run_in_session(out, lambda app: app.service.agents.get(app.principal, agent, owner)))
+
+
+@agent_commands.command("set")
+@click.argument("agent", required=False, metavar="[AGENT]", help="Its name, as tasks show it.")
+@click.option("--all", "every", is_flag=True, help="All agents of the owner, where nothing was set for one of them.")
+@click.option(
+    "--quota",
+    multiple=True,
+    required=True,
+    metavar="NAME=VALUE",
+    help="active_tasks=50, shortest_interval=1m, longest_life=never; repeatable.",
+)
+@_owner_option
+def set_agent(out: Printer, *, agent: str | None, every: bool, quota: tuple[str, ...], owner: str | None) -> None:
+    """Set limits of an agent, or of all agents of an owner."""
+    if (agent is None) is not every:
+        raise refuse("one_agent_or_all")
+    name, limits = agent or ALL_AGENTS, read_quotas(quota)
+    done = run_in_session(out, lambda app: app.service.agents.put(app.principal, name, limits, owner), create=True)
+    _show_limits(out, done)
+
+
+def _show_limits(out: Printer, agent: Agent) -> None:
+    if out.json:
+        out.data(agent_json(agent))
+        return
+    if out.quiet:
+        out.ids([agent.name])
+        return
+    name = out.translate(account_messages.ALL_AGENTS) if agent.name == ALL_AGENTS else agent.name
+    out.line((StyledText(name, "bold"), "  ", StyledText(agent.owner, "dim")))
+    show_quotas(out, agent.quotas, dict(agent.quota_overrides))
+    state = "revoked" if agent.revoked else "stopped" if agent.stopped else "active"
+    out.row(out.translate(account_messages.STATE), out.translate(account_messages.AGENT_STATES[state]))
+
+
+@agent_commands.command("stop")
+@_agent_argument
+@_owner_option
+def stop(out: Printer, *, agent: str, owner: str | None) -> None:
+    """Pause all that an agent made; it makes and wakes nothing more."""
+    _show_stopped(out, agent, _STOPPED, run_in_session(out, lambda app: _stop(app, agent, owner)))
+
+
+@agent_commands.command("restart")
+@_agent_argument
+@_owner_option
+def restart(out: Printer, *, agent: str, owner: str | None) -> None:
+    """Let an agent go on, and what was paused with it."""
+    _show_stopped(out, agent, _RESTARTED, run_in_session(out, lambda app: _restart(app, agent, owner)))
+
+
+async def _stop(app: CommandSession, agent: str, owner: str | None) -> int:
+    return await app.service.approvals.stop_agent(app.principal, agent, owner)
+
+
+async def _restart(app: CommandSession, agent: str, owner: str | None) -> int:
+    return await app.service.approvals.restart_agent(app.principal, agent, owner)
+
+
+def _show_stopped(out: Printer, agent: str, message: Message, tasks: int) -> None:
+    if out.json:
+        out.data({"agent": agent, "tasks": tasks, "stopped": message is _STOPPED})
+    elif not out.quiet:
+        out.line(out.translate(message, agent=agent, tasks=tasks))

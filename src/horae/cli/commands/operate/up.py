@@ -1,0 +1,228 @@
+"""`horae up` and `horae worker`: node in the foreground; a supervisor process restarts the engine and the API server."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from ....clock import SystemClock
+from ...command import Command
+from ...messages import operating_messages as words
+from ...output.printer import Printer
+from ...output.program_name import called_program
+from ...parameters import IntegerRange, NumberRange
+
+if TYPE_CHECKING:
+    from ....node.api_server import ListenAddress
+    from ....node.processes import ChildKind
+    from ....node.supervisor import ChildExit
+    from ...node_options import UpOptions
+
+_place_argument: Final = click.argument(
+    "place",
+    required=False,
+    metavar="[FILE.py | MODULE[:APP]]",
+    help="Where the app with your functions is; without: no functions.",
+)
+_seconds_option: Final = click.option("--seconds", type=NumberRange(0.1), help="End after so many seconds.")
+_verbose_option: Final = click.option(
+    "--verbose", "-v", is_flag=True, help="Tell of runs that succeed or are skipped too."
+)
+_lease_option: Final = click.option(
+    "--lease",
+    type=NumberRange(1, 3600),
+    metavar="SECONDS",
+    help="The lease that all nodes on this store share. Default: 15.",
+)
+_port_option: Final = click.option(
+    "--port",
+    type=IntegerRange(0, 65535),
+    metavar="PORT",
+    help="Serve the HTTP API here; 0 finds one. Default: 4672.",
+)
+_metrics_port_option: Final = click.option(
+    "--metrics-port",
+    type=IntegerRange(0, 65535),
+    metavar="PORT",
+    help="Show this node's own metrics here; 0 finds a port. Default: nowhere.",
+)
+_host_option: Final = click.option(
+    "--host", metavar="ADDRESS", help="Let the HTTP API listen beyond this machine. Default: 127.0.0.1."
+)
+
+
+@click.command("up", cls=Command, local_only=True)
+@_place_argument
+@click.option("--demo", is_flag=True, help="Put a few demo tasks there; the first fires within 5 seconds.")
+@_seconds_option
+@_verbose_option
+@_lease_option
+@_port_option
+@_host_option
+@_metrics_port_option
+@click.option("--no-api", is_flag=True, help="The engine alone, without the HTTP API.")
+@click.option("--no-engine", is_flag=True, help="The HTTP API alone; `horae worker` runs the rest.")
+def up(
+    out: Printer,
+    *,
+    place: str | None,
+    demo: bool,
+    seconds: float | None,
+    verbose: bool,
+    lease: float | None,
+    port: int | None,
+    host: str | None,
+    metrics_port: int | None,
+    no_api: bool,
+    no_engine: bool,
+) -> None:
+    """Run the engine and the HTTP API here, until Ctrl-C."""
+    options = prepare_options(
+        out, place, demo=demo, verbose=verbose, seconds=seconds, lease=lease, engine=not no_engine
+    )
+    address = _api_address(out, options, host, port, no_api=no_api)
+    if address is None:
+        run_node(out, options, metrics_port)
+        return
+    from ....node.api_server import open_api_socket  # noqa: PLC0415 - `--help` does without
+    from ...output.api_lines import show_no_api  # noqa: PLC0415
+
+    with open_api_socket(address, partial(show_no_api, out, address)) as listener:
+        run_node(out, options if listener is None else replace(options, api_socket=listener.fileno()), metrics_port)
+
+
+def _api_address(
+    out: Printer, options: UpOptions, host: str | None, port: int | None, *, no_api: bool
+) -> ListenAddress | None:
+    """Return where the API is to listen; None: it is switched off."""
+    from ....node.api_server import listen_address  # noqa: PLC0415 - `--help` does without
+    from ...messages.operating_refusals import refuse  # noqa: PLC0415
+    from ...session.open_store import settings_of  # noqa: PLC0415
+
+    settings = settings_of(out.store)
+    is_chosen = host is not None or port is not None
+    off = no_api or (str(settings.value("api")).strip().lower() == "off" and not is_chosen and options.engine)
+    if off and not options.engine:
+        raise refuse("nothing_to_run")
+    if not options.engine and options.serves_api_in_worker:
+        raise refuse("no_engine_in_memory")
+    if off:
+        return None
+    address = listen_address(settings, host, port)
+    return address if options.engine else address._replace(chosen=True)
+
+
+def prepare_options(out: Printer, place: str | None, **chosen: Any) -> UpOptions:
+    """Return the options for the child processes; `chosen` are fields of them."""
+    from ...node_options import UpOptions  # noqa: PLC0415 - `--help` does without
+    from ...session.open_store import prepare_url, process_zone, settings_of  # noqa: PLC0415
+    from ...session.servers import note_unused_server  # noqa: PLC0415
+
+    note_unused_server(out)
+    zone = process_zone(None, settings_of(out.store))
+    # Without an app of its own, the store is chosen here; an app has one, unless another is asked for.
+    store = out.store if place is not None else prepare_url(out.store, create=True)
+    return UpOptions(
+        SystemClock().steady(),
+        store=store,
+        zone=zone.name,
+        place=place,
+        json=out.json,
+        fields=out.fields,
+        quiet=out.quiet,
+        language=out.language,
+        colour=out.colour,
+        program=called_program(),
+        **chosen,
+    )
+
+
+def run_node(out: Printer, options: UpOptions, metrics_port: int | None = None) -> None:
+    """Run the child processes under a supervisor, in the foreground."""
+    from ....node.metrics_endpoint import open_metrics_endpoint  # noqa: PLC0415 - `--help` does without
+    from ...output.api_lines import show_metrics_url  # noqa: PLC0415
+    from ...session.open_store import settings_of  # noqa: PLC0415
+
+    settings = settings_of(options.store)
+    with open_metrics_endpoint(options, settings, metrics_port, partial(show_metrics_url, out)) as complete:
+        code = _run_supervised(complete, out) if os.name == "posix" else _run_here(complete)
+    if code:
+        raise click.exceptions.Exit(code)
+
+
+def _run_supervised(options: UpOptions, out: Printer) -> int:
+    from ....node.processes import ChildModules, run_supervised  # noqa: PLC0415
+    from ...output.streams import prepare_streams  # noqa: PLC0415
+
+    prepare_streams()
+    modules = ChildModules("horae.cli.worker_process", "horae.cli.api_process")
+    return run_supervised(options, modules, SystemClock(), partial(_show_exit, out))
+
+
+def _run_here(options: UpOptions) -> int:
+    """Run the worker in this process, where no child process can inherit a socket."""
+    from ....node.supervisor import DRAINED  # noqa: PLC0415
+    from ...worker_process import run  # noqa: PLC0415
+
+    code = run(options)
+    return 0 if code == DRAINED else code
+
+
+def _show_exit(out: Printer, kind: ChildKind, ended: ChildExit) -> None:
+    if out.json:
+        out.each({"type": f"{kind}.died", **ended._asdict()})
+        return
+    how = words.BY_SIGNAL if ended.code < 0 else words.BY_EXIT
+    code = out.translate(how, number=abs(ended.code))
+    message = words.WORKER_DIED if kind == "worker" else words.SERVER_DIED
+    out.line(("! ", out.translate(message, pid=ended.pid, how=code, pause=ended.pause)), flush=True)
+
+
+_LONGEST_POLL = 10.0
+"""Upper bound for all nodes: an entry that is due for longer counts as missed."""
+
+
+@click.command("worker", cls=Command, local_only=True)
+@_place_argument
+@click.option(
+    "--poll",
+    type=NumberRange(0.1, _LONGEST_POLL),
+    metavar="SECONDS",
+    help="Look every so many seconds, instead of sleeping to the next due instant.",
+)
+@click.option(
+    "--batch",
+    type=IntegerRange(1, 100_000),
+    metavar="N",
+    help="Claim at most so many in one transaction. Default: as many as there is room for.",
+)
+@click.option(
+    "--concurrency",
+    type=IntegerRange(1, 100_000),
+    metavar="N",
+    help="Carry at most so many runs at once. Default: 1024.",
+)
+@_lease_option
+@_seconds_option
+@_verbose_option
+@_metrics_port_option
+def worker(
+    out: Printer,
+    *,
+    place: str | None,
+    poll: float | None,
+    batch: int | None,
+    concurrency: int | None,
+    lease: float | None,
+    seconds: float | None,
+    verbose: bool,
+    metrics_port: int | None,
+) -> None:
+    """Run the engine as one of many nodes, until SIGTERM."""
+    chosen = {"poll": poll, "batch": batch, "concurrency": concurrency, "lease": lease}
+    options = prepare_options(out, place, **chosen, seconds=seconds, verbose=verbose)
+    run_node(out, options, metrics_port)

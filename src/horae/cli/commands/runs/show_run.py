@@ -1,0 +1,115 @@
+"""`horae show RUN`: all fields of one run, with its error, its result and its last log lines."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final, NamedTuple
+
+from ....lifecycle.explain import is_requested
+from ....model.reason import describe_reason
+from ....model.run import Run
+from ....ports.journal import NumberedLine
+from ....ports.store import RunFilter
+from ....wire.runs import result_of, run_json
+from ...messages import messages
+from ...output.formatting import error_text, exact_duration, full_time, planned_text, sign_of, state_of_run
+from ...output.printer import Printer, json_text
+from ...output.run_tail import RunTail, follow_lines
+from ...output.styled_text import Style, StyledText
+from ...run_lookup import FoundRun, find_run
+from ...session.command_session import CommandSession, run_in_session
+
+_MAX_LINES: Final = 20
+
+
+class RunDetails(NamedTuple):
+    """A run with its last log lines `said`; `lines` is the number of all lines."""
+
+    found: FoundRun
+    said: tuple[NumberedLine, ...]
+    lines: int
+    zone: str
+    requested: bool = False
+    """The attempt was requested by `horae retry`."""
+
+
+def show_run(out: Printer, name: str) -> None:
+    shown = run_in_session(out, lambda app: _load(app, name))
+    run, task = shown.found.run, shown.found.facts.task
+    if out.json:
+        out.data(run_json(run, task.name, task.schedule.zone, out.language))
+    elif out.quiet:
+        out.ids([run.id])
+    else:
+        _show(out, shown)
+
+
+async def _load(app: CommandSession, name: str) -> RunDetails:
+    found = await find_run(app, name)
+    last: deque[NumberedLine] = deque(maxlen=_MAX_LINES)
+    number = 0
+    async for line in follow_lines(app, found.run.id, follow=False):
+        last.append(line)
+        number += 1
+    return RunDetails(found, tuple(last), number, found.zone or app.zone, await _is_requested(app, found))
+
+
+async def _is_requested(app: CommandSession, found: FoundRun) -> bool:
+    run = found.run
+    if run.attempt == 1:
+        return False
+    page = await app.service.runs.page(
+        app.principal, RunFilter(None, run.task_id, since=run.planned, until=run.planned)
+    )
+    before = [each for each in page.items if each.origin is run.origin and each.attempt == run.attempt - 1]
+    return any(is_requested(found.facts.task, run, each) for each in before)
+
+
+def _show(out: Printer, shown: RunDetails) -> None:
+    run, task = shown.found.run, shown.found.facts.task
+    out.line((sign_of(run), " ", StyledText(task.name, "bold"), "  ", StyledText(run.id, "dim")))
+    state = out.translate(
+        messages.ATTEMPT,
+        state=state_of_run(run, out.language),
+        number=run.attempt,
+        origin=messages.ON_REQUEST if shown.requested else messages.ORIGINS[run.origin.value],
+    )
+    out.row(out.translate(messages.STATE), state)
+    if run.reason is not None:
+        out.row("", describe_reason(run.reason, out.language))
+    out.row(out.translate(messages.PLANNED), planned_text(run, shown.zone, out.language))
+    _show_times(out, run, shown.zone)
+    show_lines(out, out.translate(messages.ERROR), error_text(run, out.language), "bad")
+    if run.result_json is not None:
+        result = result_of(run)
+        show_lines(
+            out, out.translate(messages.RESULT), result if isinstance(result, str) else json_text(result, indent=2)
+        )
+    if shown.said:
+        out.row(out.translate(messages.SAID), StyledText(_count_line(out, shown), "dim"))
+        tail = RunTail(out, shown.zone, None)
+        for line in shown.said:
+            tail.show(line)
+
+
+def _show_times(out: Printer, run: Run, zone: str) -> None:
+    if run.started is None:
+        return
+    late = "" if run.lateness is None else f"  +{exact_duration(run.lateness)}"
+    node = "" if run.node is None else f" · {run.node}"
+    out.row(out.translate(messages.BEGAN), f"{full_time(run.started, zone, out.language)}{late}{node}")
+    if run.ended is not None:
+        took = f"  {exact_duration(run.ended - run.started)}"
+        out.row(out.translate(messages.OVER), f"{full_time(run.ended, zone, out.language)}{took}")
+
+
+def _count_line(out: Printer, shown: RunDetails) -> str:
+    if len(shown.said) == shown.lines:
+        return out.translate(messages.ALL_LINES, number=shown.lines)
+    return out.translate(messages.LAST_LINES, shown=len(shown.said), number=shown.lines, id=shown.found.run.id)
+
+
+def show_lines(out: Printer, label: str, text: str, style: Style = "") -> None:
+    """Print every line of the text as a row; the first row has the label."""
+    for number, line in enumerate(text.strip("\n").splitlines()):
+        out.row(label if number == 0 else "", StyledText(line, style))

@@ -1,0 +1,77 @@
+"""`horae next` and `horae explain`: next fires and meaning of a typed schedule, or of the schedule of a task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import click
+
+from ....choices import Fold, Gap
+from ....clock import SystemClock
+from ...command import Command
+from ...messages.refusals import refuse
+from ...output.printer import Printer
+from ...output.schedule_text import Answer, answer_json, show_explanation, show_fires
+from ...parameters import IntegerRange, one_of
+from ...schedule_question import Question, answer_for_task, answer_question
+from ...session.command_session import run_in_session
+
+MOST_FIRES = 1000
+
+
+_text_argument: Final = click.argument(
+    "text", nargs=-1, metavar="TEXT", help='When: "every weekday at 9am", "0 9 * * 1-5", 每天早上9点.'
+)
+_zone_option: Final = click.option(
+    "--zone", "--tz", help="Where the text names no zone: Europe/Berlin. Default: HORAE_ZONE, else this machine's."
+)
+_task_option: Final = click.option("--task", help="The schedule of this task instead of a text.")
+
+
+@click.command("next", cls=Command)
+@_text_argument
+@_task_option
+@_zone_option
+@click.option("--after", help="Look from here on (not included). Default: now.")
+@click.option("--until", help="Look up to here (included).")
+@click.option(
+    "-n", "--number", type=IntegerRange(1, MOST_FIRES), default=5, show_default=True, help="How many fires at the most."
+)
+@click.option("--gap", type=one_of(Gap), help="When the clock skips the time: run next, shift or skip.")
+@click.option("--fold", type=one_of(Fold), help="When the clock shows it twice: first, last or both.")
+def next_fires(
+    out: Printer,
+    *,
+    text: tuple[str, ...],
+    task: str | None,
+    zone: str | None,
+    after: str | None,
+    until: str | None,
+    number: int,
+    gap: Gap | None,
+    fold: Fold | None,
+) -> None:
+    """Show when a schedule fires next."""
+    answer = _answer(out, text, task, Question("", zone, out.language, after, until, number, gap, fold))
+    out.data(answer_json(answer)) if out.json else show_fires(answer, out)
+
+
+@click.command("explain", cls=Command)
+@_text_argument
+@_task_option
+@_zone_option
+def explain(out: Printer, *, text: tuple[str, ...], task: str | None, zone: str | None) -> None:
+    """Say what a schedule means, with its JSON and what may surprise."""
+    answer = _answer(out, text, task, Question("", zone, out.language))
+    out.data(answer_json(answer)) if out.json else show_explanation(answer, out)
+
+
+def _answer(out: Printer, text: tuple[str, ...], task: str | None, question: Question) -> Answer:
+    now = SystemClock().now()
+    if task is not None and not text:
+        facts = run_in_session(out, lambda app: app.service.tasks.find_by_name(app.principal, task))
+        return answer_for_task(facts.task, facts.status, question, now)
+    if not text or task is not None:
+        raise refuse("text_or_task")
+    return answer_question(replace(question, text=" ".join(text)), now)

@@ -1,0 +1,193 @@
+"""`horae show`: all fields of one task, with its next fires and last runs; a run id is shown by `show_run`."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+import click
+
+from ....choices import Language
+from ....model.change import Facts
+from ....model.ids import SHORT_DIGITS
+from ....model.invisible_characters import escape_hidden
+from ....model.pauses import pause_note
+from ....model.run import Run
+from ....model.task import Task, TaskStatus
+from ....ports.store import RunFilter
+from ....wire.review import review_of
+from ....wire.runs import run_json
+from ....wire.tasks import task_json, waiting_for
+from ...command import Command
+from ...messages import messages
+from ...output.fixes import pause_fixes
+from ...output.formatting import (
+    error_text,
+    exact_duration,
+    first_line,
+    full_time,
+    localize_error,
+    planned_text,
+    sign_of,
+    state_cell,
+    state_of_run,
+)
+from ...output.printer import Printer
+from ...output.receipt import (
+    fires_if_resumed,
+    fires_json,
+    fires_to_come,
+    more_policies_line,
+    policies_line,
+    review_cells,
+    show_schedule,
+    target_line,
+)
+from ...output.styled_text import Cell, StyledText
+from ...run_lookup import is_run
+from ...session.command_session import CommandSession, run_in_session
+from ..runs.show_run import show_run
+
+_FIRES: Final = 5
+_RUNS: Final = 5
+
+
+class TaskDetails(NamedTuple):
+    facts: Facts
+    runs: tuple[Run, ...]
+    now: datetime
+    zone: str
+
+
+@click.command("show", cls=Command)
+@click.argument("task", metavar="TASK|RUN", help="A task: name, id or key, or a part; or the id of a run.")
+def show(out: Printer, *, task: str) -> None:
+    """Show one task, or one run, in full."""
+    if is_run(task):
+        show_run(out, task)
+        return
+    shown = run_in_session(out, lambda app: _load(app, task))
+    if out.json:
+        out.data(_json(out, shown))
+    elif out.quiet:
+        out.ids([shown.facts.task.id])
+    else:
+        _show(out, shown)
+
+
+async def _load(app: CommandSession, name: str) -> TaskDetails:
+    facts = await app.service.tasks.find_by_name(app.principal, name)
+    runs = await app.service.runs.page(app.principal, RunFilter(task_id=facts.task.id), limit=_RUNS)
+    # Read again by id: the result of a search has no lanes.
+    return TaskDetails(await app.service.tasks.get(app.principal, facts.task.id), runs.items, app.clock.now(), app.zone)
+
+
+def _json(out: Printer, shown: TaskDetails) -> dict[str, Any]:
+    facts, task = shown.facts, shown.facts.task
+    zone = task.schedule.zone
+    last = shown.runs[0] if shown.runs else None
+    fires_after_resume = [] if facts.status.pause is None else fires_if_resumed(facts, shown.now, _FIRES)
+    return {
+        "task": task_json(facts, out.language, last),
+        "fires": fires_json(fires_to_come(facts, shown.now, _FIRES)),
+        "fires_if_resumed": fires_json(fires_after_resume),
+        "runs": [run_json(run, task.name, zone, out.language) for run in shown.runs],
+    }
+
+
+def _show(out: Printer, shown: TaskDetails) -> None:
+    facts, task = shown.facts, shown.facts.task
+    zone = task.schedule.zone or shown.zone
+    out.line((StyledText(task.name, "bold"), "  ", StyledText(task.id, "dim")))
+    show_schedule(out, facts, shown.now, _FIRES)
+    out.row(out.translate(messages.DOES), escape_hidden(target_line(task.target)))
+    out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
+    out.row("", more_policies_line(task.policies, out.language))
+    state: list[str | StyledText] = [
+        _single_part(state_cell(facts, out.language, whole=True)),
+        out.translate(messages.VERSION, version=task.version),
+    ]
+    out.row(out.translate(messages.STATE), state)
+    for line in _status_lines(out, shown, zone):
+        out.row("", line)
+    for fix in pause_fixes(facts):
+        out.row(
+            out.translate(messages.FIX), (fix.command, "   ", StyledText(fix.does.in_language(out.language), "dim"))
+        )
+    made = full_time(task.created, zone, out.language)
+    out.row(out.translate(messages.OWNER), f"{task.owner} · {out.translate(messages.CREATED)} {made}")
+    for label, value in ((messages.KEY, task.key), (messages.LANE, task.lane)):
+        if value is not None:
+            out.row(out.translate(label), value)
+    if task.labels:
+        out.row(out.translate(messages.LABELS), "  ".join(f"{name}={value}" for name, value in task.labels))
+    waits = waiting_line(out, facts)
+    if waits is not None:
+        out.row(out.translate(messages.WAITS), waits)
+    for number, run in enumerate(shown.runs):
+        out.row(out.translate(messages.RUNS) if number == 0 else "", run_line(run, zone, out))
+    _show_definition(out, task)
+
+
+def _show_definition(out: Printer, task: Task) -> None:
+    """Print every field of the definition as stored; the rows above are a summary."""
+    review = review_of(task, out.language)
+    out.line()
+    out.line(StyledText(out.translate(messages.AS_IT_RUNS), "dim"))
+    for line in review_cells(review):
+        out.line(line, hang=4)
+
+
+def _single_part(cell: Cell) -> str | StyledText:
+    return cell if isinstance(cell, str | StyledText) else StyledText("")
+
+
+def _status_lines(out: Printer, shown: TaskDetails, zone: str) -> list[str]:
+    status = shown.facts.status
+    found = []
+    if status.pause is not None:
+        pause = status.pause
+        until = (
+            messages.PAUSED_UNTIL.in_language(out.language, until=full_time(pause.until, zone, out.language))
+            if pause.until
+            else ""
+        )
+        note = (
+            f" ({pause_note(pause, out.language)})"
+            if pause.note and pause.cause.value not in messages.PAUSE_CAUSES
+            else ""
+        )
+        since = full_time(pause.since, zone, out.language)
+        found.append(out.translate(messages.PAUSED_SINCE, since=since, until=until, note=note))
+    if status.skips_left:
+        text = messages.SKIPS_ONE if status.skips_left == 1 else messages.SKIPS_LEFT
+        found.append(out.translate(text, number=status.skips_left))
+    if status.last_result:
+        found.append(f"→ {first_line(_last_result(status, out.language))}")
+    return found
+
+
+def waiting_line(out: Printer, facts: Facts) -> str | None:
+    """Return the cause that keeps a due run from starting; None where nothing waits."""
+    waits = waiting_for(facts)
+    if waits is None:
+        return None
+    kind, _, name = waits.removeprefix("node:" if waits.startswith("node:function:") else "").partition(":")
+    return out.translate(messages.WAITS_FOR.get(waits, messages.WAITS_FOR[kind]), name=name)
+
+
+def _last_result(status: TaskStatus, language: Language) -> str:
+    """Return the last result; after a failure that is the error, which is localized."""
+    text = status.last_result or ""
+    return localize_error(text, language) if status.failures else text
+
+
+def run_line(run: Run, zone: str, out: Printer, lateness: timedelta | None = None) -> list[str | StyledText]:
+    """Return one row for a run. `lateness` replaces the lateness that is stored in the run."""
+    delay = run.lateness if lateness is None else lateness
+    late = "" if delay is None else f"  +{exact_duration(delay)}"
+    planned = planned_text(run, zone, out.language)
+    state = state_of_run(run, out.language)
+    error = f"  {first_line(error_text(run, out.language))}" if run.error else ""
+    short = out.short_ids((run.id,), SHORT_DIGITS)[run.id]
+    return [sign_of(run), f" {planned}  {state}{late}", StyledText(error, "bad"), StyledText(f"  {short}", "dim")]

@@ -1,0 +1,74 @@
+"""Worker process of `horae up`, which starts it as `python -m horae.cli.worker_process FD`."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..app import Horae
+from ..errors import HoraeError
+from ..node.control_socket import SupervisorLink, control_socket, watch_supervisor
+from ..node.event_loop import run_fast
+from ..node.worker import run_worker, stop_event
+from .app_loader import load_app
+from .commands.operate.demo_tasks import register_demo_function
+from .node_options import UpOptions
+from .output.failure import ErrorStyle, environment_language, print_failure
+from .output.node_reports import PrintedWorkerReports
+from .output.streams import prepare_streams
+from .output.terminal_log import configure_node_log
+from .session.open_store import settings_of
+
+
+def main() -> None:
+    run_child(run)
+
+
+def run_child(run: Callable[[UpOptions, socket.socket], int]) -> None:
+    """Run a child with the options from its control socket, and exit with its code; an error is printed."""
+    prepare_streams()
+    options: UpOptions | None = None
+    try:
+        control = control_socket(sys.argv[1:])
+        options = UpOptions.receive(control)
+        code = run(options, control)
+    except HoraeError as error:
+        style = ErrorStyle(environment_language(), as_json=False) if options is None else options.error_style
+        sys.exit(print_failure(error, style))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    sys.exit(code)
+
+
+def run(options: UpOptions, control: socket.socket | None = None) -> int:
+    """Run the worker; `control` leads to the supervisor, if there is one."""
+    return run_fast(_work(options, None if control is None else watch_supervisor(control)))
+
+
+async def _work(options: UpOptions, supervisor: SupervisorLink | None) -> int:
+    # Before the app's module is imported, which may take long.
+    stop = stop_event(force=not options.supervised)
+    settings = settings_of(options.store)
+    out = options.make_printer()
+    configure_node_log(out, settings, options.zone)
+    app = _make_app(options)
+    if not out.store and not app.url.startswith("memory:"):
+        # Printed commands name the store of the app, which may be another than the default one.
+        out = replace(out, store=app.url)
+    configure_node_log(out, settings, options.zone, failures=out.json)
+    reports = PrintedWorkerReports(out, options, settings, app)
+    return await run_worker(app, options, settings, reports, stop, supervisor)
+
+
+def _make_app(options: UpOptions) -> Horae:
+    if options.place is not None:
+        return load_app(options.place, options.store)
+    app = Horae(options.store, zone=options.zone)
+    register_demo_function(app)
+    return app
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Callbacks through which the processes of a node report to their front end; the command line prints them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+
+class ApiReady(NamedTuple):
+    """The API accepts requests at `url`; `first_token` is the token that this start has created."""
+
+    url: str
+    store: str
+    token_path: Path
+    first_token: str | None
+
+
+class NodeReports(Protocol):
+    """Callbacks of an API process."""
+
+    def on_api_ready(self, api: ApiReady) -> None: ...
+
+    def on_store_lost(self, path: Path | None, at: datetime) -> None:
+        """The file of the store was removed or replaced; the process stops now."""
+
+
+class WorkerReports(NodeReports, Protocol):
+    """Callbacks of a worker process, in the order of its life."""
+
+    async def on_open(self) -> None:
+        """The engine runs; the supervisor does not count the worker as ready before this returns."""
+
+    async def on_ready(self) -> None: ...
+
+    async def watch(self) -> None:
+        """Background loop while the worker runs; restarted after an error."""
+
+    def on_drained(self) -> None: ...
+
+    def on_stopping(self) -> None: ...
+
+    def on_stopped(self) -> None: ...

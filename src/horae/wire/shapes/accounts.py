@@ -1,0 +1,163 @@
+"""Shapes of owners, agents, tokens, secrets and the audit trail."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...model.accounts.principal import Quotas, Role, Scope
+from .notation import (
+    BOOLEAN,
+    INSTANT,
+    INTEGER,
+    OBJECT,
+    TEXT,
+    Schema,
+    choice,
+    closed,
+    extend,
+    list_of,
+    nullable,
+    page_of,
+    ref,
+)
+
+_INTERVALS: Final = {"shortest_interval", "longest_life"}
+_QUOTAS: Final = {
+    name: nullable(TEXT) | {"description": "ISO 8601; null is without a limit."}
+    if name in _INTERVALS
+    else nullable(INTEGER)
+    for name in Quotas._fields
+}
+QUOTAS: Final = closed(_QUOTAS)
+CHOSEN_QUOTAS: Final = closed(_QUOTAS, required=()) | {
+    "description": "Quotas that were set explicitly; the others are the defaults of the role."
+}
+
+TOKEN: Final = closed(
+    {
+        "id": TEXT | {"pattern": "^tok_"},
+        "owner": TEXT,
+        "name": TEXT,
+        "scopes": list_of(choice(*Scope)),
+        "agent": nullable(TEXT),
+        "created": INSTANT,
+        "expires": nullable(INSTANT),
+        "revoked": nullable(INSTANT),
+        "version": INTEGER,
+    }
+)
+
+MADE_TOKEN: Final = extend(
+    TOKEN,
+    {
+        "text": nullable(TEXT)
+        | {"description": "The token itself, shown only once; null if it is repeated or was written to a file."}
+    },
+)
+
+SECRET: Final = closed(
+    {
+        "name": TEXT,
+        "owner": TEXT,
+        "updated": INSTANT,
+        "agents": list_of(TEXT) | {"description": "The agents whose tasks may reference it."},
+    }
+)
+
+SHAPES: Final[dict[str, Schema]] = {
+    "owner": closed(
+        {
+            "name": TEXT,
+            "role": choice(*Role),
+            "zone": nullable(TEXT),
+            "quotas": QUOTAS,
+            "chosen": CHOSEN_QUOTAS,
+            "note": TEXT,
+            "created": INSTANT,
+            "revoked": nullable(INSTANT),
+            "exhausted": nullable(TEXT)
+            | {"description": "The day (UTC) on which it has used up `runs_per_day`, if that is today."},
+            "storage_full": nullable(closed({"since": INSTANT, "bytes": INTEGER}))
+            | {"description": "Since when it has used up `stored_bytes`, and how many bytes it stored then."},
+            "version": INTEGER,
+        }
+    )
+    | {"title": "horae owner show, set, revoke, restore"},
+    "owners": list_of(ref("owner")) | {"title": "horae owner ls"},
+    "agent": closed(
+        {
+            "agent": TEXT,
+            "tasks": INTEGER | {"minimum": 0, "description": "How many were paused, or go on."},
+            "stopped": BOOLEAN,
+        }
+    )
+    | {"title": "horae agent stop, horae agent restart"},
+    "agent-limits": closed(
+        {
+            "name": TEXT | {"description": "* stands for all agents of the owner."},
+            "owner": TEXT,
+            "quotas": QUOTAS,
+            "chosen": CHOSEN_QUOTAS,
+            "stopped": BOOLEAN | {"description": "Its owner stopped it."},
+            "revoked": BOOLEAN | {"description": "Its last token was revoked, and its tasks stopped with it."},
+        }
+    )
+    | {"title": "horae agent show, horae agent set"},
+    "token": TOKEN | {"title": "horae token revoke"},
+    "tokens": list_of(ref("token")) | {"title": "horae token ls"},
+    "token-made": extend(
+        MADE_TOKEN, {"file": nullable(TEXT) | {"description": "Where the token was written, with --output."}}
+    )
+    | {"title": "horae token make"},
+    "secret": SECRET | {"title": "horae secret set, grant and revoke"},
+    "secrets": list_of(SECRET) | {"title": "horae secret ls"},
+    "secret-removed": closed({"removed": TEXT}) | {"title": "horae secret rm"},
+    "secret-rotated": closed({"resealed": INTEGER, "key_file": TEXT}) | {"title": "horae secret rotate"},
+    "audit-row": closed(
+        {
+            "number": INTEGER,
+            "at": INSTANT,
+            "action": TEXT,
+            "subject": TEXT,
+            "owner": TEXT,
+            "by": TEXT,
+            "actor": TEXT,
+            "via": TEXT,
+            "request": TEXT,
+            "agent": nullable(TEXT),
+            "detail": OBJECT,
+            "hash": TEXT,
+        }
+    )
+    | {"title": "one row of horae audit ls"},
+    "audit": list_of(ref("audit-row")) | {"title": "horae audit ls"},
+    "audit-verify": closed(
+        {
+            "ok": BOOLEAN,
+            "rows": INTEGER,
+            "open_rows": INTEGER,
+            "broken": nullable(INTEGER) | {"description": "The first row that is not what it was."},
+            "head": TEXT,
+        }
+    )
+    | {"title": "horae audit verify"},
+    "Whoami": closed(
+        {
+            "owner": TEXT,
+            "admin": BOOLEAN,
+            "scopes": list_of(TEXT),
+            "agent": nullable(TEXT),
+            "zone": TEXT,
+            "owner_zone": nullable(TEXT),
+            "quotas": QUOTAS,
+            "token": TEXT,
+            "version": TEXT,
+        }
+    ),
+    "OwnerPage": page_of("owner"),
+    "TokenPage": page_of("token"),
+    "MadeToken": MADE_TOKEN,
+    "Stopped": closed({"agent": TEXT, "tasks": INTEGER, "dry_run": BOOLEAN}),
+    "SecretPage": page_of("secret"),
+    "AuditPage": page_of("audit-row"),
+}

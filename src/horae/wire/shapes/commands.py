@@ -1,0 +1,267 @@
+"""Shapes of answers that only the command line gives."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .notation import ANY, BOOLEAN, INTEGER, NUMBER, OBJECT, TEXT, Schema, choice, closed, list_of, nullable
+from .overview import TASK_COUNTS
+from .tasks import WARNING
+
+SHAPES: Final[dict[str, Schema]] = {
+    "apply": closed(
+        {
+            "dry_run": BOOLEAN,
+            "applied": BOOLEAN,
+            "new": INTEGER,
+            "changed": INTEGER,
+            "same": INTEGER,
+            "gone": INTEGER,
+            "tasks": list_of(
+                closed(
+                    {
+                        "change": choice("new", "changed", "same", "gone"),
+                        "name": TEXT,
+                        "key": nullable(TEXT),
+                        "owner": TEXT,
+                        "fields": OBJECT | {"additionalProperties": closed({"before": ANY, "after": ANY})},
+                        "fires": closed({"removed": INTEGER, "added": INTEGER}),
+                        "warnings": list_of(WARNING),
+                    }
+                )
+            ),
+            "lanes": list_of(closed({"name": TEXT, "before": nullable(INTEGER), "after": INTEGER})),
+            "warnings": list_of(WARNING),
+        }
+    )
+    | {"title": "horae apply"},
+    "import": closed(
+        {
+            "dry_run": BOOLEAN,
+            "new": INTEGER,
+            "changed": INTEGER,
+            "same": INTEGER,
+            "tasks": list_of(
+                closed(
+                    {
+                        "change": choice("new", "changed", "same"),
+                        "id": nullable(TEXT),
+                        "name": TEXT,
+                        "key": nullable(TEXT),
+                        "owner": TEXT,
+                        "paused": BOOLEAN,
+                        "source": TEXT,
+                    }
+                )
+            ),
+            "unclear": list_of(closed({"source": TEXT, "text": TEXT, "code": TEXT, "because": TEXT})),
+            "notes": list_of(closed({"source": TEXT, "note": TEXT})),
+            "over": INTEGER,
+            "groups": INTEGER,
+            "runs": closed({"taken": INTEGER, "left": INTEGER, "there": INTEGER}),
+        }
+    )
+    | {"title": "horae import"},
+    "exported": closed({"path": TEXT, "tasks": INTEGER, "runs": INTEGER}) | {"title": "horae export --out"},
+    "move": closed(
+        {
+            "from": TEXT,
+            "to": TEXT,
+            "dry_run": BOOLEAN,
+            "resumed": BOOLEAN,
+            "moved_before": BOOLEAN,
+            "parts": list_of(
+                closed(
+                    {
+                        "part": choice(
+                            "marks",
+                            "remembered",
+                            "records",
+                            "lanes",
+                            "barred",
+                            "nodes",
+                            "tallies",
+                            "tasks",
+                            "runs",
+                            "lines",
+                            "events",
+                        ),
+                        "number": INTEGER,
+                        "digest": nullable(TEXT),
+                    }
+                )
+            ),
+            "key_file": nullable(TEXT),
+            "key_file_wanted": nullable(TEXT),
+        }
+    )
+    | {"title": "horae move"},
+    "up": {
+        "oneOf": [
+            closed(
+                {
+                    "type": {"const": "node.ready"},
+                    "version": TEXT,
+                    "ready_ms": INTEGER,
+                    "restarts": INTEGER,
+                    "node": nullable(TEXT),
+                    "store": TEXT,
+                    "path": nullable(TEXT),
+                    "server": nullable(
+                        closed(
+                            {
+                                "kind": TEXT,
+                                "version": TEXT,
+                                "place": TEXT,
+                                "database": TEXT,
+                                "schema": TEXT,
+                                "prefix": TEXT,
+                                "schema_version": INTEGER,
+                                "clock_offset": NUMBER,
+                            },
+                            optional=("schema", "prefix"),
+                        )
+                    ),
+                    "loop": TEXT,
+                    "zone": TEXT,
+                    "tasks": TASK_COUNTS,
+                    "scheduler": closed(
+                        {
+                            "wake": choice("precise", "poll"),
+                            "type": TEXT | {"enum": ["priority_queue", "polling"]},
+                            "mechanism": TEXT | {"enum": ["timer", "interval"]},
+                            "precision_ms": INTEGER,
+                            "status": TEXT | {"enum": ["running"]},
+                            "queued": INTEGER,
+                            "next": nullable(TEXT),
+                            "next_local": nullable(TEXT),
+                            "next_task": nullable(TEXT),
+                        }
+                    ),
+                    "outage": nullable(
+                        closed(
+                            {
+                                "since": TEXT,
+                                "until": TEXT,
+                                "clean": BOOLEAN,
+                                "due": INTEGER,
+                                "made_up": INTEGER,
+                                "merged": INTEGER,
+                                "skipped": INTEGER,
+                                "waiting": INTEGER,
+                            }
+                        )
+                    ),
+                }
+            ),
+            closed(
+                {
+                    "type": {"const": "task.said"},
+                    "task": TEXT,
+                    "text": TEXT,
+                    "lateness_ms": NUMBER,
+                    "at": TEXT,
+                    "task_id": nullable(TEXT),
+                }
+            ),
+            closed(
+                {
+                    "type": choice(
+                        "run.failed",
+                        "run.timed_out",
+                        "run.lost",
+                        "run.retrying",
+                        "run.succeeded",
+                        "run.skipped",
+                        "task.failed",
+                    ),
+                    "at": TEXT,
+                    "task": TEXT,
+                    "task_id": TEXT,
+                    "run_id": nullable(TEXT),
+                    "detail": nullable(TEXT),
+                    "error": nullable(TEXT),
+                    "attempt": nullable(INTEGER),
+                    "lateness_ms": nullable(NUMBER),
+                }
+            ),
+            closed({"type": {"const": "tasks.stranded"}, "at": TEXT, "number": INTEGER}),
+            closed(
+                {
+                    "type": choice("worker.died", "api.died"),
+                    "pid": INTEGER,
+                    "code": INTEGER,
+                    "lived": NUMBER,
+                    "pause": NUMBER,
+                }
+            ),
+            closed({"type": choice("node.drained", "node.stopping", "node.stopped")}),
+            closed(
+                {
+                    "type": {"const": "api.ready"},
+                    "url": TEXT,
+                    "docs": TEXT,
+                    "token_file": nullable(TEXT),
+                    "first_start": BOOLEAN,
+                }
+            ),
+            closed({"type": {"const": "api.off"}, "because": TEXT}),
+        ]
+    }
+    | {"title": "horae up: one object for each line"},
+    "doctor": closed(
+        {
+            "errors": INTEGER,
+            "warnings": INTEGER,
+            "checks": list_of(
+                closed(
+                    {"check": TEXT, "grade": choice("ok", "warning", "error"), "message": TEXT, "fix": nullable(TEXT)}
+                )
+            ),
+        }
+    )
+    | {"title": "horae doctor"},
+    "config": list_of(closed({"setting": TEXT, "value": ANY, "origin": TEXT, "meaning": TEXT}, optional=("origin",)))
+    | {"title": "horae config"},
+    "completion": closed({"shell": choice("bash", "zsh", "fish", "powershell"), "script": TEXT})
+    | {"title": "horae completion"},
+    "help": closed({"topic": nullable(TEXT), "text": TEXT}) | {"title": "horae help"},
+    "version": closed({"version": TEXT}) | {"title": "horae version"},
+    "login": closed(
+        {
+            "name": TEXT,
+            "server": TEXT,
+            "owner": TEXT,
+            "admin": BOOLEAN,
+            "scopes": list_of(TEXT),
+            "agent": nullable(TEXT),
+        }
+    )
+    | {"title": "horae login"},
+    "contexts": list_of(closed({"name": TEXT, "server": TEXT, "owner": TEXT, "current": BOOLEAN}))
+    | {"title": "horae context ls"},
+    "context-used": closed({"current": nullable(TEXT)}) | {"title": "horae context use"},
+    "forgotten": closed({"removed": TEXT}) | {"title": "horae context rm, webhook rm"},
+    "db-path": closed({"path": nullable(TEXT), "store": nullable(TEXT), "exists": nullable(BOOLEAN)})
+    | {"title": "horae db path"},
+    "db-backup": closed({"path": TEXT, "bytes": INTEGER, "size": TEXT, "tasks": INTEGER})
+    | {"title": "horae db backup"},
+    "db-restore": closed({"path": TEXT, "backup": TEXT, "kept": nullable(TEXT)}) | {"title": "horae db restore"},
+    "db-check": closed({"path": nullable(TEXT), "store": nullable(TEXT), "doubts": list_of(TEXT)})
+    | {"title": "horae db check"},
+    "db-upgrade": closed({"path": nullable(TEXT), "store": nullable(TEXT), "before": INTEGER, "after": INTEGER})
+    | {"title": "horae db upgrade"},
+    "problem": closed(
+        {
+            "type": TEXT,
+            "title": TEXT,
+            "status": INTEGER,
+            "code": TEXT | {"pattern": "^[a-z0-9_]+$"},
+            "detail": TEXT,
+            "hint": TEXT,
+            "position": nullable(INTEGER),
+            "exit": choice(1, 2, 3, 4, 5, 6, 7, 8, 9, 130),
+        }
+    )
+    | {"title": "What a command that failed says on standard error (RFC 9457)"},
+}

@@ -1,0 +1,205 @@
+"""Shapes of the deployment: overview, status, nodes, lanes, health and problems."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...model.task import TaskState
+from ...service.runs.nodes import NodeState
+from ...service.runs.overview import NeedKind
+from .notation import (
+    BOOLEAN,
+    DATE_TIME,
+    INSTANT,
+    INTEGER,
+    NULL,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    Schema,
+    choice,
+    closed,
+    extend,
+    list_of,
+    nullable,
+    ref,
+)
+
+TASK_COUNTS: Final = closed({state.value: INTEGER for state in TaskState})
+
+CLOCK_STEP: Final = closed({"at": INSTANT, "by_ms": NUMBER})
+
+NODE: Final = closed(
+    {
+        "id": TEXT,
+        "home": TEXT,
+        "version": TEXT,
+        "host": TEXT,
+        "joined": INSTANT,
+        "renewed": INSTANT,
+        "load": INTEGER,
+        "capacity": INTEGER,
+        "clock_offset_ms": nullable(NUMBER),
+        "draining": BOOLEAN,
+    }
+)
+
+NODE_STATUS: Final = extend(
+    NODE,
+    {
+        "renewed_ago_ms": NUMBER,
+        "state": choice(*NodeState),
+        "clock_step": nullable(CLOCK_STEP)
+        | {"description": "The last time within a day that the clock of its host was set back."},
+        "functions": list_of(TEXT) | {"description": "The functions that it has registered, by name."},
+    },
+)
+OVERVIEW: Final = closed(
+    {
+        "at": INSTANT,
+        "tasks": TASK_COUNTS,
+        "last_24h": closed(
+            {
+                "outcomes": OBJECT
+                | {"description": "By state, or state:reason for what never started.", "additionalProperties": INTEGER},
+                "started": INTEGER,
+                "on_time": nullable(NUMBER),
+                "lateness_p50_ms": nullable(NUMBER),
+                "lateness_p99_ms": nullable(NUMBER),
+            }
+        ),
+        "settlement_delay": closed(
+            {
+                "window_ms": INTEGER,
+                "counted": INTEGER,
+                "p50_ms": nullable(NUMBER),
+                "p99_ms": nullable(NUMBER),
+                "max_ms": nullable(NUMBER),
+            }
+        )
+        | {"description": "From the end of a run to the commit that recorded it, within the last minutes."},
+        "waiting": closed({"overdue": INTEGER, "parked": INTEGER, "stranded": INTEGER}),
+        "running": list_of(ref("run")),
+        "next": list_of(
+            closed(
+                {
+                    "task_id": TEXT,
+                    "task": TEXT,
+                    "due": nullable(INSTANT),
+                    "due_local": nullable(DATE_TIME),
+                    "zone": nullable(TEXT),
+                }
+            )
+        ),
+        "needs_you": list_of(
+            closed(
+                {
+                    "kind": choice(*NeedKind),
+                    "task_id": TEXT,
+                    "task": TEXT,
+                    "last_result": nullable(TEXT),
+                }
+            )
+        ),
+        "lanes": list_of(ref("lane")),
+        "nodes": list_of(ref("node")),
+        "alive": BOOLEAN,
+        "clock_steps": list_of(closed({"host": TEXT, "at": INSTANT, "by_ms": NUMBER}))
+        | {"description": "Clocks that were set back within the last day; for admins."},
+    }
+)
+
+PROBLEM: Final = closed(
+    {
+        "type": TEXT,
+        "title": TEXT,
+        "status": INTEGER,
+        "code": TEXT | {"pattern": "^[a-z0-9_]+$"},
+        "detail": TEXT,
+        "hint": TEXT,
+        "instance": TEXT,
+        "request_id": TEXT,
+        "version": INTEGER,
+        "errors": list_of(
+            closed(
+                {"pointer": TEXT, "code": TEXT, "detail": TEXT, "suggestion": TEXT, "position": INTEGER},
+                optional=("position",),
+            )
+        ),
+    },
+    optional=("version",),
+) | {"description": "RFC 9457. `code` is stable and never translated; title, detail and hint follow Accept-Language."}
+
+SHAPES: Final[dict[str, Schema]] = {
+    "lane": closed({"name": TEXT, "limit": INTEGER, "taken": INTEGER}) | {"title": "horae lane"},
+    "lanes": list_of(ref("lane")) | {"title": "horae lanes"},
+    "node": NODE | {"title": "A process with an engine"},
+    "nodes": list_of(NODE_STATUS) | {"title": "horae nodes"},
+    "nodes-drain": list_of(closed({"id": TEXT, "host": TEXT, "draining": BOOLEAN})) | {"title": "horae nodes drain"},
+    "overview": OVERVIEW | {"title": "horae overview"},
+    "status": closed(
+        {
+            "ok": BOOLEAN | {"description": "A node is up and nothing needs attention."},
+            "node_up": BOOLEAN,
+            "store": TEXT | {"description": "The file, the store without its password, or the server."},
+            "version": TEXT,
+            "problems": list_of(
+                closed(
+                    {
+                        "code": choice(
+                            "no_node", "failed", "failing", "orphaned", "awaiting_approval", "stranded", "overdue"
+                        ),
+                        "number": INTEGER,
+                        "detail": TEXT,
+                    }
+                )
+            ),
+            "overview": ref("overview"),
+        }
+    )
+    | {"title": "horae status"},
+    "LaneList": closed({"items": list_of(ref("lane")), "next_cursor": NULL}),
+    "NodeList": closed({"items": list_of(NODE_STATUS), "next_cursor": NULL}),
+    "DrainedNodes": closed({"items": list_of(ref("node"))}),
+    "Root": closed(
+        {
+            "name": TEXT,
+            "version": TEXT,
+            "status": choice("ready", "not ready"),
+            "links": OBJECT | {"additionalProperties": TEXT, "description": "Paths from here, by what they lead to."},
+        }
+    ),
+    "Health": closed({"status": TEXT, "version": TEXT}),
+    "Readiness": closed(
+        {
+            "status": choice("ready", "not ready"),
+            "version": TEXT,
+            "parts": closed(
+                {"store": BOOLEAN, "writes": BOOLEAN, "engine": BOOLEAN, "clock": BOOLEAN, "on_time": BOOLEAN}
+            ),
+            "clock_steps": list_of(CLOCK_STEP),
+            "problem": nullable(closed({"code": TEXT, "detail": TEXT, "hint": TEXT})),
+        }
+    ),
+    "Problem": PROBLEM
+    | {
+        "example": {
+            "type": "urn:horae:problem:unknown_field",
+            "title": "invalid request",
+            "status": 422,
+            "code": "unknown_field",
+            "detail": "'polices' is not a field here.",
+            "hint": "The fields are: policies, name, when, …",
+            "instance": "/v1/tasks",
+            "request_id": "req_8d7a0c7c44415e72308a",
+            "errors": [
+                {
+                    "pointer": "/polices",
+                    "code": "unknown_field",
+                    "detail": "'polices' is not a field here.",
+                    "suggestion": "The fields are: policies, name, when, …",
+                }
+            ],
+        }
+    },
+}

@@ -1,0 +1,65 @@
+"""Lock between the test processes of one run: a test marked `serial` runs while no other test does.
+
+What such a test measures (the memory of a server, say) depends on how busy the machine is. The reason stands in the mark:
+`@pytest.mark.serial("reason")`. All tests stay in one run with one summary.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import IO, Final
+
+import pytest
+
+_RUN: Final = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+"""The same in all test processes of a run; absent where there is one process only."""
+
+
+class RunLock:
+    """Shared by ordinary tests and exclusive for a serial one, which new tests do not overtake."""
+
+    def __init__(self, run: str) -> None:
+        self._entry = _opened(f"horae-tests-{run}.entry")
+        self._running = _opened(f"horae-tests-{run}.running")
+
+    @contextmanager
+    def held(self, *, alone: bool) -> Iterator[None]:
+        fcntl.flock(self._entry, fcntl.LOCK_EX)
+        # While a serial test waits here for the others to end, none begins.
+        fcntl.flock(self._running, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(self._entry, fcntl.LOCK_UN)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._running, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Remove the files; processes that have them open still share them."""
+        for file in (self._entry, self._running):
+            Path(file.name).unlink(missing_ok=True)
+            file.close()
+
+
+def _opened(name: str) -> IO[str]:
+    return (Path(tempfile.gettempdir()) / name).open("w")
+
+
+_LOCK: Final = RunLock(_RUN) if _RUN else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Hold the lock for one test, from its set-up to its end."""
+    alone = item.get_closest_marker("serial") is not None
+    with nullcontext() if _LOCK is None else _LOCK.held(alone=alone):
+        return (yield)
+
+
+def pytest_unconfigure() -> None:
+    if _LOCK is not None:
+        _LOCK.close()

@@ -1,0 +1,81 @@
+"""The store of a dry run: reads reach the real store, writes do not, and every other operation is refused."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from horae.model.reason import Reason
+from horae.model.record import Record, RecordWrite
+from horae.ports.full_store import FullStore
+from horae.service.tasks.dry_run import READS, make_dry_run_store
+from horae.stores.memory.store import MemoryStore
+from horae.testing.factories import a_new_task, a_task
+
+DISCARDED = frozenset(
+    {
+        "add",
+        "block_owner",
+        "change",
+        "drain",
+        "drop_record",
+        "put_record",
+        "set_lane",
+        "settle",
+        "upsert",
+        "write_lines",
+        "write_metadata",
+        "write_records",
+    }
+)
+REFUSED = frozenset(
+    {
+        "add_using",
+        "admit",
+        "backup",
+        "claim_due",
+        "close",
+        "drop_expired",
+        "extend",
+        "import_page",
+        "join",
+        "leave",
+        "open",
+        "recover",
+        "release",
+        "start",
+        "trim",
+    }
+)
+
+
+def operations() -> frozenset[str]:
+    return frozenset(name for name, _ in inspect.getmembers(FullStore) if not name.startswith("_"))
+
+
+def test_every_store_operation_is_read_discarded_or_refused() -> None:
+    assert operations() == READS | DISCARDED | REFUSED
+    assert len(operations()) == len(READS) + len(DISCARDED) + len(REFUSED)
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+async def test_operation_that_is_not_listed_does_not_reach_the_store(name: str) -> None:
+    with pytest.raises(AttributeError, match=name):
+        getattr(make_dry_run_store(MemoryStore()), name)
+
+
+async def test_discarded_writes_leave_the_store_unchanged() -> None:
+    store = MemoryStore()
+    await store.open()
+    dry = make_dry_run_store(store)
+    before = await store.count_parts()
+    await dry.add([a_new_task(a_task(owner="ada"))])
+    await dry.block_owner("ada", Reason.OWNER_REVOKED)
+    await dry.set_lane("gpu", 2)
+    await dry.write_metadata("name", "value")
+    assert await dry.put_record(Record("kind", "key", "ada", "{}"), replacing=None)
+    assert await dry.write_records([RecordWrite(Record("kind", "key", "ada", "{}"), None)])
+    assert await store.count_parts() == before
+    assert await store.read_metadata("name") is None
+    assert await store.get_record("kind", "key") is None

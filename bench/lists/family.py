@@ -106,7 +106,7 @@ def _is_bare(step: str) -> bool:
         "CONSTANT",
         "nodes",
         "lanes",
-        "seats",
+        "lane_slots",
         "named",
         "wanted",
         "label",

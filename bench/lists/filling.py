@@ -131,7 +131,7 @@ def _add_tasks(connection: apsw.Connection, tasks: int, now: datetime) -> None:
             entries.append(
                 encode_entry(number, Entry(task_id, NEXT_SLOT, EntryKind.NEXT, due, due, task.owner, state=stand))
             )
-    for table, values in (("tasks", rows), ("standings", standings), ("agenda", entries)):
+    for table, values in (("tasks", rows), ("task_state", standings), ("agenda", entries)):
         marks = ", ".join("?" * len(values[0]))
         connection.executemany(f"INSERT INTO {table} VALUES ({marks})", values)  # noqa: S608 - our own names
 
@@ -188,12 +188,12 @@ def _add_live_runs(connection: apsw.Connection, many: int, now: datetime) -> Non
             " VALUES (?, ?, ?, 'scheduled', ?, ?, 1, 'running', 1, 'nod_1', ?, ?)",
             (name, number, owner, at, at, at, at),
         )
-        connection.execute("UPDATE standings SET live = last_insert_rowid() WHERE task = ?", (number,))
+        connection.execute("UPDATE task_state SET live = last_insert_rowid() WHERE task = ?", (number,))
 
 
 def _add_counts(connection: apsw.Connection, now: datetime) -> None:
     counts: Counter[tuple[str, int, str]] = Counter()
-    states = "SELECT owner, state, count(*) FROM tasks JOIN standings ON task = seq GROUP BY 1, 2"
+    states = "SELECT owner, state, count(*) FROM tasks JOIN task_state ON task = seq GROUP BY 1, 2"
     for owner, state, many in connection.execute(states):
         counts[owner, NO_HOUR, STATE_PREFIX + state] += many
     for owner, hour, state, reason, late, many in connection.execute(_ENDED, (to_microseconds(now - 48 * _HOUR),)):
@@ -202,4 +202,4 @@ def _add_counts(connection: apsw.Connection, now: datetime) -> None:
             counts[owner, hour, f"{LATENESS_PREFIX}{bucket_of(timedelta(microseconds=late))}"] += many
     for (_, hour, name), many in tuple(counts.items()):
         counts["", hour, name] += many
-    connection.executemany("INSERT INTO tallies VALUES (?, ?, ?, ?)", [(*key, many) for key, many in counts.items()])
+    connection.executemany("INSERT INTO counters VALUES (?, ?, ?, ?)", [(*key, many) for key, many in counts.items()])

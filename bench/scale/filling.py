@@ -65,12 +65,12 @@ INSERT INTO tasks SELECT number, 'tsk_' || lpad(to_hex((created + {_MOVED}) / 10
 FROM {_NUMBERS} JOIN tasks ON seq = {_MODEL}
 """,  # noqa: S608 - no value of anybody's
     f"""
-INSERT INTO standings SELECT number, version, state, counted, failures, skips_left, last_end + {_MOVED}, last_result,
+INSERT INTO task_state SELECT number, version, state, counted, failures, skips_left, last_end + {_MOVED}, last_result,
   paused_since + {_MOVED}, pause_cause, pause_note, pause_until, reason, ended + {_MOVED}
-FROM {_NUMBERS} JOIN standings ON task = {_MODEL}
+FROM {_NUMBERS} JOIN task_state ON task = {_MODEL}
 """,  # noqa: S608 - no value of anybody's
     f"""
-INSERT INTO agenda SELECT number, slot, kind, due + {_MOVED}, planned + {_MOVED}, {_OWNER}, priority, stand, origin, attempt,
+INSERT INTO agenda SELECT number, slot, kind, due + {_MOVED}, planned + {_MOVED}, {_OWNER}, priority, state, origin, attempt,
   forgiven, deaths, through, span_first, span_last, span_count, waited, in_order, lane, run_id
 FROM {_NUMBERS} JOIN agenda ON task = {_MODEL}
 """,  # noqa: S608 - no value of anybody's
@@ -85,16 +85,16 @@ FROM {_NUMBERS} JOIN runs ON task = {_MODEL}
 # All models were as late as each other, so that all of their lateness is counted under one name.
 _COUNTS: Final = (
     """
-INSERT INTO counted SELECT owner, 0, 'state:' || state, count(*) FROM tasks JOIN standings ON task = seq
+INSERT INTO counter_deltas SELECT owner, 0, 'state:' || state, count(*) FROM tasks JOIN task_state ON task = seq
 WHERE seq BETWEEN $1 AND $2 GROUP BY owner, state
 """,
     """
-INSERT INTO counted SELECT owner, ended / 3600000000, 'run:' || state, count(*) FROM runs
+INSERT INTO counter_deltas SELECT owner, ended / 3600000000, 'run:' || state, count(*) FROM runs
 WHERE task BETWEEN $1 AND $2 GROUP BY 1, 2, 3
 """,
     """
-INSERT INTO counted SELECT owner, ended / 3600000000, late, count(*)
-FROM runs, (SELECT name AS late FROM counted WHERE name LIKE 'late:%' UNION SELECT name FROM tallies
+INSERT INTO counter_deltas SELECT owner, ended / 3600000000, late, count(*)
+FROM runs, (SELECT name AS late FROM counter_deltas WHERE name LIKE 'late:%' UNION SELECT name FROM counters
   WHERE name LIKE 'late:%' LIMIT 1) AS lateness
 WHERE task BETWEEN $1 AND $2 GROUP BY 1, 2, 3
 """,
@@ -146,7 +146,7 @@ async def _without_indexes(connection: asyncpg.Connection[Any], many: int) -> As
     """They are made again from what the schema says, which is faster than to enter every row into them."""
     found = await connection.fetch(
         "SELECT indexname AS name, indexdef AS made_by FROM pg_indexes WHERE schemaname = 'horae'"
-        " AND tablename IN ('tasks', 'standings', 'agenda', 'runs') AND indexname NOT LIKE '%_pkey'"
+        " AND tablename IN ('tasks', 'task_state', 'agenda', 'runs') AND indexname NOT LIKE '%_pkey'"
     )
     wanted = found if many >= _FEW else []
     for index in wanted:

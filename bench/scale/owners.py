@@ -31,9 +31,9 @@ _GIVEN_AWAY: Final = "UPDATE horae.tasks SET owner = 'user:' || seq % $1"
 _TOLD_OF: Final = """
 UPDATE horae.agenda SET owner = tasks.owner FROM horae.tasks WHERE task = seq;
 UPDATE horae.events SET owner = tasks.owner FROM horae.tasks WHERE task_id = id;
-DELETE FROM horae.counted;
-DELETE FROM horae.tallies;
-INSERT INTO horae.counted SELECT owner, 0, 'state:active', count(*) FROM horae.tasks GROUP BY owner;
+DELETE FROM horae.counter_deltas;
+DELETE FROM horae.counters;
+INSERT INTO horae.counter_deltas SELECT owner, 0, 'state:active', count(*) FROM horae.tasks GROUP BY owner;
 """
 
 

@@ -11,7 +11,7 @@ from horae.stores.mysql.address import Address
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory
 from tests.servers.mariadb import MariaDBServer
 
-_KEPT: Final = frozenset({"horae_migrations", "horae_numbering", "horae_folding"})
+_KEPT: Final = frozenset({"horae_migrations", "horae_numbering", "horae_counter_lock"})
 
 
 class Places:

@@ -58,7 +58,16 @@ class TestPostgresUsing(UsingContract):
         pool = asyncpg.create_pool(store.address.dsn, min_size=1, max_size=1, server_settings=settings)
         async with pool, pool.acquire() as connection:
             await connection.execute("CREATE SCHEMA IF NOT EXISTS theirs")
-            for name in ("notes", "tasks", "standings", "agenda", "events", "told", "counted", "numbering"):
+            for name in (
+                "notes",
+                "tasks",
+                "task_state",
+                "agenda",
+                "events",
+                "event_batches",
+                "counter_deltas",
+                "numbering",
+            ):
                 await connection.execute(f"CREATE TABLE IF NOT EXISTS {name} (note text)")
             yield PostgresGuest(connection)
 

@@ -59,7 +59,7 @@ class TestAttached(TestSQLiteUsing):
             guest = SQLiteGuest(connection)
             connection.execute('ATTACH ? AS "the \' "" store"', (store.path,))
             connection.execute("CREATE TABLE IF NOT EXISTS notes (note TEXT)")
-            for name in ("tasks", "standings", "agenda", "events", "tallies", "runs", "seats"):
+            for name in ("tasks", "task_state", "agenda", "events", "counters", "runs", "lane_slots"):
                 connection.execute(f"CREATE TABLE IF NOT EXISTS main.{name} (theirs TEXT)")
                 connection.execute(f"CREATE TEMPORARY TABLE {name} (theirs TEXT)")
             yield guest

@@ -14,7 +14,7 @@ from tests.faults.reading import read
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS: Final = """id, task, planned, attempt, state, reason, token, claimed, started, ended,
   span_first, span_last, span_count"""
-_ON_A_SERVER: Final = f"SELECT {_COLUMNS} FROM runs UNION ALL SELECT {_COLUMNS} FROM going"  # noqa: S608 - our own words
+_ON_A_SERVER: Final = f"SELECT {_COLUMNS} FROM runs UNION ALL SELECT {_COLUMNS} FROM live_runs"  # noqa: S608 - our own words
 """There, what goes on has a table of its own."""
 _ROWS: Final = """
 SELECT tasks.id, every.id, planned, attempt, state, reason, token, claimed, started, ended,
@@ -27,9 +27,9 @@ SELECT run_id, kind FROM (
   SELECT tx, place, run_id, kind FROM events WHERE run_id IS NOT NULL
   UNION ALL
   SELECT tx, place + (nth - 1) * cardinality(kinds::text[]) + step, run_id, (kinds::text[])[step]
-  FROM bundles, unnest(run_ids::text[]) WITH ORDINALITY AS run (run_id, nth), generate_series(1, cardinality(kinds::text[])) AS step
+  FROM packed_events, unnest(run_ids::text[]) WITH ORDINALITY AS run (run_id, nth), generate_series(1, cardinality(kinds::text[])) AS step
   WHERE starts_with((kinds::text[])[step], 'run.')
-) AS told ORDER BY tx, place
+) AS all_events ORDER BY tx, place
 """
 """On PostgreSQL what many have in common stands in one row."""
 _BUSY: Final = "SELECT (SELECT count(*) FROM {}) + (SELECT count(*) FROM agenda WHERE due <= ?)"
@@ -78,7 +78,7 @@ def gather(place: Place) -> Evidence:
 
 def busy(place: Place, until: datetime) -> int:
     """How much is going, or due by an instant and waiting."""
-    live = "runs WHERE live = 1" if sqlite_path(place.url) else "going"
+    live = "runs WHERE live = 1" if sqlite_path(place.url) else "live_runs"
     found: int = query(place, _BUSY.format(live), (number(until),))[0][0]
     return found
 

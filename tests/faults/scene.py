@@ -26,7 +26,7 @@ SUCCESSORS: Final[tuple[Successor, ...]] = ("restart", "peer", "stranger")
 LONG: Final = 30.0
 """For what is waited for, and not measured."""
 _STATE: Final = """
-SELECT standings.state, standings.reason FROM standings JOIN tasks ON tasks.seq = standings.task WHERE tasks.id = ?
+SELECT task_state.state, task_state.reason FROM task_state JOIN tasks ON tasks.seq = task_state.task WHERE tasks.id = ?
 """
 
 

@@ -273,7 +273,7 @@ def _explain_rows(facts: Facts, rows: tuple[Run, ...], now: datetime) -> Explana
         return _append(_answer(Verdict.RUNNING, runs=rows), _earlier_attempt(facts, attempts))
     if run.state is RunState.SKIPPED or run.started is None:
         answer = _answer(Verdict.SKIPPED, reason=run.reason or Reason.CANCELLED, runs=rows)
-        answer = _append(answer, _agent_quota(facts, run))
+        answer = _append(_append(answer, _agent_quota(facts, run)), _target_words(run))
     else:
         answer = _explain_ran(facts, run, run.started, rows, attempts)
         if reached_no_listener(facts.task.target.kind, run.result_json):
@@ -285,6 +285,13 @@ def _explain_rows(facts: Facts, rows: tuple[Run, ...], now: datetime) -> Explana
     if run.state is RunState.LOST and facts.task.policies.guarantee == "at_most_once":
         return _append(answer, _NOT_AGAIN)
     return answer
+
+
+def _target_words(run: Run) -> tuple[str, str]:
+    """Quote the target that skipped the run itself."""
+    if run.reason is not Reason.SKIPPED_BY_TARGET or run.error is None:
+        return "", ""
+    return f"Its words: {run.error}", f"原话：{run.error}"
 
 
 def _agent_quota(facts: Facts, run: Run) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """Fast path of `fire` and `settle`: a single punctual occurrence that nothing blocks, and a plain success.
 
 Nearly every decision is one of these two, and a busy node makes tens of thousands a second. Each function returns exactly
-the change of the general rules (a property test compares them), or None where the general rules must decide.
+the change of the general rules (a property test compares them), or None where the general rules must decide. A change
+that says nothing but that is tagged as `OrdinaryStart` or `OrdinarySuccess`, and stores may write it by a shorter way.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from ..model.change import Change, Facts
+from ..model.change import Change, Facts, OrdinaryStart, OrdinarySuccess
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, EntryState
 from ..model.events.event import Event, EventKind
 from ..model.limits import SUMMARY_CHARACTERS, shorten
@@ -29,34 +30,46 @@ _STILL: Final = (EntryState.HELD, EntryState.ASLEEP)
 
 def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change | None:
     """Start the next occurrence of an active task that has nothing else on its agenda and is claimed in time."""
-    task, standing, entries, live, lanes, barred, _ = facts
-    alone = entry.kind is EntryKind.NEXT and len(entries) == 1 and not (live or lanes or barred or entry.waited)
-    if not alone or standing.state is not TaskState.ACTIVE or standing.skips_left:
+    task, status, entries, live, lanes, block_reason, _ = facts
+    alone = entry.kind is EntryKind.NEXT and len(entries) == 1 and not (live or lanes or block_reason or entry.waited)
+    if not alone or status.state is not TaskState.ACTIVE or status.skips_left:
         return None
     schedule = task.schedule
     if claim.now - entry.due > claim.poll_ceiling or schedule.repeat is not None or schedule.jitter is not None:
         return None
     put: tuple[Entry, ...] = ()
     if schedule.__class__ not in _ONE_SHOT:
-        following = _following(task, standing, entry, claim.now)
+        following = _following(task, status, entry, claim.now)
         if following is None:
             return None
         put = (following,)
     run = new_run(facts, entry, token, claim)
-    counted = standing.counted + 1
-    _, _, failures, _, last_end, last_result, pause, reason, ended = standing
-    after = _new(TaskStatus, (TaskState.ACTIVE, counted, failures, 0, last_end, last_result, pause, reason, ended))
+    _, counted, failures, _, last_end, last_result, pause, reason, ended = status
+    after = _new(TaskStatus, (TaskState.ACTIVE, counted + 1, failures, 0, last_end, last_result, pause, reason, ended))
     return _new(
-        Change, (None, after, (run,), (), (), put, () if put else _NEXT, (started_event(run, claim.now),), False, ())
+        OrdinaryStart if _is_plain(entry, task) else Change,
+        (None, after, (run,), (), (), put, () if put else _NEXT, (started_event(run, claim.now),), False, ()),
     )
 
 
-def _following(task: Task, standing: TaskStatus, entry: Entry, now: datetime) -> Entry | None:
+def _is_plain(entry: Entry, task: Task) -> bool:
+    """Return whether the entry has nothing that its run inherits, and differs from the following one in its instants alone:
+    an edit of a task leaves the priority of its entry alone."""
+    return (
+        entry.priority == task.policies.priority
+        and entry.owner == task.owner
+        and entry.lane is None
+        and entry.span is None
+        and not (entry.deaths or entry.forgiven or entry.in_order)
+    )
+
+
+def _following(task: Task, status: TaskStatus, entry: Entry, now: datetime) -> Entry | None:
     """Return the following entry if it lies in the future; None where there is a backlog, an end, or `every … after end`."""
     schedule = task.schedule
     if schedule.__class__ is Every and schedule.since == "end":
         return None
-    planned = next(schedule, entry.planned, past_of(task, standing))
+    planned = next(schedule, entry.planned, past_of(task, status))
     if planned is None or planned <= now:
         return None
     return Entry(task.id, NEXT_SLOT, EntryKind.NEXT, planned, planned, task.owner, task.policies.priority)
@@ -64,13 +77,13 @@ def _following(task: Task, standing: TaskStatus, entry: Entry, now: datetime) ->
 
 def fast_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None:
     """Settle a successful scheduled run of an active task that no entry waits for."""
-    task, standing, entries, live, _, _, _ = facts
+    task, status, entries, live, _, _, _ = facts
     outcome = report.outcome
     if not isinstance(outcome, Succeeded) or run.state is not RunState.RUNNING or run.origin is not Origin.SCHEDULED:
         return None
-    if standing.state is not TaskState.ACTIVE or len(live) != 1 or run.cancel is not None:
+    if status.state is not TaskState.ACTIVE or len(live) != 1 or run.cancel is not None:
         return None
-    if outcome.triggered_topic is not None or (standing.failures and is_failing(task, standing)):
+    if outcome.triggered_topic is not None or (status.failures and is_failing(task, status)):
         return None
     if task.schedule.__class__ is Every and task.schedule.since == "end":
         return None
@@ -81,16 +94,45 @@ def fast_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None
 
 
 def _succeeded(facts: Facts, run: Run, report: Settlement, result: str | None) -> Change:
-    task, standing, entries = facts.task, facts.status, facts.entries
-    now = report.ended
+    task, now = facts.task, report.ended
     started_at = report.started or run.started
-    row = _new(Run, (*run[:7], RunState.SUCCEEDED, None, *run[9:12], started_at, now, None, *run[15:22], result, None))
-    told = _new(Event, (EventKind.RUN_SUCCEEDED, now, run.owner, run.task_id, run.id, None))
-    shown = None if result is None else shorten(result, SUMMARY_CHARACTERS)
-    _, counted, _, skips, _, _, pause, reason, _ = standing
-    if entries:
-        after = _new(TaskStatus, (TaskState.ACTIVE, counted, 0, skips, now, shown, pause, reason, standing.ended))
-        return _new(Change, (None, after, (), (row,), (), (), (), (told,), False, ()))
-    after = _new(TaskStatus, (TaskState.COMPLETED, counted, 0, skips, now, shown, pause, reason, now))
-    over = _new(Event, (EventKind.TASK_COMPLETED, now, task.owner, task.id, None, None))
-    return _new(Change, (None, after, (), (row,), (), (), (), (told, over), False, ()))
+    row = _new(
+        Run,
+        (
+            run.id,
+            run.task_id,
+            run.owner,
+            run.origin,
+            run.planned,
+            run.due,
+            run.attempt,
+            RunState.SUCCEEDED,
+            None,
+            run.token,
+            run.node,
+            run.claimed,
+            started_at,
+            now,
+            None,
+            run.span,
+            run.forgiven,
+            run.deaths,
+            run.alone,
+            run.in_order,
+            run.cancel,
+            run.lanes,
+            result,
+            None,
+        ),
+    )
+    # A run in a lane frees its slot.
+    kind = Change if run.lanes or started_at is None else OrdinarySuccess
+    succeeded = _new(Event, (EventKind.RUN_SUCCEEDED, now, run.owner, run.task_id, run.id, None))
+    summary = None if result is None else shorten(result, SUMMARY_CHARACTERS)
+    _, counted, _, skips, _, _, pause, reason, ended = facts.status
+    if facts.entries:
+        after = _new(TaskStatus, (TaskState.ACTIVE, counted, 0, skips, now, summary, pause, reason, ended))
+        return _new(kind, (None, after, (), (row,), (), (), (), (succeeded,), False, ()))
+    after = _new(TaskStatus, (TaskState.COMPLETED, counted, 0, skips, now, summary, pause, reason, now))
+    completed = _new(Event, (EventKind.TASK_COMPLETED, now, task.owner, task.id, None, None))
+    return _new(kind, (None, after, (), (row,), (), (), (), (succeeded, completed), False, ()))

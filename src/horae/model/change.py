@@ -6,7 +6,7 @@ A store loads the facts of a task and applies the change, in one transaction, wi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from .entry import Entry
 from .events.event import Event
@@ -59,6 +59,35 @@ class Change(NamedTuple):
     events: tuple[Event, ...] = ()
     deleted: bool = False
     attached: tuple[RecordWrite, ...] = ()
+
+
+class _Tagged(Change):
+    """A change whose type says what it holds. A copy with other fields holds something else: it is a plain `Change`."""
+
+    __slots__ = ()
+
+    def _replace(self, **fields: Any) -> Change:  # type: ignore[override]
+        return Change._make(self)._replace(**fields)
+
+
+class OrdinaryStart(_Tagged):
+    """An ordinary start and nothing else: the only entry of an active task without live runs or lanes became a run.
+
+    `new_runs` is that run, with defaults in all fields after `started`; `status` counts one occurrence more. The entry is
+    dropped, or put again with later instants alone. `events` is the start of the run.
+    """
+
+    __slots__ = ()
+
+
+class OrdinarySuccess(_Tagged):
+    """An ordinary success and nothing else: the only live run of an active task, in no lane, has succeeded.
+
+    `updated_runs` is that run, with its start, end and result; `status` has no failures, the end and the summary. The
+    agenda stays. The task stays active or is completed, and `events` says both.
+    """
+
+    __slots__ = ()
 
 
 NOTHING: Final = Change()

@@ -34,7 +34,7 @@ class Cancelled(NamedTuple):
 
 class Skipped(NamedTuple):
     note: str = ""
-    reason: Reason = Reason.GATE_CLOSED
+    reason: Reason = Reason.SKIPPED_BY_TARGET
 
 
 class Waiting(NamedTuple):

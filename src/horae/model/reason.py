@@ -33,6 +33,7 @@ class Reason(StrEnum):
     QUARANTINED = "quarantined"
     RELEASED = "released"
     GATE_CLOSED = "gate_closed"
+    SKIPPED_BY_TARGET = "skipped_by_target"
     AWAITING_APPROVAL = "awaiting_approval"
 
 
@@ -98,7 +99,8 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "Its node was stopping, or had lost the store, and handed it back.",
         "执行它的节点正在停止,或与存储失去了联系,已将其交还。",
     ),
-    Reason.GATE_CLOSED: ("The target looked and said that there was nothing to do.", "目标查看后表示这次无事可做。"),
+    Reason.GATE_CLOSED: ("Its gate was closed: there was nothing to do.", "门控检查表示这次无事可做。"),
+    Reason.SKIPPED_BY_TARGET: ("The target itself skipped it.", "目标自行跳过了这一次。"),
     Reason.AWAITING_APPROVAL: (
         "The task waits for the approval of its owner or an admin.",
         "任务正在等待其所有者或管理员批准。",
@@ -129,7 +131,8 @@ _CHINESE_PHRASES: Final[dict[Reason, str]] = {
     Reason.CANCELLED: "取消",
     Reason.QUARANTINED: "已隔离",
     Reason.RELEASED: "已交还",
-    Reason.GATE_CLOSED: "无事可做",
+    Reason.GATE_CLOSED: "门控未通过",
+    Reason.SKIPPED_BY_TARGET: "目标自行跳过",
     Reason.AWAITING_APPROVAL: "等待批准",
 }
 _ENGLISH_PHRASES: Final[dict[Reason, str]] = {Reason.MISSED_SKIPPED: "missed"}

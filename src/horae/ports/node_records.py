@@ -36,11 +36,11 @@ async def load_clock_steps(records: Records, now: datetime) -> tuple[ClockStep, 
     return tuple(sorted((ClockStep.from_json(each.body) for each in live), key=lambda step: step.at))
 
 
-_RECORD_KEY: Final = ("agreed", "terms")
+LEASE_RECORD_KEY: Final = ("agreed", "terms")
 
 
 def make_lease_record(lease: timedelta) -> Record:
-    return Record(*_RECORD_KEY, "", json.dumps({"lease": lease.total_seconds()}))
+    return Record(*LEASE_RECORD_KEY, "", json.dumps({"lease": lease.total_seconds()}))
 
 
 def parse_lease(record: Record) -> timedelta:
@@ -49,7 +49,7 @@ def parse_lease(record: Record) -> timedelta:
 
 async def load_lease_record(records: Records) -> Record | None:
     """Return the record of the agreed lease; None if no node has ever joined."""
-    return await records.get_record(*_RECORD_KEY)
+    return await records.get_record(*LEASE_RECORD_KEY)
 
 
 async def load_agreed_lease(records: Records) -> timedelta:

@@ -66,6 +66,14 @@ CATALOGUE: Final = RefusalCatalogue(
             "{place} 由更新版本的 Horae 写入(模式版本 {found},本版本只认识 {known}),未作改动。",
             "请升级本机的 Horae:pip install --upgrade horae",
         ),
+        "store_nodes_running": RefusalEntry(
+            UnusableStore,
+            "{place} cannot be upgraded while nodes of an older version are running: {names}.",
+            "Stop these nodes first, then start this version: the upgrade renames tables, and an older version cannot go on with "
+            "them. A node that crashed counts as stopped {lease} after its last heartbeat.",
+            "旧版本的节点仍在运行,无法升级 {place}:{names}。",
+            "请先停止这些节点,再启动本版本:升级会重命名表,旧版本无法继续使用。崩溃的节点在最后一次心跳 {lease} 后视为已停止。",
+        ),
         "store_not_ours": RefusalEntry(
             UnusableStore,
             "The schema {schema} at {place} holds tables of another program, and was left as it is.",

@@ -8,7 +8,7 @@ import pytest
 
 from horae.lifecycle.explain import Explanation, Verdict, explain
 from horae.model.accounts.principal import AGENT_LABEL
-from horae.model.outcome import Cancelled
+from horae.model.outcome import Cancelled, Skipped
 from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, describe_reason
 from horae.model.run import RunState
@@ -206,3 +206,15 @@ def test_run_that_the_quota_of_an_agent_skipped_names_it() -> None:
     assert answer.reason is Reason.AGENT_QUOTA
     assert "The quota runs_per_day of 'robot' was used up" in answer.english
     assert "“robot”的配额 runs_per_day" in answer.chinese
+
+
+@pytest.mark.parametrize(
+    ("note", "words"), [("no new mail", (" Its words: no new mail", "原话：no new mail")), ("", ("", ""))]
+)
+def test_target_that_skipped_its_run_is_quoted(note: str, words: tuple[str, str]) -> None:
+    world = World().claim_at(hour(13))
+    world.settle(Skipped(note))
+    answer = why(world, hour(13))
+    assert answer.reason is Reason.SKIPPED_BY_TARGET
+    assert answer.english.endswith(describe_reason(Reason.SKIPPED_BY_TARGET) + words[0])
+    assert answer.chinese.endswith(describe_reason(Reason.SKIPPED_BY_TARGET, "zh") + words[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,11 +14,14 @@ from horae.lifecycle.fast_path import fast_claim, fast_settlement
 from horae.lifecycle.fire import fire_by_rules
 from horae.lifecycle.settle import settle_by_rules
 from horae.lifecycle.start import ClaimContext
-from horae.model.change import Change, Facts
-from horae.model.entry import Entry
+from horae.model.change import Change, Facts, OrdinaryStart, OrdinarySuccess
+from horae.model.entry import Entry, EntryState
+from horae.model.events.event import EventKind
 from horae.model.outcome import Settlement, Succeeded
-from horae.model.run import Run
+from horae.model.run import Run, RunState, Span
+from horae.model.task import NEW_TASK_STATUS, TaskState
 from horae.schedule import Cron, Every, Now, Once
+from horae.testing.factories import a_run, a_settlement, a_task, an_entry
 
 from . import world as worlds
 from .lives import Chosen, Step, live
@@ -32,7 +36,46 @@ def claim_both_ways(facts: Facts, entry: Entry, token: int, claim: ClaimContext)
     if short is not None:
         taken["claim"] += 1
         assert short == long
+        if short.__class__ is OrdinaryStart:
+            check_ordinary_start(facts, entry, short)
     return long
+
+
+def check_ordinary_start(facts: Facts, entry: Entry, change: Change) -> None:
+    """What stores rely on when they write a tagged start."""
+    (run,) = change.new_runs
+    defaults = Run(*run[:7], run.state)
+    assert run == defaults._replace(token=run.token, node=run.node, claimed=run.claimed, started=run.started)
+    assert run.live
+    assert change.status == facts.status._replace(counted=facts.status.counted + 1)
+    assert (facts.entries, facts.live, facts.lanes, facts.block_reason) == ((entry,), (), (), None)
+    assert entry.lane is None
+    if change.put:
+        (following,) = change.put
+        assert following == entry._replace(due=following.due, planned=following.planned, state=EntryState.TIMED)
+    assert change.dropped == (() if change.put else (entry.slot,))
+    assert change.events == ((EventKind.RUN_STARTED, run.claimed, run.owner, facts.task.id, run.id, None),)
+    assert change == Change(None, change.status, (run,), put=change.put, dropped=change.dropped, events=change.events)
+
+
+def check_ordinary_success(facts: Facts, run: Run, change: Change) -> None:
+    """What stores rely on when they write a tagged success."""
+    (ended,) = change.updated_runs
+    assert ended.started is not None
+    assert ended == run._replace(
+        state=RunState.SUCCEEDED, started=ended.started, ended=ended.ended, deadline=None, result_json=ended.result_json
+    )
+    assert (facts.live, run.lanes, run.error, run.reason) == ((run,), (), None, None)
+    assert change.status is not None
+    state = TaskState.ACTIVE if facts.entries else TaskState.COMPLETED
+    end = facts.status.ended if facts.entries else ended.ended
+    summary = change.status.last_result
+    assert change.status == facts.status._replace(
+        state=state, failures=0, last_end=ended.ended, last_result=summary, ended=end
+    )
+    kinds = [EventKind.RUN_SUCCEEDED] if facts.entries else [EventKind.RUN_SUCCEEDED, EventKind.TASK_COMPLETED]
+    assert [(event.kind, event.at, event.detail) for event in change.events] == [(k, ended.ended, None) for k in kinds]
+    assert change == Change(None, change.status, updated_runs=(ended,), events=change.events)
 
 
 def settle_both_ways(facts: Facts, run: Run, report: Settlement) -> Change:
@@ -40,6 +83,8 @@ def settle_both_ways(facts: Facts, run: Run, report: Settlement) -> Change:
     if short is not None:
         taken["settle"] += 1
         assert short == long
+        if short.__class__ is OrdinarySuccess:
+            check_ordinary_success(facts, run, short)
     return long
 
 
@@ -68,3 +113,53 @@ def test_a_lone_run_that_succeeds_takes_the_short_way(schedule: Once | Now | Eve
     world.claim()
     world.settle(Succeeded('"done"'))
     assert set(taken) == {"claim", "settle"}
+
+
+CLAIM = ClaimContext("node-1", NOON, MINUTE)
+
+
+def test_ordinary_changes_are_tagged_and_a_copy_is_not() -> None:
+    task = a_task()
+    entry = an_entry(task)
+    start = fast_claim(Facts(task, NEW_TASK_STATUS, (entry,)), entry, 1, CLAIM)
+    assert start.__class__ is OrdinaryStart
+    assert start is not None
+    assert start.status is not None
+    (run,) = start.new_runs
+    success = fast_settlement(Facts(task, start.status, start.put, (run,)), run, a_settlement(run))
+    assert success.__class__ is OrdinarySuccess
+    assert success is not None
+    for change in (start, success):
+        copy = change._replace(events=())
+        assert copy.__class__ is Change
+        assert copy == (*change[:7], (), *change[8:])
+        assert change._replace() == change
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"lane": "kitchen"},
+        {"priority": 7},
+        {"owner": "bob"},
+        {"deaths": 1},
+        {"forgiven": 1},
+        {"in_order": True},
+        {"span": Span(NOON - HOUR, NOON, 2)},
+    ],
+)
+def test_entry_that_says_more_starts_without_the_tag(more: dict[str, Any]) -> None:
+    task = a_task()
+    entry = an_entry(task)._replace(**more)
+    change = fast_claim(Facts(task, NEW_TASK_STATUS, (entry,)), entry, 1, CLAIM)
+    assert change.__class__ is Change
+
+
+@pytest.mark.parametrize("more", [{"lanes": ("kitchen",)}, {"started": None}])
+def test_run_in_a_lane_succeeds_without_the_tag(more: dict[str, Any]) -> None:
+    task = a_task()
+    run = a_run(task)._replace(**more)
+    report = a_settlement(run)
+    change = fast_settlement(Facts(task, NEW_TASK_STATUS, (), (run,)), run, report)
+    assert change.__class__ is Change
+    assert change == settle_by_rules(Facts(task, NEW_TASK_STATUS, (), (run,)), run, report)

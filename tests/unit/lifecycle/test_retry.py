@@ -55,7 +55,7 @@ def going(**policies: Any) -> World:
         (TimedOut(), RunState.TIMED_OUT, Reason.DEADLINE, True),
         (Cancelled(), RunState.CANCELLED, Reason.CANCELLED, False),
         (Cancelled("stopped"), RunState.CANCELLED, Reason.CANCELLED, False),
-        (Skipped(), RunState.SKIPPED, Reason.GATE_CLOSED, False),
+        (Skipped(), RunState.SKIPPED, Reason.SKIPPED_BY_TARGET, False),
         (Skipped("nothing new", Reason.QUOTA), RunState.SKIPPED, Reason.QUOTA, False),
     ],
 )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from horae.model.change import Change
 from horae.model.outcome import Failed
-from horae.model.run import Run, RunState
+from horae.model.run import RunState
 from horae.ports.journal import Line
 from horae.schedule import Once, from_json, to_json
 from horae.stores.codec.json_codecs import (
@@ -23,7 +23,7 @@ from horae.stores.codec.json_codecs import (
     schedule_text,
     schedules,
 )
-from horae.stores.codec.rows import encode_ended_run, encode_started_run, names_planned_instant
+from horae.stores.codec.rows import encode_started_run, encode_success, names_planned_instant
 from horae.testing.contracts.scenes import a_running, facts_of
 from horae.testing.decisions import saying
 from horae.testing.factories import NOON, SECOND, a_new_task, a_run, a_settlement, a_task, an_ended_run, an_event
@@ -43,26 +43,16 @@ def test_what_is_remembered_starts_afresh_before_it_grows_too_large() -> None:
     assert len(doubles) <= 4_096
 
 
-def test_only_a_run_of_which_there_is_nothing_else_to_say_begins_plainly() -> None:
+def test_run_whose_id_does_not_name_its_instant_has_no_short_row() -> None:
     run = a_run(a_task())
     assert encode_started_run(1, 1, run) is not None
-    strange: list[Run] = [
-        run._replace(id="run_by_another_name"),
-        run._replace(lanes=("kitchen",)),
-        run._replace(deadline=NOON),
-        run._replace(attempt=2, forgiven=1),
-        run._replace(state=RunState.SKIPPED),
-    ]
-    assert [encode_started_run(1, 1, each) for each in strange] == [None] * len(strange)
+    assert encode_started_run(1, 1, run._replace(id="run_by_another_name")) is None
 
 
-def test_only_a_run_of_which_nothing_else_changed_ends_plainly() -> None:
-    task = a_task()
-    run, ended = a_run(task), an_ended_run(task)
-    assert encode_ended_run(1, run, ended) is not None
-    assert encode_ended_run(1, run, run) is None
-    assert encode_ended_run(1, run, ended._replace(node=None)) is None
-    assert encode_ended_run(1, run, ended._replace(deaths=1)) is None
+def test_row_of_a_success_has_its_end_and_result() -> None:
+    run = an_ended_run(a_task(), result_json='"\ud800"')
+    started, ended = microseconds_of[run.planned], microseconds_of[run.planned + SECOND]
+    assert encode_success(7, run) == (7, "succeeded", None, started, ended, None, '"?"', None)
 
 
 def test_the_id_of_a_run_tells_its_instant() -> None:

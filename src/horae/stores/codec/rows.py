@@ -56,8 +56,6 @@ _PLAIN_ENTRY_COLUMNS: Final = (0, 0, None, None, None, None, 0, 0, None, None)
 _PLAIN_ENTRY_FIELDS: Final = (0, 0, None, None, False, False, None, None)
 """Default fields of an entry from `forgiven` on."""
 _FRESH_STATUS_COLUMNS: Final = ("active", 0, 0, 0, *[None] * 8)
-PLAIN_RUN_FIELDS: Final = (None, None, None, 0, 0, False, False, None, (), None, None)
-"""Fields of a run from `ended` on when it has just been started."""
 
 
 def _instant_or_none(number: int | None) -> datetime | None:
@@ -249,27 +247,24 @@ def decode_run(row: Row, task_id: str) -> Run:
 
 
 def encode_started_run(seq: int, task: int, run: Run) -> Row | None:
-    """Encode a run that has just been started and has defaults in all other fields; None for any other run."""
-    if run[13:] != PLAIN_RUN_FIELDS:
-        return None
-    run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started = run[:13]
-    at = to_microseconds(planned)
-    if reason is not None or state not in LIVE_STATES or not names_planned_instant(run_id, at):
+    """Encode the run of an `OrdinaryStart`; None if its id does not begin with its planned instant."""
+    planned = to_microseconds(run.planned)
+    if not names_planned_instant(run.id, planned):
         return None
     return (
         seq,
-        run_id,
+        run.id,
         task,
-        owner,
-        origin,
-        at,
-        at if due is planned else to_microseconds(due),
-        attempt,
-        state,
-        token,
-        node,
-        None if claimed is None else microseconds_of[claimed],
-        None if started is None else microseconds_of[started],
+        run.owner,
+        run.origin,
+        planned,
+        planned if run.due is run.planned else to_microseconds(run.due),
+        run.attempt,
+        run.state,
+        run.token,
+        run.node,
+        _microseconds_or_none(run.claimed),
+        _microseconds_or_none(run.started),
     )
 
 
@@ -291,22 +286,11 @@ def encode_run(task: int, run: Run) -> Row:
     return (*identity, *_encode_mutable_fields(run), int(not names_planned_instant(run.id, planned)))
 
 
-def encode_ended_run(seq: int, before: Run, run: Run) -> Row | None:
-    """Encode the end of a run; None if the run has not ended or fields other than those of its end have changed."""
-    if run[7] in LIVE_STATES or run[9:12] != before[9:12] or run[15:22] != before[15:22]:
-        return None
-    started, ended, deadline = run[12:15]
-    result, error = run[22:]
-    return (
-        seq,
-        run[7],
-        run[8],
-        None if started is None else microseconds_of[started],
-        None if ended is None else microseconds_of[ended],
-        None if deadline is None else to_microseconds(deadline),
-        None if result is None else replace_lone_surrogates(result),
-        None if error is None else replace_lone_surrogates(error),
-    )
+def encode_success(identity: int | str, run: Run) -> Row:
+    """Encode the end of an `OrdinarySuccess`; `identity` is the number or the id by which the store finds the run."""
+    result = None if run.result_json is None else replace_lone_surrogates(run.result_json)
+    started, ended = _microseconds_or_none(run.started), _microseconds_or_none(run.ended)
+    return (identity, RunState.SUCCEEDED, None, started, ended, None, result, None)
 
 
 def encode_run_update(seq: int, run: Run) -> Row:

@@ -11,7 +11,7 @@ from ...errors import StoreError
 from ...model.record import RecordWrite
 from ..codec.rows import Row, encode_expiry
 from ..sql.connection import DuplicateRunError
-from ..sql.folded_decisions import FoldedDecisions
+from ..sql.ordinary_batch import OrdinaryBatch
 from .errors import DUPLICATE_KEY, code_of
 from .literals import LastInsertOffset
 from .templates import Template, TemplateArguments
@@ -118,7 +118,7 @@ class MySQLConnection:
         """Buffer the events until the commit: taking event numbers locks the counter until the transaction ends."""
         self._events += rows
 
-    async def write_folded(self, decisions: FoldedDecisions) -> bool:  # noqa: ARG002 - one statement changes one table here
+    async def write_ordinary(self, decisions: OrdinaryBatch) -> bool:  # noqa: ARG002 - one statement changes one table here
         return False
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:

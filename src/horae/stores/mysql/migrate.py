@@ -6,20 +6,26 @@ when all of them are done: after a crash in the middle, the next node runs that 
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, Final
 
 from ...errors import StoreUnavailable
 from ..named_sql import read_migrations
 from ..refusals import refuse
+from ..upgrade_check import LEASE_RECORD_FILTER, refuse_live_nodes, requires_stopped_nodes
 from .address import Address
 from .connection_factory import qualify_tables
 from .errors import code_of
 from .server_version import ServerVersion, fetch_row, refuse_unsupported_server
 
 _LOCK_SECONDS: Final = 60
-_DONE_ALREADY: Final = frozenset({1060, 1061, 1091})
-"""Error codes of a column or index that exists already, or is dropped already: an interrupted migration is repeated."""
+_DONE_ALREADY: Final = {
+    "ALTER": frozenset({1054, 1060, 1061, 1091, 1176}),
+    "RENAME": frozenset({1050, 1146}),
+}
+"""Error codes of a statement, by its first word, whose column, index or table exists already, or is dropped or renamed
+already: an interrupted migration is repeated."""
 
 
 async def migrate(connection: Any, server: ServerVersion, address: Address) -> None:
@@ -37,6 +43,8 @@ async def migrate(connection: Any, server: ServerVersion, address: Address) -> N
         raise StoreUnavailable("Another node has been preparing the tables for a long time.")
     try:
         for number, script in steps[await _prepare_migrations_table(connection, server, address) :]:
+            if requires_stopped_nodes(script):
+                await _refuse_live_nodes(connection, address)
             await _apply(connection, server, address, number, script)
     finally:
         await fetch_row(connection, f"SELECT RELEASE_LOCK('{lock}')")
@@ -53,6 +61,18 @@ async def _prepare_migrations_table(connection: Any, server: ServerVersion, addr
             ),
         )
     return await _read_version(connection, address)
+
+
+async def _refuse_live_nodes(connection: Any, address: Address) -> None:
+    lease = LEASE_RECORD_FILTER.format(key="record_key")
+    async with connection.cursor() as cursor:
+        await cursor.execute(f"SELECT id, version, renewed FROM `{address.prefix}nodes`")  # noqa: S608 - letters
+        nodes = await cursor.fetchall()
+        await cursor.execute(f"SELECT body FROM `{address.prefix}records` WHERE {lease}")  # noqa: S608
+        found = await cursor.fetchone()
+        await cursor.execute("SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%dT%H:%i:%s.%f')")
+        now = datetime.fromisoformat((await cursor.fetchone())[0]).replace(tzinfo=UTC)
+    refuse_live_nodes(address.display_url, nodes, found[0] if found else None, now)
 
 
 async def _apply(connection: Any, server: ServerVersion, address: Address, number: int, script: str) -> None:
@@ -81,9 +101,7 @@ async def _read_version(connection: Any, address: Address) -> int:
 
 async def _read_tables(connection: Any, address: Address) -> set[str]:
     """Return the existing tables that have the name of one of the store's tables."""
-    table_names = ", ".join(
-        f"'{address.prefix}{name}'" for name in ("migrations", "tasks", "standings", "agenda", "runs")
-    )
+    table_names = ", ".join(f"'{address.prefix}{name}'" for name in ("migrations", "tasks", "agenda", "runs"))
     async with connection.cursor() as cursor:
         await cursor.execute(
             "SELECT table_name FROM information_schema.tables"  # noqa: S608 - a prefix has only letters
@@ -97,7 +115,7 @@ async def _execute(connection: Any, statement: str) -> None:
     try:
         await connection.query(statement)
     except Exception as error:
-        if code_of(error) not in _DONE_ALREADY:
+        if code_of(error) not in _DONE_ALREADY.get(statement.split(maxsplit=1)[0], ()):
             raise
 
 

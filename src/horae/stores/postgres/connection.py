@@ -13,9 +13,9 @@ from ...errors import StoreError
 from ...model.record import RecordWrite
 from ..codec.rows import Row, encode_expiry
 from ..sql.connection import DuplicateRunError
-from ..sql.folded_decisions import FoldedDecisions
+from ..sql.ordinary_batch import OrdinaryBatch
 from .arrays import encode_array, encode_columns, encode_flat_columns, replace_nul
-from .fast_statements import encode_starts, encode_successes
+from .fast_path import encode_starts, encode_successes
 
 _NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
 """Statements that skip runs which the ledger has already; a smaller row count shows that."""
@@ -82,19 +82,14 @@ class PostgresConnection:
         """Join a transaction that the caller has begun and that may have written events before."""
         self._event_count = (await self.query("count_own_events"))[0][0]
 
-    async def write_folded(self, decisions: FoldedDecisions) -> bool:
-        values = (
-            encode_starts(decisions, self._event_count)
-            if decisions.are_starts
-            else encode_successes(decisions, self._event_count)
-        )
+    async def write_ordinary(self, batch: OrdinaryBatch) -> bool:
+        encode = encode_starts if batch.are_starts else encode_successes
+        values = encode(batch, self._event_count)
         if values is None:
             return False
-        if decisions.are_starts:
-            await self._write_starts(values, len(decisions.decisions))
-        else:
-            await self._write_ends(values, len(decisions.decisions))
-        self._event_count += sum([len(noted[2][7]) for noted in decisions.decisions])
+        write = self._write_starts if batch.are_starts else self._write_ends
+        await write(values, len(batch.decisions))
+        self._event_count += batch.event_count
         return True
 
     async def _write_starts(self, values: list[Any], expected: int) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..named_sql import read_migrations
 from ..refusals import refuse
+from ..upgrade_check import LEASE_RECORD_FILTER, refuse_live_nodes, requires_stopped_nodes
 from .address import Address
 from .connection_factory import MIN_VERSION, qualify_tables
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 _LOCK_NAMESPACE: Final = 0x486F7261
 """Namespace of the advisory lock that a migration holds: "Hora" in ASCII."""
-_MARKER_TABLES: Final = frozenset({"migrations", "numbering", "standings", "agenda"})
+_MARKER_TABLES: Final = frozenset({"migrations", "numbering", "agenda", "records"})
 """Tables by which a schema of Horae is recognised."""
 _TABLES: Final = (
     "SELECT array_agg(relname::text) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
@@ -41,7 +42,17 @@ async def _apply_missing(connection: asyncpg.Connection[Any], address: Address, 
     if known > newest:
         raise refuse("store_newer", place=address.display_url, found=known, known=newest)
     for number, script in steps[known:]:
+        if requires_stopped_nodes(script):
+            await _refuse_live_nodes(connection, address)
         await _apply(connection, address.schema, number, script)
+
+
+async def _refuse_live_nodes(connection: asyncpg.Connection[Any], address: Address) -> None:
+    schema = address.schema
+    nodes = [tuple(row) for row in await connection.fetch(f"SELECT id, version, renewed FROM {schema}.nodes")]  # noqa: S608
+    condition = LEASE_RECORD_FILTER.format(key="key")
+    lease = await connection.fetchval(f"SELECT body FROM {schema}.records WHERE {condition}")  # noqa: S608
+    refuse_live_nodes(address.display_url, nodes, lease, await connection.fetchval("SELECT clock_timestamp()"))
 
 
 async def _apply(connection: asyncpg.Connection[Any], schema: str, number: int, script: str) -> None:
@@ -89,6 +100,6 @@ async def _adjust_event_numbers(connection: asyncpg.Connection[Any], schema: str
     await connection.execute(
         f"UPDATE {schema}.numbering SET shift = ids.last - ids.now + 1 FROM ("  # noqa: S608 - the schema name is validated
         f"  SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS now,"
-        f"    coalesce((SELECT max(tx) FROM {schema}.told), 0) AS last"
+        f"    coalesce((SELECT max(tx) FROM {schema}.event_batches), 0) AS last"
         f") AS ids WHERE ids.last > ids.now + shift"
     )

@@ -8,8 +8,7 @@ from ..sql.connection import Connection
 from ..sql.store import SQLStore
 from .address import Address
 from .connection_factory import PostgresConnectionFactory
-from .fast_claims import FastClaimer
-from .fast_settlements import FastRunUpdater
+from .fast_path import FastClaimer, FastRunUpdater
 from .migrate import migrate
 from .shared_transactions import PostgresSharedTransactions
 

@@ -9,7 +9,7 @@ from ..codec.rows import Row
 
 if TYPE_CHECKING:
     from ...model.record import RecordWrite
-    from .folded_decisions import FoldedDecisions
+    from .ordinary_batch import OrdinaryBatch
 
 
 class DuplicateRunError(Exception):
@@ -28,7 +28,7 @@ class Connection(Protocol):
     async def write_events(self, rows: Sequence[Row]) -> None:
         """Append to the event log. No event gets a number below one that a reader may have seen already."""
 
-    async def write_folded(self, decisions: FoldedDecisions) -> bool:
+    async def write_ordinary(self, decisions: OrdinaryBatch) -> bool:
         """Write an ordinary claim or settlement by one statement; return False if this server has no such statement."""
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:

@@ -97,7 +97,7 @@ async def _read_block_reasons(connection: Connection, loaded: LoadedFacts) -> di
     tasks = [known.task for known in loaded.tasks.values()]
     names = sorted({name for task in tasks for name in (task.owner, task.lane) if name is not None})
     rows = await connection.query("limits_and_blocks_of_owners", [], names) if names else []
-    return {name: REASONS[reason] for kind, name, reason in rows if kind == "barred"}
+    return {name: REASONS[reason] for kind, name, reason in rows if kind == "blocked_owners"}
 
 
 def _build_facts(loaded: LoadedFacts, number: int, blocked: dict[str, Reason | None]) -> Facts:

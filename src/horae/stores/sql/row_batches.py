@@ -38,7 +38,7 @@ class RowBatches(CounterDeltas):
         self.started_runs: list[Any] = []
         """Ordinary starts, in the short row of `encode_started_run`."""
         self.ended_runs: list[Any] = []
-        """Ordinary ends, in the short row of `encode_ended_run`."""
+        """Ordinary ends, in the short row of `encode_success`."""
         self.new_runs: dict[str, Row] = {}
         """New live runs with full rows, by run id."""
         self.changed_live_runs: dict[str, Row] = {}

@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...errors import StoreError
-from ...model.change import Change
+from ...model.change import Change, OrdinaryStart, OrdinarySuccess
 from ...model.entry import CLAIMABLE, Entry
 from ...model.ids import to_microseconds
 from ...model.route import is_route
-from ...model.run import LIVE_STATES, Run, RunState
+from ...model.run import LIVE_STATES, Run
 from ...model.task import TaskState
-from ..codec.json_codecs import microseconds_of, replace_lone_surrogates
 from ..codec.rows import (
-    encode_ended_run,
     encode_entry,
+    encode_event,
     encode_started_run,
     encode_status,
+    encode_success,
     encode_task,
     names_planned_instant,
-    new_tuple,
 )
 from ..run_deduplication import deduplicate_runs
 from ..task_cache import CachedTask, TaskCache, apply_change
 from .attached_records import write_attached_records
 from .connection import Connection
-from .folded_decisions import FoldedDecisions
 from .load_facts import LoadedFacts
+from .ordinary_batch import OrdinaryBatch, task_after
 from .row_batches import RowBatches
 
 
@@ -40,13 +39,12 @@ class UnitOfWork:
         self._new_run_ids: set[str] = set()
         """Ids of new runs that the ledger was checked not to contain."""
         self._cache_updates: dict[int, CachedTask | None] = {}
-        self._folded: FoldedDecisions | None = FoldedDecisions()
-        """Set while every change is of one ordinary kind: these are written whole by one statement, not as row batches."""
+        self._ordinary: OrdinaryBatch | None = OrdinaryBatch()
+        """Set while every change is of one ordinary kind: these may be written by one statement, not as row batches."""
 
     def update_cache(self, cache: TaskCache) -> None:
         """Put the new versions of the tasks into the cache. Call it only after the commit."""
-        folded = self._folded
-        cache.update(self._cache_updates, () if folded is None else folded.emptied_tasks)
+        cache.update(self._cache_updates, () if self._ordinary is None else self._ordinary.emptied_tasks)
 
     def offer_slots(self, lane: str) -> None:
         self._freed_lanes.add(lane)
@@ -78,7 +76,7 @@ class UnitOfWork:
 
     async def add_task(self, connection: Connection, number: int, change: Change) -> None:
         """Add the change that creates a task."""
-        self._unfold()
+        self._spread_ordinary()
         change = await self.deduplicate_runs(connection, number, change)
         for run in change.new_runs:
             self.batches.add_run(number, run)
@@ -86,86 +84,53 @@ class UnitOfWork:
 
     def add_change(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
         """Add a change that was decided on `known` and `entries`; later decisions see the task as changed."""
-        if self._folded is not None:
-            now_known = self._folded.add(known, entries, change)
+        if self._ordinary is not None:
+            now_known = self._ordinary.add(known, entries, change)
             if now_known is not None:
                 self._update_known(now_known)
                 return
-            self._unfold()
-        self._add_unfolded(known, entries, change)
+            self._spread_ordinary()
+        self._add_rows(known, entries, change)
 
-    def _unfold(self) -> None:
-        """Turn the folded changes into row batches: a change of another kind follows, or the server has no fast path."""
-        folded, self._folded = self._folded, None
-        for decision in () if folded is None else folded.decisions:
-            self._add_unfolded(*decision)
+    def _spread_ordinary(self) -> None:
+        """Turn the ordinary changes into row batches: one of another kind follows, or the server has no fast path."""
+        ordinary, self._ordinary = self._ordinary, None
+        for known, entries, change in () if ordinary is None else ordinary.decisions:
+            self._add_rows(known, entries, change)
 
-    def _add_unfolded(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
-        added = self._add_ordinary_start(known, entries, change) if change[2] else self._add_ordinary_end(known, change)
-        if not added:
+    def _add_rows(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
+        if not self._add_ordinary_change(known, change):
             self._add_general_change(known, entries, change)
             self.batches.count_change(known.task.owner, known.status, change)
-        if change[9]:
-            self.batches.attached_records += change[9]
-        events = self.batches.events
-        for kind, at, owner, task_id, run_id, detail in change[7]:
-            events.append(
-                (
-                    kind,
-                    microseconds_of[at],
-                    owner,
-                    task_id,
-                    run_id,
-                    None if detail is None else replace_lone_surrogates(detail),
-                )
-            )
+        if change.attached:
+            self.batches.attached_records += change.attached
+        self.batches.events += map(encode_event, change.events)
 
     def _update_known(self, known: CachedTask) -> None:
-        self._loaded.tasks[known[0]] = known
-        self._cache_updates[known[0]] = known
+        self._loaded.tasks[known.number] = known
+        self._cache_updates[known.number] = known
 
-    def _add_ordinary_start(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> bool:
-        """Add an ordinary start: the only entry of a task without live runs became a run. Return False for anything else."""
-        task, standing, born, moved, cancelled, put, dropped, _, deleted, _ = change
-        number, version, known_task, _, live, _ = known
-        if standing is None or live or len(born) != 1 or len(entries) != 1 or len(dropped) != 1:
-            return False
-        entry = entries[0]
-        if moved or cancelled or put or deleted or task is not None or dropped[0] != entry[1] or entry[16] is not None:
-            return False
-        row = encode_started_run(0, number, born[0])
-        if row is None:
-            return False
-        sheets = self.batches
-        sheets.started_runs += row[1:]
-        sheets.statuses[number] = encode_status(number, version + 1, standing)[:-1]
-        sheets.emptied_agendas[number] = None
-        self._update_known(new_tuple(CachedTask, (number, version + 1, known_task, standing, born, (0,))))
-        return True
-
-    def _add_ordinary_end(self, known: CachedTask, change: Change) -> bool:
-        """Add an ordinary end: the only live run ended and the agenda is unchanged. Return False for anything else."""
-        task, standing, born, moved, cancelled, put, dropped, _, deleted, _ = change
-        number, version, known_task, before_standing, live, _ = known
-        if standing is None or len(live) != 1 or len(moved) != 1 or born or put or dropped:
-            return False
-        before, run = live[0], moved[0]
-        if cancelled or deleted or task is not None or before[0] != run[0] or before[21]:
-            return False
-        row = encode_ended_run(0, before, run)
-        if row is None or not names_planned_instant(run[0], microseconds_of[run[4]]):
-            # A run whose id does not encode its planned instant is indexed separately in the ledger.
-            return False
-        sheets = self.batches
-        sheets.ended_runs += (run[0], *row[1:])
-        state = standing[0]
-        stays_healthy = before_standing[0] is TaskState.ACTIVE and state in (TaskState.ACTIVE, TaskState.COMPLETED)
-        if stays_healthy and row[1] is RunState.SUCCEEDED and row[3] is not None:
-            sheets.count_success(run[2], row, microseconds_of[run[5]], before_standing, standing)
+    def _add_ordinary_change(self, known: CachedTask, change: Change) -> bool:
+        """Add the short rows of a tagged change; return False, with nothing added, for any other, and for a run whose id
+        does not encode its planned instant: such a run is indexed separately in the ledger."""
+        batches, number = self.batches, known.number
+        status = change.status or known.status
+        if change.__class__ is OrdinaryStart and not change.put:
+            row = encode_started_run(0, number, change.new_runs[0])
+            if row is None:
+                return False
+            batches.started_runs += row[1:]
+            batches.emptied_agendas[number] = None
+        elif change.__class__ is OrdinarySuccess:
+            run = change.updated_runs[0]
+            if not names_planned_instant(run.id, to_microseconds(run.planned)):
+                return False
+            batches.ended_runs += encode_success(run.id, run)
+            batches.count_success(run, completed=status.state is TaskState.COMPLETED)
         else:
-            sheets.count_change(run[2], before_standing, change)
-        sheets.statuses[number] = encode_status(number, version + 1, standing)[:-1]
-        self._update_known(new_tuple(CachedTask, (number, version + 1, known_task, standing, (), ())))
+            return False
+        batches.statuses[number] = encode_status(number, known.version + 1, status)[:-1]
+        self._update_known(task_after(known, change))
         return True
 
     def _add_general_change(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
@@ -180,7 +145,15 @@ class UnitOfWork:
             self._loaded.lane_state.add_taken(run.lanes if run.state in LIVE_STATES else (), 1)
         for run in change.updated_runs:
             self._add_moved_run(known, run)
-        if any(change[:7]):
+        if (
+            change.task
+            or change.status
+            or change.new_runs
+            or change.updated_runs
+            or change.cancelled
+            or change.put
+            or change.dropped
+        ):
             # A change of the agenda alone raises the version too: other nodes compare it with the one they decided on.
             self._add_task_update(known, apply_change(known, change, (0,) * len(change.new_runs)), change)
 
@@ -226,17 +199,17 @@ class UnitOfWork:
         )
 
     def _add_deletion(self, known: CachedTask, entries: tuple[Entry, ...]) -> None:
-        sheets = self.batches
-        sheets.deleted_tasks.append(known.number)
-        sheets.emptied_agendas[known.number] = None
+        batches = self.batches
+        batches.deleted_tasks.append(known.number)
+        batches.emptied_agendas[known.number] = None
         for entry in entries:
             # An entry that an earlier decision of this transaction added must not be written after the deletion.
-            sheets.entries.pop((known.number, entry.slot), None)
+            batches.entries.pop((known.number, entry.slot), None)
         for run in known.live:
-            sheets.changed_live_runs.pop(run.id, None)
-            sheets.new_runs.pop(run.id, None)
+            batches.changed_live_runs.pop(run.id, None)
+            batches.new_runs.pop(run.id, None)
             for lane in run.lanes:
-                sheets.freed_slots += (lane, run.id)
+                batches.freed_slots += (lane, run.id)
             self._loaded.lane_state.add_taken(run.lanes, -1)
             self._freed_lanes.update(run.lanes)
         self._offer_claimable_lanes(entries)
@@ -245,9 +218,9 @@ class UnitOfWork:
 
     async def flush(self, connection: Connection) -> None:
         """Write all rows, unpark entries that wait for the lane slots that became free, then write attached records."""
-        folded = self._folded
-        if folded is None or not folded.decisions or not await connection.write_folded(folded):
-            self._unfold()
+        ordinary = self._ordinary
+        if ordinary is None or not ordinary.decisions or not await connection.write_ordinary(ordinary):
+            self._spread_ordinary()
             await self.batches.write(connection)
         lane_state = self._loaded.lane_state
         if self._freed_lanes:

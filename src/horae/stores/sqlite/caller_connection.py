@@ -20,7 +20,7 @@ from .statements import BulkStatement
 SQLiteConnection: TypeAlias = apsw.Connection | sqlite3.Connection
 
 _EXPECTED_CONNECTION: Final = "an open apsw.Connection (sqlite3 only where both share one SQLite library)"
-_TABLES: Final = "agenda|events|records|runs|seats|sqlite_sequence|standings|tallies|tasks"
+_TABLES: Final = "agenda|counters|events|lane_slots|records|runs|sqlite_sequence|task_state|tasks"
 _TABLE_REFERENCE: Final = re.compile(rf"\b(FROM|INTO|JOIN|UPDATE) ({_TABLES})\b")
 _MAX_CACHED_STATEMENTS: Final = 256
 

@@ -35,7 +35,7 @@ _RUNS_PAGE: Final = sql("runs_page")
 _RUNS_PAGE_OF_TASK: Final = sql("runs_page_of_task")
 _RUNS_PAGE_OF_OWNER: Final = sql("runs_page_of_owner")
 _RUNS_PAGE_LIVE: Final = sql("runs_page_live")
-_RUNS_PAGE_IN_TROUBLE: Final = sql("runs_page_in_trouble")
+_RUNS_PAGE_UNSUCCESSFUL: Final = sql("runs_page_unsuccessful")
 
 
 _ROWS_PER_TASK: Final = 300
@@ -164,7 +164,7 @@ def _read_state_by_state(
     """Read each ended state by the index on states, live states by the index on live runs, and merge the rows."""
     rows = connection.query(_RUNS_PAGE_LIVE, bindings) if states & LIVE_STATES else []
     for state in states - LIVE_STATES:
-        rows += connection.query(_RUNS_PAGE_IN_TROUBLE, bindings | {"state": state})
+        rows += connection.query(_RUNS_PAGE_UNSUCCESSFUL, bindings | {"state": state})
     return sorted(rows, key=_newest_key, reverse=True)[: bindings["limit"]] if len(states) > 1 else rows
 
 

@@ -14,6 +14,7 @@ import apsw
 from ...clock import SystemClock
 from ...errors import StoreDamaged
 from ..named_sql import read_migrations
+from ..upgrade_check import LEASE_RECORD_FILTER, refuse_live_nodes, requires_stopped_nodes
 from .connection import SqliteConnection
 
 APPLICATION_ID: Final = 0x486F7261
@@ -21,6 +22,8 @@ APPLICATION_ID: Final = 0x486F7261
 
 _WAL_TIMEOUT_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = 0.01
+_NODES: Final = "SELECT id, version, renewed FROM nodes"
+_LEASE: Final = f"SELECT body FROM records WHERE {LEASE_RECORD_FILTER.format(key='key')}"  # noqa: S608 - constants
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -45,8 +48,9 @@ def create_file(path: str) -> None:
         Path(temporary_path).unlink()
 
 
-def migrate(connection: SqliteConnection) -> None:
-    """Apply pending migrations; raises StoreDamaged for a file of another program or of a newer Horae.
+def migrate(connection: SqliteConnection, place: str) -> None:
+    """Apply pending migrations; raises StoreDamaged for a file of another program or of a newer Horae, and UnusableStore
+    while a node of an older version is running that a migration would break. `place` names the file in a refusal.
 
     Safe when several processes run it at once: each migration checks the version again inside its transaction.
     """
@@ -57,6 +61,8 @@ def migrate(connection: SqliteConnection) -> None:
         if _read_version(connection) < number:
             with _exclusive_transaction(connection):
                 if _read_version(connection) < number:
+                    if requires_stopped_nodes(script):
+                        _refuse_live_nodes(connection, place)
                     connection.query(script)
                     connection.query(f"PRAGMA application_id = {APPLICATION_ID}")
                     connection.query(f"PRAGMA user_version = {number}")
@@ -93,6 +99,12 @@ def _refuse_foreign_file(connection: SqliteConnection) -> None:
         raise StoreDamaged(
             f"The file was written by a newer Horae (schema {_read_version(connection)}, this one knows {newest}); it was left as it is."
         )
+
+
+def _refuse_live_nodes(connection: SqliteConnection, place: str) -> None:
+    nodes: list[tuple[str, str, int]] = connection.query(_NODES)
+    lease = connection.query(_LEASE)
+    refuse_live_nodes(place, nodes, lease[0][0] if lease else None, SystemClock().now())
 
 
 def _read_version(connection: SqliteConnection) -> int:

@@ -47,7 +47,7 @@ END;
 -- Status of tasks. Hot and small; no index contains active tasks. `version` rises with every change of the definition,
 -- the status or a live run, so that a cached task is validated by one number.
 -- `live` are the numbers of the live runs, separated by commas: an index would be written by every run twice.
-CREATE TABLE standings (
+CREATE TABLE "task_state" (
   task         INTEGER PRIMARY KEY,
   version      INTEGER NOT NULL,
   state        TEXT NOT NULL,
@@ -64,13 +64,13 @@ CREATE TABLE standings (
   ended        INTEGER,
   live         TEXT
 ) STRICT;
-CREATE INDEX standings_over ON standings (ended) WHERE ended IS NOT NULL;
+CREATE INDEX task_state_ended ON task_state (ended) WHERE ended IS NOT NULL;
 -- Partial indexes on rare states: an ordinary run writes none of them.
-CREATE INDEX standings_in_trouble ON standings (state, task) WHERE state IN ('paused', 'failed');
+CREATE INDEX task_state_paused_or_failed ON task_state (state, task) WHERE state IN ('paused', 'failed');
 -- Written only by the last run of a task.
-CREATE INDEX standings_done ON standings (state, task) WHERE state IN ('completed', 'cancelled');
+CREATE INDEX task_state_completed_or_cancelled ON task_state (state, task) WHERE state IN ('completed', 'cancelled');
 
--- The priority queue. `stand`: 0 timed, 1 ready, 2 held, 3 parked, 4 asleep.
+-- The priority queue. `state`: 0 timed, 1 ready, 2 held, 3 parked, 4 asleep.
 CREATE TABLE agenda (
   task       INTEGER NOT NULL,
   slot       TEXT NOT NULL,
@@ -79,7 +79,7 @@ CREATE TABLE agenda (
   planned    INTEGER NOT NULL,
   owner      TEXT NOT NULL,
   priority   INTEGER NOT NULL,
-  stand      INTEGER NOT NULL,
+  state      INTEGER NOT NULL,
   origin     TEXT NOT NULL,
   attempt    INTEGER NOT NULL,
   forgiven   INTEGER NOT NULL,
@@ -94,12 +94,12 @@ CREATE TABLE agenda (
   run_id     TEXT,
   PRIMARY KEY (task, slot)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX agenda_timed ON agenda (due) WHERE stand = 0;
-CREATE INDEX agenda_ready ON agenda (owner, priority DESC, due) WHERE stand = 1;
-CREATE INDEX agenda_ready_due ON agenda (due) WHERE stand = 1;
+CREATE INDEX agenda_timed ON agenda (due) WHERE state = 0;
+CREATE INDEX agenda_ready ON agenda (owner, priority DESC, due) WHERE state = 1;
+CREATE INDEX agenda_ready_due ON agenda (due) WHERE state = 1;
 -- Nearly always empty; then the order of due instants is also the order by priority.
 CREATE INDEX agenda_prioritised ON agenda (priority) WHERE priority <> 0;
-CREATE INDEX agenda_parked ON agenda (lane, priority DESC, due) WHERE stand = 3;
+CREATE INDEX agenda_parked ON agenda (lane, priority DESC, due) WHERE state = 3;
 
 -- The ledger. A run id begins with the planned instant and ends in random digits: an index on all ids would write a
 -- separate page for every run of a burst. So the id is indexed only for live runs (`live`) and for ids that do not
@@ -139,12 +139,12 @@ CREATE UNIQUE INDEX runs_of_task ON runs (task, planned, attempt, origin);
 CREATE INDEX runs_by_plan ON runs (planned, attempt, owner);
 CREATE UNIQUE INDEX runs_live ON runs (id) WHERE live = 1;
 CREATE UNIQUE INDEX runs_stray ON runs (id) WHERE stray = 1;
-CREATE INDEX runs_asked_to_end ON runs (node) WHERE live = 1 AND cancel IS NOT NULL;
+CREATE INDEX runs_cancel_requested ON runs (node) WHERE live = 1 AND cancel IS NOT NULL;
 -- Runs that did not succeed: an ordinary run does not write this index.
-CREATE INDEX runs_in_trouble ON runs (state, planned, attempt, owner)
+CREATE INDEX runs_unsuccessful ON runs (state, planned, attempt, owner)
 WHERE state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped');
 
-CREATE TABLE seats (
+CREATE TABLE "lane_slots" (
   lane   TEXT NOT NULL,
   run_id TEXT NOT NULL,
   PRIMARY KEY (lane, run_id)
@@ -152,10 +152,10 @@ CREATE TABLE seats (
 
 CREATE TABLE lanes (
   name  TEXT NOT NULL PRIMARY KEY,
-  seats INTEGER NOT NULL
+  slot_limit INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE barred (
+CREATE TABLE "blocked_owners" (
   owner  TEXT NOT NULL PRIMARY KEY,
   reason TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -208,7 +208,7 @@ CREATE INDEX records_expiring ON records (expires) WHERE expires IS NOT NULL;
 CREATE INDEX records_by_owner ON records (owner, kind, key);
 
 -- Counters per owner, and under an empty owner for all owners: task states under hour 0, ended runs by hour.
-CREATE TABLE tallies (
+CREATE TABLE "counters" (
   owner  TEXT NOT NULL,
   hour   INTEGER NOT NULL,
   name   TEXT NOT NULL,
@@ -217,7 +217,7 @@ CREATE TABLE tallies (
 ) STRICT, WITHOUT ROWID;
 
 -- Metadata of the deployment.
-CREATE TABLE remembered (
+CREATE TABLE "metadata" (
   name  TEXT NOT NULL PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;

@@ -90,7 +90,7 @@ class SQLiteStore(
                 self._absolute_path, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE_KILOBYTES, file_lock=file_lock
             )
             try:
-                migrate(connection)
+                migrate(connection, self.path)
             except BaseException:
                 connection.close()
                 raise

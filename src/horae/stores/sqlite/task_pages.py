@@ -20,8 +20,8 @@ _OF_LABEL_AND_OWNER: Final = sql("tasks_page_of_label_and_owner")
 _COUNT_WITH_LABEL: Final = sql("tasks_with_label")
 _COUNT_WITH_LABEL_AND_OWNER: Final = sql("tasks_with_label_and_owner")
 _COUNT_OF_OWNER_AND_STATES: Final = sql("tasks_of_owner_and_in_states")
-_PAUSED_OR_FAILED: Final = sql("tasks_page_in_trouble")
-_COMPLETED_OR_CANCELLED: Final = sql("tasks_page_done")
+_PAUSED_OR_FAILED: Final = sql("tasks_page_paused_or_failed")
+_COMPLETED_OR_CANCELLED: Final = sql("tasks_page_completed_or_cancelled")
 _STATEMENT_OF_STATE: Final = {
     TaskState.PAUSED: _PAUSED_OR_FAILED,
     TaskState.FAILED: _PAUSED_OR_FAILED,

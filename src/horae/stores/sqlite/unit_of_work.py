@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import StoreError
-from ...model.change import Change
+from ...model.change import Change, OrdinaryStart, OrdinarySuccess
 from ...model.entry import CLAIMABLE, Entry
 from ...model.ids import to_microseconds
 from ...model.lane import DEFAULT_LIMIT
-from ...model.run import LIVE_STATES, Run, RunState
+from ...model.run import LIVE_STATES, Run
 from ...model.task import TaskState
-from ..codec.json_codecs import microseconds_of, replace_lone_surrogates
 from ..codec.rows import (
-    encode_ended_run,
     encode_entry,
+    encode_event,
     encode_new_run,
     encode_run_update,
     encode_started_run,
     encode_status,
+    encode_success,
     encode_task,
     new_tuple,
 )
@@ -77,80 +77,50 @@ class UnitOfWork:
 
     def add_change(self, cached: CachedTask, entries: tuple[Entry, ...], change: Change, loaded: LoadedFacts) -> None:
         """Add a decided change of a loaded task, and update its loaded facts and the task cache."""
-        is_ordinary = (
-            self._add_ordinary_start(cached, entries, change)
-            if change[2]
-            else self._add_ordinary_end(cached, change, loaded)
-        )
-        if not is_ordinary:
+        if not self._add_ordinary_change(cached, change, loaded):
             self._add_general_change(cached, entries, change, loaded)
             self._batches.count_change(cached.task.owner, cached.status, change)
-        if change[9]:
-            self._batches.attached_records += change[9]
-        events = self._batches.events
-        for kind, at, owner, task_id, run_id, detail in change[7]:
-            events += (
-                kind,
-                microseconds_of[at],
-                owner,
-                task_id,
-                run_id,
-                None if detail is None else replace_lone_surrogates(detail),
-            )
+        if change.attached:
+            self._batches.attached_records += change.attached
+        for event in change.events:
+            self._batches.events += encode_event(event)
 
-    def _add_ordinary_start(self, cached: CachedTask, entries: tuple[Entry, ...], change: Change) -> bool:
-        """Fast path of a start: the only entry of a task without live runs has become a run. False for other changes."""
-        task, status, new_runs, updated_runs, cancelled, put, dropped, _, deleted, _ = change
-        number, version, cached_task, _, live, _ = cached
-        if status is None or live or len(new_runs) != 1 or len(entries) != 1 or len(dropped) != 1:
-            return False
-        entry = entries[0]
-        if (
-            updated_runs
-            or cancelled
-            or put
-            or deleted
-            or task is not None
-            or dropped[0] != entry[1]
-            or entry[16] is not None
-        ):
-            return False
+    def _add_ordinary_change(self, cached: CachedTask, change: Change, loaded: LoadedFacts) -> bool:
+        """Fast path of tagged changes; return False, with nothing added, for any other."""
+        if change.__class__ is OrdinaryStart and not change.put:
+            return self._add_ordinary_start(cached, change)
+        if change.__class__ is OrdinarySuccess:
+            self._add_ordinary_success(cached, change, loaded)
+            return True
+        return False
+
+    def _add_ordinary_start(self, cached: CachedTask, change: Change) -> bool:
+        """Add a start that leaves the agenda of its task empty; False if the run's id does not encode its instant."""
+        number, version = cached.number, cached.version + 1
+        status = change.status or cached.status
         run_number = self._next_run_number()
-        row = encode_started_run(run_number, number, new_runs[0])
+        row = encode_started_run(run_number, number, change.new_runs[0])
         if row is None:
             self._last_run -= 1
             return False
         batches = self._batches
         batches.started_runs += row
-        batches.statuses += encode_status(number, version + 1, status, (run_number,))
+        batches.statuses += encode_status(number, version, status, (run_number,))
         batches.emptied_agendas[number] = None
-        self._task_cache.put(new_tuple(CachedTask, (number, version + 1, cached_task, status, new_runs, (run_number,))))
+        self._task_cache.put(
+            new_tuple(CachedTask, (number, version, cached.task, status, change.new_runs, (run_number,)))
+        )
         return True
 
-    def _add_ordinary_end(self, cached: CachedTask, change: Change, loaded: LoadedFacts) -> bool:
-        """Fast path of an end: the only live run of a task has ended, and its agenda is unchanged. False for others."""
-        task, status, new_runs, updated_runs, cancelled, put, dropped, _, deleted, _ = change
-        number, version, cached_task, _, live, run_numbers = cached
-        if status is None or len(live) != 1 or len(updated_runs) != 1 or new_runs or put or dropped:
-            return False
-        before, run = live[0], updated_runs[0]
-        if cancelled or deleted or task is not None or before[0] != run[0] or before[21]:
-            return False
-        row = encode_ended_run(run_numbers[0], before, run)
-        if row is None:
-            return False
+    def _add_ordinary_success(self, cached: CachedTask, change: Change, loaded: LoadedFacts) -> None:
+        number, version = cached.number, cached.version + 1
+        status, run = change.status or cached.status, change.updated_runs[0]
         batches = self._batches
-        batches.ended_runs += row
-        state = status[0]
-        stayed_active = cached[3][0] is TaskState.ACTIVE and (state is TaskState.ACTIVE or state is TaskState.COMPLETED)
-        if stayed_active and row[1] is RunState.SUCCEEDED and row[3] is not None:
-            batches.count_success(run[2], row, microseconds_of[run[5]], cached[3], status)
-        else:
-            batches.count_change(run[2], cached[3], change)
-        batches.statuses += encode_status(number, version + 1, status)
-        loaded.tasks[number] = updated = new_tuple(CachedTask, (number, version + 1, cached_task, status, (), ()))
+        batches.ended_runs += encode_success(cached.numbers[0], run)
+        batches.count_success(run, completed=status.state is TaskState.COMPLETED)
+        batches.statuses += encode_status(number, version, status)
+        loaded.tasks[number] = updated = new_tuple(CachedTask, (number, version, cached.task, status, (), ()))
         self._task_cache.put(updated)
-        return True
 
     def _add_general_change(
         self, cached: CachedTask, entries: tuple[Entry, ...], change: Change, loaded: LoadedFacts
@@ -245,4 +215,5 @@ class UnitOfWork:
 
 
 def _run_id(numbered: tuple[int, Run]) -> str:
-    return numbered[1].id
+    _, run = numbered
+    return run.id

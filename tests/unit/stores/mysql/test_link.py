@@ -58,7 +58,7 @@ async def test_what_is_too_long_is_refused_and_not_cut(mariadb_server: MariaDBSe
     async with opened(new_prefix(mariadb_server)) as store:
         with pytest.raises(StoreError):
             await store.write_metadata("x" * 300, "value")
-        assert await asked(store, "SELECT COUNT(*) FROM @remembered") == (0,)
+        assert await asked(store, "SELECT COUNT(*) FROM @metadata") == (0,)
 
 
 async def test_many_rows_go_in_pieces_that_the_server_takes(mariadb_server: MariaDBServer) -> None:
@@ -69,9 +69,9 @@ async def test_many_rows_go_in_pieces_that_the_server_takes(mariadb_server: Mari
             await link.begin()
             await link.write_rows("insert_counter_deltas", 4, ["ada", 0, "state:active", 1] * 50)
             await link.write_events([("task.created", 1, "ada", f"tsk_{number}", None, None) for number in range(50)])
-            assert await asked(store, "SELECT COUNT(*) FROM @counted") == (0,)
+            assert await asked(store, "SELECT COUNT(*) FROM @counter_deltas") == (0,)
             await link.commit()
-        assert await asked(store, "SELECT COUNT(*), SUM(number) FROM @counted") == (50, 50)
+        assert await asked(store, "SELECT COUNT(*), SUM(number) FROM @counter_deltas") == (50, 50)
         assert await asked(store, "SELECT COUNT(*), MIN(number), MAX(number) FROM @events") == (50, 1, 50)
         assert await store.last_event() == 50
 
@@ -86,7 +86,7 @@ async def test_what_is_rolled_back_was_never_said(mariadb_server: MariaDBServer)
             await link.begin()
             await link.query("write_metadata", "name", "value")
             await link.commit()
-        assert await asked(store, "SELECT COUNT(*) FROM @counted") == (0,)
+        assert await asked(store, "SELECT COUNT(*) FROM @counter_deltas") == (0,)
         assert (await store.last_event(), await store.read_metadata("name")) == (0, "value")
 
 
@@ -110,7 +110,7 @@ async def test_a_run_that_is_there_is_not_born_again(mariadb_server: MariaDBServ
                 await link.write_rows("insert_started_runs", 12, run)
             await link.rollback()
             assert link.is_usable
-        assert await asked(store, "SELECT COUNT(*) FROM @going") == (0,)
+        assert await asked(store, "SELECT COUNT(*) FROM @live_runs") == (0,)
         assert await asked(store, "SELECT COUNT(*), MAX(token) FROM @runs") == (1, 1)
 
 

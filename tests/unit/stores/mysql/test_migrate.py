@@ -19,6 +19,7 @@ from horae.testing.contracts.scenes import facts_of
 from horae.testing.factories import NOON, a_new_task, a_task
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import new_prefix, opened
+from tests.unit.stores.upgraded import copy_statement
 
 DATABASE = "prefixes"
 ROOM = "horae.stores.mysql"
@@ -45,19 +46,28 @@ async def test_many_open_it_at_the_same_moment(mariadb_server: MariaDBServer) ->
     assert [int(number) for number in taken.split()] == [number for number, _ in read_migrations(ROOM)]
 
 
-async def test_a_crash_after_any_statement_is_made_good(mariadb_server: MariaDBServer) -> None:
+async def only_migrated(url: str, monkeypatch: pytest.MonkeyPatch, last: int) -> None:
+    """Applies the migrations up to a number, and reads nothing: statements of this version need its newest schema."""
+    steps = read_migrations(ROOM)
+    with monkeypatch.context() as older:
+        older.setattr(migrate, "read_migrations", lambda _: steps[:last])
+        await MySQLStore(url)._prepare()
+
+
+async def test_a_crash_after_any_statement_is_made_good(
+    mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = new_prefix(mariadb_server)
+    await only_migrated(whole, monkeypatch, 1)
+    first = tables(mariadb_server, whole)
+    assert set(re.findall(r"EXISTS @(\w+)", read_migrations(ROOM)[0][1])) == set(first) - {"migrations"}
     async with opened(whole):
-        pass
-    expected = tables(mariadb_server, whole)
-    scripts = "".join(text for _, text in read_migrations(ROOM))
-    assert set(re.findall(r"EXISTS @(\w+)", scripts)) == set(expected) - {"migrations"}
-    for lost in (expected[-1], expected[len(expected) // 2], expected[0]):
+        expected = tables(mariadb_server, whole)
+    for lost in (first[-1], first[len(first) // 2], first[0]):
         url = new_prefix(mariadb_server)
-        async with opened(url):
-            pass
+        await only_migrated(url, monkeypatch, 1)
         prefix = Address.parse(url).prefix
-        gone = [name for name in expected if name >= lost and name != "migrations"]
+        gone = [name for name in first if name >= lost and name != "migrations"]
         orders = [f"TRUNCATE {prefix}migrations", *(f"DROP TABLE {prefix}{name}" for name in gone)]
         mariadb_server.ask("; ".join(orders), database=DATABASE)
         async with opened(url) as store:
@@ -68,18 +78,22 @@ async def test_a_crash_after_any_statement_is_made_good(mariadb_server: MariaDBS
 async def test_what_an_older_version_wrote_is_brought_up_to_date(
     mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = new_prefix(mariadb_server)
+    url, newer = new_prefix(mariadb_server), new_prefix(mariadb_server)
     prefix, task = Address.parse(url).prefix, a_task(labels=(("room", "a"), ("Straße", '"\\')))
-    label = "label VARCHAR(420), task BIGINT, owner VARCHAR(255)"
     old = Record("token", "old", "ada", '"kept"', 3)
-    steps = read_migrations(ROOM)
-    with monkeypatch.context() as as_it_was:
-        as_it_was.setattr(migrate, "read_migrations", lambda _: steps[:1])
-        async with opened(url) as store:
-            # It knew of no labels beside the tasks, and this one would not write any without them.
-            mariadb_server.ask(f"CREATE TABLE {prefix}labels ({label})", database=DATABASE)
-            await store.add([a_new_task(task), a_new_task(a_task())])
-            mariadb_server.ask(f"DROP TABLE {prefix}labels", database=DATABASE)
+    await only_migrated(url, monkeypatch, 1)
+    async with opened(newer) as store:
+        await store.add([a_new_task(task), a_new_task(a_task())])
+    for table in ("tasks", "standings", "agenda"):
+        names = mariadb_server.ask(
+            "SELECT column_name FROM information_schema.columns WHERE generation_expression IS NULL"  # noqa: S608
+            f" AND table_name = '{prefix}{table}'",
+            database=DATABASE,
+        )
+        order = copy_statement(table, names.split(), prefix, Address.parse(newer).prefix)
+        mariadb_server.ask(order, database=DATABASE)
+    counted = "('ada', 0, 'state:active', 2), ('', 0, 'state:active', 2)"
+    mariadb_server.ask(f"INSERT INTO {prefix}tallies VALUES {counted}", database=DATABASE)  # noqa: S608
     columns, values = "kind, record_key, owner, body, version", "'token', 'old', 'ada', '\"kept\"', 3"
     mariadb_server.ask(f"INSERT INTO {prefix}records ({columns}) VALUES ({values})", database=DATABASE)  # noqa: S608
     async with opened(url) as store:
@@ -93,17 +107,17 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
         assert await store.check() == ()
 
 
-async def test_a_step_that_was_taken_and_not_noted_is_taken_again(mariadb_server: MariaDBServer) -> None:
+@pytest.mark.parametrize("number", [number for number, _ in read_migrations(ROOM)[1:]])
+async def test_a_step_that_was_taken_and_not_noted_is_taken_again(
+    mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     """Whoever crashed in between left a column that is there already."""
     url = new_prefix(mariadb_server)
-    async with opened(url):
-        pass
-    for number, _ in read_migrations(ROOM)[1:]:
-        order = f"DELETE FROM {Address.parse(url).prefix}migrations WHERE number >= {number}"  # noqa: S608
-        mariadb_server.ask(order, database=DATABASE)
-        async with opened(url) as store:
-            if number == 2:
-                await check_new_store(store)
+    await only_migrated(url, monkeypatch, number)
+    order = f"DELETE FROM {Address.parse(url).prefix}migrations WHERE number = {number}"  # noqa: S608
+    mariadb_server.ask(order, database=DATABASE)
+    async with opened(url) as store:
+        await check_new_store(store)
 
 
 async def check_new_store(store: MySQLStore) -> None:

@@ -40,7 +40,7 @@ LISTS: Final = {
     )
 }
 """Pages that people read, and what is swept out: each is planned for what was asked."""
-GROWING: Final = {"tasks", "labels", "standings", "agenda", "runs", "events", "lines", "records", "remembered"}
+GROWING: Final = {"tasks", "labels", "task_state", "agenda", "runs", "events", "lines", "records", "metadata"}
 HOT: Final = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS]
 ONLY_THE_HEAD: Final = {"expired_rows": {"events"}}
 """Where the first rows of an index, as many as a LIMIT says, are all that is read."""
@@ -49,9 +49,9 @@ EXPLAINED: Final = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 FILL: Final = """
 INSERT INTO @tasks SELECT seq, CONCAT('tsk_', seq), CONCAT('owner ', seq % 50), 'name', '{}', 'function', '{}', '{}', '{}',
   seq, NULL, NULL, '[]', 1 FROM seq_1_to_20000;
-INSERT INTO @standings (task, version, state, counted, failures, skips_left) SELECT seq, 1, 'active', 0, 0, 0 FROM seq_1_to_20000;
+INSERT INTO @task_state (task, version, state, counted, failures, skips_left) SELECT seq, 1, 'active', 0, 0, 0 FROM seq_1_to_20000;
 INSERT INTO @agenda (
-  task, slot, kind, due, planned, owner, priority, stand, origin, attempt, forgiven, deaths, waited, in_order
+  task, slot, kind, due, planned, owner, priority, state, origin, attempt, forgiven, deaths, waited, in_order
 ) SELECT seq, 'next', 'next', seq, seq, CONCAT('owner ', seq % 50), 0, seq % 5, 'scheduled', 1, 0, 0, 0, 0
 FROM seq_1_to_20000;
 INSERT INTO @runs (
@@ -60,8 +60,8 @@ INSERT INTO @runs (
 INSERT INTO @events SELECT seq, 'run.started', seq, 'ada', CONCAT('tsk_', seq), NULL, NULL FROM seq_1_to_20000;
 INSERT INTO @lines SELECT CONCAT('run_', seq), 1, seq, 'info', 'text' FROM seq_1_to_20000;
 INSERT INTO @records SELECT 'token', seq, CONCAT('owner ', seq % 50), '{}', 1, IF(seq % 3, NULL, seq) FROM seq_1_to_20000;
-INSERT INTO @remembered SELECT seq, 'value' FROM seq_1_to_20000;
-ANALYZE TABLE @tasks, @standings, @agenda, @runs, @events, @lines, @records, @remembered
+INSERT INTO @metadata SELECT seq, 'value' FROM seq_1_to_20000;
+ANALYZE TABLE @tasks, @task_state, @agenda, @runs, @events, @lines, @records, @metadata
 """
 
 

@@ -18,8 +18,8 @@ from horae.model.task import NEW_TASK_STATUS, Task
 from horae.ports.store import Claimed
 from horae.schedule import Every, Once
 from horae.stores.memory import MemoryStore
-from horae.stores.postgres.fast_statements import encode_starts, encode_successes
-from horae.stores.sql.folded_decisions import FoldedDecisions
+from horae.stores.postgres.fast_path import encode_starts, encode_successes
+from horae.stores.sql.ordinary_batch import OrdinaryBatch
 from horae.stores.task_cache import CachedTask
 from horae.testing.contracts.contract import WholeStore
 from horae.testing.contracts.scenes import everything, keep
@@ -90,7 +90,7 @@ def ended(known: CachedTask, change: Change) -> Change:
 
 
 def test_what_the_rules_say_of_a_lone_occurrence_is_taken_as_it_is() -> None:
-    births, successes = FoldedDecisions(), FoldedDecisions()
+    births, successes = OrdinaryBatch(), OrdinaryBatch()
     for number, task in enumerate(lone(3)):
         known, entries, change = begun(task, number)
         after = births.add(known, entries, change)
@@ -103,28 +103,26 @@ def test_what_the_rules_say_of_a_lone_occurrence_is_taken_as_it_is() -> None:
     assert encode_successes(successes, 0) is not None
 
 
-def test_what_is_of_the_other_kind_or_says_more_is_not_taken() -> None:
-    folded = FoldedDecisions()
+def test_only_tagged_changes_of_one_kind_are_collected() -> None:
+    batch = OrdinaryBatch()
     known, entries, change = begun(lone(1)[0], 1)
-    assert folded.add(known, entries, change._replace(events=())) is None
-    assert folded.add(known, entries, change._replace(put=entries)) is None
-    assert folded.add(known, (*entries, *entries), change) is None
-    after = folded.add(known, entries, change)
+    assert batch.add(known, entries, change._replace(events=())) is None, "a copy has lost its tag"
+    assert batch.add(known, entries, Change(*change)) is None
+    after = batch.add(known, entries, change)
     assert after is not None
     end = ended(known, change)
-    assert folded.add(after, (), end) is None, "births and successes do not go together"
-    other = FoldedDecisions()
-    assert other.add(after, (), end._replace(events=end.events[:1])) is None
+    assert batch.add(after, (), end) is None, "starts and successes do not go together"
+    other = OrdinaryBatch()
     assert other.add(after, (), end._replace(dropped=("next",))) is None
-    assert other.add(known, (), end) is None, "nothing went on"
     assert other.decisions == []
+    assert other.add(after, (), end) is not None
 
 
 def test_runs_that_began_differently_are_written_piece_by_piece() -> None:
-    folded = FoldedDecisions()
+    batch = OrdinaryBatch()
     for number, task in enumerate(lone(2)):
         entries = (an_entry(task),)
         known = CachedTask(number, 1, task, NEW_TASK_STATUS)
         change = fire(Facts(task, known.status, entries), entries[0], 1 + number, CLAIMANT)
-        assert folded.add(known, entries, change) is not None
-    assert encode_starts(folded, 0) is None
+        assert batch.add(known, entries, change) is not None
+    assert encode_starts(batch, 0) is None

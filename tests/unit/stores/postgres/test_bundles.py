@@ -42,7 +42,7 @@ async def test_many_leave_behind_what_memory_does(
         assert await store.events(0) == await memory.events(0)
         assert await store.check() == ()
         async with connected(store) as connection:
-            assert await connection.fetchval("SELECT count(*) FROM bundles") == bundles
+            assert await connection.fetchval("SELECT count(*) FROM packed_events") == bundles
 
 
 async def told(store: PostgresStore) -> tuple[NumberedEvent, ...]:
@@ -94,7 +94,7 @@ async def test_what_is_old_goes_one_by_one(postgres_server: PostgresServer) -> N
                 break
         assert gone == len(everything)
         async with connected(store) as connection:
-            assert await connection.fetchval("SELECT count(*) FROM bundles") == 0
+            assert await connection.fetchval("SELECT count(*) FROM packed_events") == 0
 
 
 async def test_part_of_one_may_be_too_young_to_go(postgres_server: PostgresServer) -> None:
@@ -117,7 +117,7 @@ async def test_what_somebody_changed_meanwhile_is_settled_the_long_way(postgres_
         async with connected(store) as rival:
             await rival.execute("BEGIN")
             await rival.execute(
-                "UPDATE standings SET version = version + 1 WHERE task = (SELECT max(task) FROM standings)"
+                "UPDATE task_state SET version = version + 1 WHERE task = (SELECT max(task) FROM task_state)"
             )
             await rival.execute("COMMIT")
         reports = [ending(each, place, Succeeded(None)) for place, each in enumerate(begun)]

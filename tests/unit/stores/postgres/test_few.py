@@ -28,10 +28,10 @@ from tests.unit.stores.postgres.opening import connected, new_schema, opened
 from tests.unit.stores.postgres.test_at_once import decide, ending, lone, repeated
 
 ROOM: Final = 100
-VERSION: Final = "UPDATE {schema}.standings SET version = version + 1"
+VERSION: Final = "UPDATE {schema}.task_state SET version = version + 1"
 LATER: Final = "UPDATE {schema}.agenda SET due = due + 1000000"
-LIMIT: Final = "INSERT INTO {schema}.lanes (name, seats) VALUES ('press', 1)"
-BAR: Final = "INSERT INTO {schema}.barred (owner, reason) VALUES ('ada', 'owner_revoked')"
+LIMIT: Final = "INSERT INTO {schema}.lanes (name, slot_limit) VALUES ('press', 1)"
+BAR: Final = "INSERT INTO {schema}.blocked_owners (owner, reason) VALUES ('ada', 'owner_revoked')"
 DEAD: Final = "DELETE FROM {schema}.nodes"
 ENTRY_ONLY: Final = "DELETE FROM {schema}.agenda"
 
@@ -151,14 +151,14 @@ async def test_what_changed_since_it_was_seen_is_not_claimed(postgres_server: Po
         claim = await claimed(store, between(postgres_server, store, statement))
         assert (claim.runs, claim.decided, claim.more) == ((), 0, False)
         async with connected(store) as connection:
-            assert await connection.fetchval("SELECT count(*) FROM going") == 0
-            assert await connection.fetchval("SELECT sum(counted) FROM standings") == 0
-            assert await connection.fetchval("SELECT count(*) FROM told") == 1
+            assert await connection.fetchval("SELECT count(*) FROM live_runs") == 0
+            assert await connection.fetchval("SELECT sum(counted) FROM task_state") == 0
+            assert await connection.fetchval("SELECT count(*) FROM event_batches") == 1
         if statement == VERSION:
             assert len((await claimed(store)).runs) == 2
 
 
-@pytest.mark.parametrize("table", ["going", "runs"])
+@pytest.mark.parametrize("table", ["live_runs", "runs"])
 async def test_a_run_that_was_made_already_is_not_made_again(postgres_server: PostgresServer, table: str) -> None:
     """Whoever decides is asked again, and told so; the other task is not kept waiting for that."""
 
@@ -191,7 +191,7 @@ async def test_what_somebody_holds_is_left_to_them_and_the_rest_is_taken(postgre
         async with connected(store) as rival:
             await rival.execute("BEGIN")
             await rival.execute(
-                "SELECT 1 FROM standings WHERE task = (SELECT seq FROM tasks WHERE id = $1) FOR UPDATE", tasks[1].id
+                "SELECT 1 FROM task_state WHERE task = (SELECT seq FROM tasks WHERE id = $1) FOR UPDATE", tasks[1].id
             )
             claim = await claimed(store)
             assert [each.task.id for each in claim.runs] == [tasks[0].id, tasks[2].id]
@@ -218,7 +218,7 @@ async def test_what_changed_since_it_was_seen_is_settled_the_long_way(
         assert await store.check() == ()
 
 
-ONE_VERSION: Final = "UPDATE {schema}.standings SET version = version + 1 WHERE task = 1"
+ONE_VERSION: Final = "UPDATE {schema}.task_state SET version = version + 1 WHERE task = 1"
 
 
 @pytest.mark.parametrize("statement", [VERSION, ONE_VERSION], ids=["all changed", "one changed"])
@@ -245,7 +245,8 @@ async def settle_while_locked(store: PostgresStore) -> None:
     async with connected(store) as rival:
         await rival.execute("BEGIN")
         await rival.execute(
-            "UPDATE standings SET version = version + 1 WHERE task = (SELECT seq FROM tasks WHERE id = $1)", tasks[1].id
+            "UPDATE task_state SET version = version + 1 WHERE task = (SELECT seq FROM tasks WHERE id = $1)",
+            tasks[1].id,
         )
         waiting = asyncio.ensure_future(settled(store, claim.runs))
         while not await rival.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
@@ -271,9 +272,9 @@ async def test_what_is_only_put_on_the_agenda_is_seen_by_the_version(postgres_se
         (task,) = lone(1)
         await keep(store, task)
         async with connected(store) as connection:
-            before = await connection.fetchval("SELECT version FROM standings")
+            before = await connection.fetchval("SELECT version FROM task_state")
             assert await store.change(task.id, None, saying(Change(put=(an_extra_entry(task, due=NOON + HOUR),))))
-            assert await connection.fetchval("SELECT version FROM standings") == before + 1
+            assert await connection.fetchval("SELECT version FROM task_state") == before + 1
 
 
 async def test_many_nodes_that_wake_together_start_each_run_once(postgres_server: PostgresServer) -> None:

@@ -46,15 +46,15 @@ LISTS = {
 GROWING = {
     "tasks",
     "labels",
-    "standings",
+    "task_state",
     "agenda",
     "runs",
     "events",
-    "bundles",
-    "told",
+    "packed_events",
+    "event_batches",
     "lines",
     "records",
-    "remembered",
+    "metadata",
 }
 """The other tables hold what goes on just now: nodes, lanes, live runs and their seats, counts that are not summed up yet."""
 ONLY_THE_HEAD = {
@@ -63,10 +63,10 @@ ONLY_THE_HEAD = {
     "agenda_ready_due",
     "agenda_prioritised",
     "tasks_by_owner",
-    "told_in_order",
+    "event_batches_numbered",
 }
 """Indexes of which the first row, or as many as a LIMIT says, may be all that is wanted."""
-SMALL = {"told_unnumbered", "standings_over", "agenda_parked"}
+SMALL = {"event_batches_unnumbered", "task_state_ended", "agenda_parked"}
 """Indexes that hold only what waits."""
 HOT = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS | COUNTS_THE_LOG]
 ROWS = 20_000
@@ -136,16 +136,19 @@ PAGES = {
     ),
     "tasks_page_in_state": (
         "0, 101, '{completed}', NULL, NULL, NULL, NULL, NULL, NULL, '[]', 'completed'",
-        "standings_done",
+        "task_state_completed_or_cancelled",
     ),
-    "runs_page_in_state": (f"{2**62}, 1, 'x', 101, NULL, '{{cancelled}}', NULL, NULL, 'cancelled'", "runs_in_trouble"),
+    "runs_page_in_state": (
+        f"{2**62}, 1, 'x', 101, NULL, '{{cancelled}}', NULL, NULL, 'cancelled'",
+        "runs_unsuccessful",
+    ),
 }
 """What is asked, and the index that leads to it."""
 AS_LISTS_ARE_READ = "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on"
 RARE = """
 UPDATE tasks SET labels = '[["team","b"]]' WHERE seq % 2 = 0;
 UPDATE tasks SET labels = '[["room","a"],["team","b"]]' WHERE seq % 2000 = 0;
-UPDATE standings SET state = 'completed' WHERE task % 2000 = 0;
+UPDATE task_state SET state = 'completed' WHERE task % 2000 = 0;
 UPDATE runs SET state = CASE WHEN planned % 2000 = 0 THEN 'cancelled' ELSE 'skipped' END WHERE planned % 2 = 0;
 """
 
@@ -172,14 +175,14 @@ async def test_a_page_of_what_is_rare_goes_by_its_index(postgres_server: Postgre
 FILL = """
 INSERT INTO tasks SELECT n, 'tsk_' || n, 'owner ' || n % 50, 'name', '{{}}', 'function', '{{}}', '{{}}', '{{}}', n, NULL, NULL, '[]', 1
 FROM generate_series(1, {rows}) AS n;
-INSERT INTO standings SELECT n, 1, 'active', 0, 0, 0 FROM generate_series(1, {rows}) AS n;
+INSERT INTO task_state SELECT n, 1, 'active', 0, 0, 0 FROM generate_series(1, {rows}) AS n;
 INSERT INTO agenda SELECT n, 'next', 'next', n, n, 'owner ' || n % 50, 0, n % 5, 'scheduled', 1, 0, 0, NULL, NULL, NULL, NULL, 0, 0
 FROM generate_series(1, {rows}) AS n;
 INSERT INTO runs SELECT
   'run_' || n, n % 1000, 'ada', 'scheduled', n, n, 1, 'succeeded', NULL, n, 'node', n, n, n, NULL, NULL, NULL, NULL, 0, 0, 0, 0
 FROM generate_series(1, {rows}) AS n;
 INSERT INTO events SELECT n, 0, 'run.started', n, 'ada', 'tsk_' || n FROM generate_series(1, {rows}) AS n;
-INSERT INTO told SELECT n, 1, n FROM generate_series(1, {rows}) AS n;
+INSERT INTO event_batches SELECT n, 1, n FROM generate_series(1, {rows}) AS n;
 INSERT INTO records SELECT 'token', n, 'owner ' || n % 50, '{{}}', 1, CASE WHEN n % 3 = 0 THEN n END FROM generate_series(1, {rows}) AS n;
 INSERT INTO lines SELECT 'run_' || n, 1, n, 'info', 'text' FROM generate_series(1, {rows}) AS n;
 """

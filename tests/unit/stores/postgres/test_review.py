@@ -48,7 +48,7 @@ async def test_what_came_back_for_a_later_instant_is_not_taken_early(
         await keep(slow, a_task())
         if backlog:
             async with connected(slow) as other:
-                await other.execute("UPDATE agenda SET stand = 1")
+                await other.execute("UPDATE agenda SET state = 1")
 
         async def query(link: PostgresConnection, name: str, *values: Any) -> list[Any]:
             if name == "lock_entries":
@@ -76,15 +76,15 @@ async def test_what_a_try_has_decided_is_not_known_when_the_next_one_writes_noth
             await rival.execute("SET deadlock_timeout = '1min'")
             await rival.execute("BEGIN")
             await rival.execute(
-                "INSERT INTO going (id, task, owner, origin, planned, due, attempt, state, token)"
+                "INSERT INTO live_runs (id, task, owner, origin, planned, due, attempt, state, token)"
                 " SELECT $1, task, owner, 'manual', 0, 0, 1, 'running', 0 FROM agenda",
                 born.id,
             )
             claiming = asyncio.create_task(claim(store))
             await until(lambda: waiting_for_locks(rival))
             await rival.execute("DELETE FROM nodes")
-            await rival.execute("DELETE FROM going")
-            await rival.execute("UPDATE standings SET version = version + 1, counted = 77")
+            await rival.execute("DELETE FROM live_runs")
+            await rival.execute("UPDATE task_state SET version = version + 1, counted = 77")
             await rival.execute("COMMIT")
             assert await claiming == Claim()
         await store.join(a_node())
@@ -100,12 +100,12 @@ async def test_behind_a_new_connection_may_be_a_server_that_lacks_the_last_that_
         await a_running(store)
         async with connected(store) as other:
             # A standby takes over, as it was before the claim, and somebody else writes there first.
-            await other.execute("DELETE FROM going")
-            await other.execute("UPDATE standings SET counted = 77")
+            await other.execute("DELETE FROM live_runs")
+            await other.execute("UPDATE task_state SET counted = 77")
             await store.add([a_new_task(a_task())])
             await other.execute(
-                "INSERT INTO agenda SELECT (SELECT min(task) FROM standings), slot, kind, due, planned, owner, priority,"
-                " stand, origin, attempt, forgiven, deaths, through, span_first, span_last, span_count, waited, in_order"
+                "INSERT INTO agenda SELECT (SELECT min(task) FROM task_state), slot, kind, due, planned, owner, priority,"
+                " state, origin, attempt, forgiven, deaths, through, span_first, span_last, span_count, waited, in_order"
                 " FROM agenda"
             )
             await other.execute(

@@ -32,7 +32,7 @@ OURS = "SELECT pid FROM pg_stat_activity WHERE application_name = 'horae' AND da
 
 
 @asynccontextmanager
-async def in_the_way(store: PostgresStore, table: str = "standings") -> AsyncIterator[Connection]:
+async def in_the_way(store: PostgresStore, table: str = "task_state") -> AsyncIterator[Connection]:
     """Somebody who holds every row of a table until it rolls back."""
     async with connected(store) as rival:
         await rival.execute("BEGIN")
@@ -59,10 +59,10 @@ async def test_of_two_in_each_others_way_one_begins_again(postgres_server: Postg
             # Whoever waits longest finds out: not this one.
             await rival.execute("SET deadlock_timeout = '1min'")
             await rival.execute("BEGIN")
-            await rival.fetch("SELECT 1 FROM standings WHERE task = (SELECT max(task) FROM standings) FOR UPDATE")
+            await rival.fetch("SELECT 1 FROM task_state WHERE task = (SELECT max(task) FROM task_state) FOR UPDATE")
             settling = asyncio.create_task(settle(store, first, second))
             await stopped(rival)
-            await rival.fetch("SELECT 1 FROM standings WHERE task = (SELECT min(task) FROM standings) FOR UPDATE")
+            await rival.fetch("SELECT 1 FROM task_state WHERE task = (SELECT min(task) FROM task_state) FOR UPDATE")
             await rival.execute("ROLLBACK")
             assert await settling == frozenset()
         assert (await run_of(store, first)).state is RunState.SUCCEEDED

@@ -106,8 +106,8 @@ async def test_one_who_was_called_to_a_seat_is_not_sent_back(postgres_server: Po
             editing = asyncio.create_task(store.change(second.id, None, urgent))
             await until(lambda: waiting_for_locks(rival))
             # What a settlement does that holds the lane.
-            await rival.execute("UPDATE agenda SET stand = 0 WHERE stand = 3")
-            await rival.execute("DELETE FROM seats; DELETE FROM going")
+            await rival.execute("UPDATE agenda SET state = 0 WHERE state = 3")
+            await rival.execute("DELETE FROM lane_slots; DELETE FROM live_runs")
             await rival.execute("COMMIT")
             edited = await editing
         assert edited is not None

@@ -139,7 +139,9 @@ async def test_a_damaged_file_is_told_as_such(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     async with opened(path) as store:
         await store.add([a_new_task(a_task(payload='"' + "x" * 3_000 + '"')) for _ in range(50)])
-    found = apsw.Connection(str(path)).execute("SELECT rootpage FROM sqlite_schema WHERE name = 'standings'").fetchall()
+    found = (
+        apsw.Connection(str(path)).execute("SELECT rootpage FROM sqlite_schema WHERE name = 'task_state'").fetchall()
+    )
     page = int(str(found[0][0]))
     content = bytearray(path.read_bytes())
     content[(page - 1) * 4096 : page * 4096] = b"\xff" * 4096

@@ -38,11 +38,19 @@ SMALL = (
     "(subquery",
     "CONSTANT ROW",
     "lanes",
-    "seats",
+    "lane_slots",
     "lane_names",
 )
 """What a scan may go over: a few rows, or as many as a LIMIT says."""
-PARTIAL = ("agenda_timed", "agenda_ready_due", "agenda_prioritised", "runs_live", "agenda_parked", "_in_trouble")
+PARTIAL = (
+    "agenda_timed",
+    "agenda_ready_due",
+    "agenda_prioritised",
+    "runs_live",
+    "agenda_parked",
+    "_paused_or_failed",
+    "_unsuccessful",
+)
 """Indexes whose first row is all that is wanted, or which hold only what is going on."""
 
 

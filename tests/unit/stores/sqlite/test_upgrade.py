@@ -8,51 +8,35 @@ import apsw
 import pytest
 
 from horae.model.counts import NO_HOUR, OUTCOME_PREFIX, RETAINED_HOURS, STATE_PREFIX, hour_of
-from horae.model.ids import to_microseconds
 from horae.model.task import TaskState, TaskStatus
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
-from horae.stores.sqlite.migrate import migrations
+from horae.stores.sqlite.migrate import APPLICATION_ID, migrations
 from horae.testing.contracts.scenes import a_running, keep
 from horae.testing.decisions import lose, saying
 from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import opened
+from tests.unit.stores.upgraded import copy_statement
 
-NEW_IN_THREE = ("TABLE tallies", "INDEX tasks_by_name", "INDEX standings_in_trouble", "INDEX runs_in_trouble")
-NEW_IN_EIGHT = (
-    "TRIGGER tasks_labelled",
-    "TRIGGER tasks_relabelled",
-    "TRIGGER tasks_unlabelled",
-    "TABLE labels",
-    "INDEX standings_done",
-)
 LABELS: tuple[tuple[tuple[str, str], ...], ...] = ((), (("room", "a"),), (("Straße", '"\\'), ("room", "a")))
 STATES = [*TaskState] * 3 + [TaskState.FAILED]
 
 
-def shape(connection: apsw.Connection) -> set[str]:
-    rows = connection.execute("SELECT coalesce(sql, name) FROM sqlite_schema").fetchall()
-    return {" ".join(str(text).split()) for (text,) in rows}
-
-
 def as_schema_two_left_it(path: Path) -> None:
-    """The same tasks, in the file as it was before there were counts."""
-    old = apsw.Connection("")
-    for number, script in migrations():
-        if number <= 2:
-            old.execute(script)
-    with apsw.Connection(str(path)) as connection:
-        for each in (*NEW_IN_EIGHT, *NEW_IN_THREE):
-            connection.execute(f"DROP {each}")
-        connection.execute("DROP INDEX tasks_by_owner; CREATE INDEX tasks_by_owner ON tasks (owner, id)")
-        (nodes,) = [text for text in shape(old) if text.startswith("CREATE TABLE nodes")]
-        connection.execute("ALTER TABLE nodes RENAME TO newer")
-        connection.execute(nodes)
-        connection.execute("INSERT INTO nodes SELECT id, home, version, joined, renewed, renewals FROM newer")
-        connection.execute("DROP TABLE newer; PRAGMA user_version = 2")
-        connection.execute("DROP INDEX records_expiring; DROP INDEX records_by_owner")
-        connection.execute("ALTER TABLE records DROP COLUMN expires")
-        assert shape(old) == {text for text in shape(connection) if "sqlite_stat" not in text}
+    """The same rows, in the file as it was before there were counters."""
+    newer = path.rename(path.with_suffix(".newer"))
+    connection = apsw.Connection(str(path))
+    for _, script in migrations()[:2]:
+        connection.execute(script)
+    connection.execute("ATTACH ? AS newer", (str(newer),))
+    connection.execute("DELETE FROM tokens")
+    tables = connection.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'").fetchall()
+    for (table,) in tables:
+        columns = [str(name) for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+        connection.execute(copy_statement(str(table), columns, "main.", "newer."))
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 2")
+    connection.close()
+    newer.unlink()
 
 
 @pytest.fixture
@@ -124,18 +108,6 @@ async def test_the_records_of_an_older_file_stay_and_new_ones_may_go(tmp_path: P
         assert (await store.records("token", "ada")).items == (old,)
 
 
-async def test_a_node_of_an_older_version_that_is_still_at_work_can_join_again(tmp_path: Path) -> None:
-    path = tmp_path / "horae.db"
-
-    async with opened(path) as store:
-        with apsw.Connection(str(path)) as connection:
-            connection.execute(
-                "REPLACE INTO nodes (id, home, version, joined, renewed, renewals) VALUES (?, ?, ?, ?, ?, ?)",
-                (NODE, "machine/1", "1.0", to_microseconds(NOON), to_microseconds(NOON), 0),
-            )
-        assert await store.nodes() == (a_node(),)
-
-
 async def test_opening_it_again_counts_nothing_twice(old_file: Path) -> None:
     for _ in range(2):
         async with opened(old_file) as store:
@@ -158,7 +130,7 @@ async def test_a_doubt_says_when_the_counts_are_wrong(tmp_path: Path) -> None:
     async with opened(path) as store:
         await keep(store, a_task())
         with apsw.Connection(str(path)) as connection:
-            connection.execute("UPDATE tallies SET number = 7 WHERE hour = 0 AND owner = 'ada'")
+            connection.execute("UPDATE counters SET number = 7 WHERE hour = 0 AND owner = 'ada'")
         (doubt,) = await store.check()
         assert "ada" in doubt
 
@@ -175,15 +147,17 @@ async def test_the_hours_of_two_days_stay_in_the_file_and_no_more(tmp_path: Path
             for hour in range(24):
                 run = an_ended_run(task, planned=NOON + (24 * day + hour) * HOUR)
                 await store.change(task.id, None, saying(a_new_task(task)._replace(task=None, put=(), new_runs=(run,))))
-    rows = apsw.Connection(str(path)).execute("SELECT hour, name FROM tallies WHERE owner = '' AND hour > 0").fetchall()
+    rows = (
+        apsw.Connection(str(path)).execute("SELECT hour, name FROM counters WHERE owner = '' AND hour > 0").fetchall()
+    )
     last = hour_of(NOON + (5 * 24 - 1) * HOUR)
     assert {hour for hour, name in rows if name == OUTCOME_PREFIX + "succeeded"} == set(
         range(last - RETAINED_HOURS + 1, last + 1)
     )
 
 
-async def test_a_process_of_an_older_version_that_is_still_at_work_labels_what_it_writes(tmp_path: Path) -> None:
-    """It knows nothing of labels beside the tasks."""
+async def test_label_index_follows_writes_of_other_programs(tmp_path: Path) -> None:
+    """Triggers maintain it: such a program writes tasks, and knows of no other table."""
     path = tmp_path / "horae.db"
     made, edited, gone = (a_task(labels=LABELS[1]) for _ in range(3))
 
@@ -191,7 +165,7 @@ async def test_a_process_of_an_older_version_that_is_still_at_work_labels_what_i
         await keep(store, made, edited, gone)
         with apsw.Connection(str(path)) as connection:
             connection.execute('UPDATE tasks SET labels = \'[["room","b"]]\' WHERE id = ?', (edited.id,))
-            connection.execute("DELETE FROM standings WHERE task = 3; DELETE FROM agenda WHERE task = 3")
+            connection.execute("DELETE FROM task_state WHERE task = 3; DELETE FROM agenda WHERE task = 3")
             connection.execute("DELETE FROM tasks WHERE seq = 3")
         assert [each.task for each in (await store.tasks(TaskFilter(labels=LABELS[1]))).items] == [made]
         (found,) = (await store.tasks(TaskFilter(labels=(("room", "b"),)))).items

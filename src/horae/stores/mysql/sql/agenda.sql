@@ -2,77 +2,77 @@
 
 -- name: agenda_heads_of_node
 SELECT
-  (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due, task, slot LIMIT 1)
+  (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
+  (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1)
 FROM @nodes WHERE id = $1
 
 -- name: agenda_heads
 SELECT
-  (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due, task, slot LIMIT 1)
+  (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
+  (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1)
 
 -- name: begin_claim
--- Locks the node's presence row against its recovery as a dead node only. Without that row, no fencing token is issued.
-SELECT node FROM @presence WHERE node = $1 LOCK IN SHARE MODE;
-INSERT INTO @tokens (number) SELECT NULL FROM @presence WHERE node = $1;
+-- Locks the node's lock row against its recovery as a dead node only. Without that row, no fencing token is issued.
+SELECT node FROM @node_locks WHERE node = $1 LOCK IN SHARE MODE;
+INSERT INTO @tokens (number) SELECT NULL FROM @node_locks WHERE node = $1;
 SELECT
-  LAST_INSERT_ID(), NULL, (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due, task, slot LIMIT 1), {no_limits_filter}
-FROM @presence WHERE node = $1
+  LAST_INSERT_ID(), NULL, (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1), {no_limits_filter}
+FROM @node_locks WHERE node = $1
 
 -- name: timed_slice
 -- Reads more entries than needed without locks, because those locked by others are skipped. Then locks, from the head on,
 -- the status row and after it the entry until there are enough; only returned rows are locked. The primary keys are forced:
 -- for small tables the server would scan, and lock, all rows in another order.
-SELECT {entry_columns}, standings.version
+SELECT {entry_columns}, task_state.version
 FROM (
-  SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE stand = 0 AND due <= $1
+  SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE state = 0 AND due <= $1
   ORDER BY due, task, slot LIMIT $2*4
 ) AS head
-STRAIGHT_JOIN @standings AS standings FORCE INDEX (PRIMARY) ON standings.task = head.task
+STRAIGHT_JOIN @task_state AS task_state FORCE INDEX (PRIMARY) ON task_state.task = head.task
 STRAIGHT_JOIN @agenda AS agenda FORCE INDEX (PRIMARY)
-  ON agenda.task = head.task AND agenda.slot = head.slot AND agenda.stand = 0 AND agenda.due <= $1
+  ON agenda.task = head.task AND agenda.slot = head.slot AND agenda.state = 0 AND agenda.due <= $1
 LIMIT $2 FOR UPDATE SKIP LOCKED
 
 -- name: peek_timed_slice
 SELECT {entry_columns}
-FROM @agenda AS agenda WHERE agenda.stand = 0 AND agenda.due <= $1 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
+FROM @agenda AS agenda WHERE agenda.state = 0 AND agenda.due <= $1 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: ready_slices
 -- The best entries of each owner's queue, owner by owner.
 SELECT {entry_columns} FROM (
-  [[ (SELECT * FROM @agenda WHERE stand = 1 AND line = $each ORDER BY urgency, due, task, slot LIMIT $2) ]]
+  [[ (SELECT * FROM @agenda WHERE state = 1 AND queue = $each ORDER BY urgency, due, task, slot LIMIT $2) ]]
 ) AS agenda
 ORDER BY agenda.owner, agenda.urgency, agenda.due, agenda.task, agenda.slot
 
 -- name: lock_entries
 -- Checks the due instant again: a chosen entry may have been moved to a later instant meanwhile.
-SELECT {entry_columns}, standings.version
-FROM @standings AS standings FORCE INDEX (PRIMARY)
-STRAIGHT_JOIN @agenda AS agenda FORCE INDEX (PRIMARY) ON agenda.task = standings.task
-WHERE standings.task IN ($1) AND (agenda.task, agenda.slot) IN ($1+2) AND agenda.stand IN (0, 1) AND agenda.due <= $3
+SELECT {entry_columns}, task_state.version
+FROM @task_state AS task_state FORCE INDEX (PRIMARY)
+STRAIGHT_JOIN @agenda AS agenda FORCE INDEX (PRIMARY) ON agenda.task = task_state.task
+WHERE task_state.task IN ($1) AND (agenda.task, agenda.slot) IN ($1+2) AND agenda.state IN (0, 1) AND agenda.due <= $3
 FOR UPDATE SKIP LOCKED
 
 -- name: queue_oldest
-SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE stand = 0 AND due <= $1
+SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE state = 0 AND due <= $1
 ORDER BY due, task, slot LIMIT $2 FOR UPDATE SKIP LOCKED;;
-UPDATE @agenda SET stand = 1 WHERE task IN ($found_1) AND (task, slot) IN ($found)
+UPDATE @agenda SET state = 1 WHERE task IN ($found_1) AND (task, slot) IN ($found)
 
 -- name: queue_newest
-SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE stand = 0 AND due <= $1
+SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE state = 0 AND due <= $1
 ORDER BY due DESC, task DESC, slot DESC LIMIT $2 FOR UPDATE SKIP LOCKED;;
-UPDATE @agenda SET stand = 1 WHERE task IN ($found_1) AND (task, slot) IN ($found)
+UPDATE @agenda SET state = 1 WHERE task IN ($found_1) AND (task, slot) IN ($found)
 
 -- name: unqueue_not_due
 -- A node with a faster clock may have made entries ready that are not due on this node.
-SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE stand = 1 AND due > $1 FOR UPDATE SKIP LOCKED;;
-UPDATE @agenda SET stand = 0 WHERE task IN ($found_1) AND (task, slot) IN ($found)
+SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE state = 1 AND due > $1 FOR UPDATE SKIP LOCKED;;
+UPDATE @agenda SET state = 0 WHERE task IN ($found_1) AND (task, slot) IN ($found)
 
 -- name: ready_owners
 -- Index skip scan: jumps from owner to owner, so the cost does not depend on the number of entries.
 WITH RECURSIVE owners (owner, ordinal) AS (
-  (SELECT line, 1 FROM @agenda WHERE stand = 1 AND line > $1 ORDER BY line LIMIT 1)
+  (SELECT queue, 1 FROM @agenda WHERE state = 1 AND queue > $1 ORDER BY queue LIMIT 1)
   UNION ALL
-  SELECT (SELECT line FROM @agenda AS later WHERE stand = 1 AND line > owners.owner ORDER BY line LIMIT 1), ordinal + 1
+  SELECT (SELECT queue FROM @agenda AS later WHERE state = 1 AND queue > owners.owner ORDER BY queue LIMIT 1), ordinal + 1
   FROM owners WHERE owners.owner IS NOT NULL AND owners.ordinal < $2
 )
 SELECT owner FROM owners WHERE owner IS NOT NULL ORDER BY ordinal
@@ -82,7 +82,7 @@ SELECT owner FROM owners WHERE owner IS NOT NULL ORDER BY ordinal
 -- ready, so timed entries are checked alone; parked ones take no part in the rotation.
 SELECT
   (SELECT MIN(owner) FROM @tasks) <=> (SELECT MAX(owner) FROM @tasks)
-  AND NOT EXISTS (SELECT 1 FROM @agenda WHERE stand = 0 AND line IS NULL AND urgency <> 0)
+  AND NOT EXISTS (SELECT 1 FROM @agenda WHERE state = 0 AND queue IS NULL AND urgency <> 0)
 
 -- name: tasks_with_several_entries
 -- Usually there are none: an entry is the only one of its task.
@@ -91,68 +91,68 @@ SELECT task FROM @agenda WHERE task IN ($1) GROUP BY task HAVING COUNT(*) > 1
 -- name: lock_tasks
 -- Locks in the order of task numbers, so that two transactions with the same tasks never deadlock.
 SELECT task, version, {no_limits_filter}
-FROM @standings FORCE INDEX (PRIMARY) WHERE task IN ($1) ORDER BY task FOR UPDATE
+FROM @task_state FORCE INDEX (PRIMARY) WHERE task IN ($1) ORDER BY task FOR UPDATE
 
 -- name: tasks_of_runs
-SELECT id, task FROM @going WHERE id IN ($1)
+SELECT id, task FROM @live_runs WHERE id IN ($1)
 
 -- name: live_runs_of_node
-SELECT id, token FROM @going WHERE node = $1 ORDER BY id
+SELECT id, token FROM @live_runs WHERE node = $1 ORDER BY id
 
 -- name: unpark
-UPDATE @agenda FORCE INDEX (agenda_lines) SET stand = 0 WHERE stand = 3 AND line = $1
+UPDATE @agenda FORCE INDEX (agenda_queues) SET state = 0 WHERE state = 3 AND queue = $1
 ORDER BY urgency, due, task, slot LIMIT $2
 
 -- name: has_entries_parked_at_routes
-SELECT EXISTS (SELECT 1 FROM @agenda WHERE stand = 3 AND line IN ($1))
+SELECT EXISTS (SELECT 1 FROM @agenda WHERE state = 3 AND queue IN ($1))
 
 -- name: unpark_routes
 -- Entries that another transaction has locked are skipped; the next call unparks them.
-SELECT task, slot FROM @agenda FORCE INDEX (agenda_lines) WHERE stand = 3 AND line IN ($1) FOR UPDATE SKIP LOCKED;;
-UPDATE @agenda SET stand = 0, lane = NULL WHERE task IN ($found_1) AND (task, slot) IN ($found)
+SELECT task, slot FROM @agenda FORCE INDEX (agenda_queues) WHERE state = 3 AND queue IN ($1) FOR UPDATE SKIP LOCKED;;
+UPDATE @agenda SET state = 0, lane = NULL WHERE task IN ($found_1) AND (task, slot) IN ($found)
 
 -- name: join
 START TRANSACTION;
-INSERT INTO @presence (node) VALUES ($1) ON DUPLICATE KEY UPDATE node = VALUES(node);
+INSERT INTO @node_locks (node) VALUES ($1) ON DUPLICATE KEY UPDATE node = VALUES(node);
 INSERT INTO @nodes ({node_columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 ON DUPLICATE KEY UPDATE
   home = VALUES(home), version = VALUES(version), joined = VALUES(joined), renewed = VALUES(renewed),
-  renewals = VALUES(renewals), host = VALUES(host), carrying = VALUES(carrying), capacity = VALUES(capacity),
+  renewals = VALUES(renewals), host = VALUES(host), load_count = VALUES(load_count), capacity = VALUES(capacity),
   clock_offset = VALUES(clock_offset), draining = VALUES(draining);
 COMMIT
 
 -- name: lock_node
--- Locks the presence row first: while this waits for a long claim of the node, the node can still renew.
-SELECT node FROM @presence WHERE node = $1 FOR UPDATE;
+-- Locks the lock row first: while this waits for a long claim of the node, the node can still renew.
+SELECT node FROM @node_locks WHERE node = $1 FOR UPDATE;
 SELECT renewals FROM @nodes WHERE id = $1 FOR UPDATE
 
 -- name: extend
-UPDATE @nodes SET renewed = $2, renewals = renewals + 1, carrying = $3, clock_offset = $4 WHERE id = $1;
+UPDATE @nodes SET renewed = $2, renewals = renewals + 1, load_count = $3, clock_offset = $4 WHERE id = $1;
 SELECT
   (
     SELECT COALESCE(CONCAT('[', GROUP_CONCAT(JSON_ARRAY(id, cancel) ORDER BY id), ']'), '[]')
-    FROM @going WHERE node = $1 AND cancel IS NOT NULL
+    FROM @live_runs WHERE node = $1 AND cancel IS NOT NULL
   ),
   (
     SELECT COALESCE(CONCAT('[', GROUP_CONCAT(JSON_ARRAY({node_columns}) ORDER BY id), ']'), '[]')
     FROM @nodes WHERE id <> $1
   ),
-  (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due, task, slot LIMIT 1),
+  (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
+  (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1),
   TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)),
   draining
 FROM @nodes WHERE id = $1
 
 -- name: leave
 START TRANSACTION;
-SELECT node FROM @presence WHERE node = $1 FOR UPDATE;
-DELETE FROM @nodes WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM @going WHERE node = $1);
-DELETE FROM @presence WHERE node = $1 AND NOT EXISTS (SELECT 1 FROM @going WHERE node = $1);
+SELECT node FROM @node_locks WHERE node = $1 FOR UPDATE;
+DELETE FROM @nodes WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM @live_runs WHERE node = $1);
+DELETE FROM @node_locks WHERE node = $1 AND NOT EXISTS (SELECT 1 FROM @live_runs WHERE node = $1);
 COMMIT
 
 -- name: drop_node
 DELETE FROM @nodes WHERE id = $1;
-DELETE FROM @presence WHERE node = $1
+DELETE FROM @node_locks WHERE node = $1
 
 -- name: drain
 UPDATE @nodes SET draining = $1 WHERE id = $2

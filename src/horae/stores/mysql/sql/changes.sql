@@ -21,14 +21,14 @@ DELETE FROM @labels WHERE task = $14;
 INSERT INTO @labels (label, task, owner) {labels_filter} AND tasks.seq = $14
 
 -- name: insert_statuses
-INSERT INTO @standings (
+INSERT INTO @task_state (
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
   pause_until, reason, ended
 ) VALUES {rows}
 
 -- name: put_statuses
 -- All rows exist and are locked, so this only updates.
-INSERT INTO @standings (
+INSERT INTO @task_state (
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
   pause_until, reason, ended
 ) VALUES {rows}
@@ -40,12 +40,12 @@ ON DUPLICATE KEY UPDATE
 
 -- name: put_entries
 INSERT INTO @agenda (
-  task, slot, kind, due, planned, owner, priority, stand, origin, attempt, forgiven, deaths, through, span_first,
+  task, slot, kind, due, planned, owner, priority, state, origin, attempt, forgiven, deaths, through, span_first,
   span_last, span_count, waited, in_order, lane, run_id
 ) VALUES {rows}
 ON DUPLICATE KEY UPDATE
   kind = VALUES(kind), due = VALUES(due), planned = VALUES(planned), owner = VALUES(owner),
-  priority = VALUES(priority), stand = VALUES(stand), origin = VALUES(origin), attempt = VALUES(attempt),
+  priority = VALUES(priority), state = VALUES(state), origin = VALUES(origin), attempt = VALUES(attempt),
   forgiven = VALUES(forgiven), deaths = VALUES(deaths), through = VALUES(through), span_first = VALUES(span_first),
   span_last = VALUES(span_last), span_count = VALUES(span_count), waited = VALUES(waited),
   in_order = VALUES(in_order), lane = VALUES(lane), run_id = VALUES(run_id)
@@ -61,23 +61,23 @@ SELECT 1 FROM @runs WHERE task = $1 AND planned = $2 AND attempt = $3 AND origin
 UNION ALL
 SELECT 1 FROM @runs WHERE stray_id = $5
 UNION ALL
-SELECT 1 FROM @going WHERE task = $1 AND planned = $2 AND attempt = $3 AND origin = $4
+SELECT 1 FROM @live_runs WHERE task = $1 AND planned = $2 AND attempt = $3 AND origin = $4
 UNION ALL
-SELECT 1 FROM @going WHERE id = $5
+SELECT 1 FROM @live_runs WHERE id = $5
 
 -- name: insert_started_runs
 -- Fast path for ordinary starts: columns that are not listed get their defaults. The filter finds runs that the ledger has
 -- already.
-INSERT INTO @going (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started) VALUES {rows};
+INSERT INTO @live_runs (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started) VALUES {rows};
 {duplicate_run_filter}
 
 -- name: insert_live_runs
-INSERT INTO @going ({row_columns}) VALUES {rows};
+INSERT INTO @live_runs ({row_columns}) VALUES {rows};
 {duplicate_run_filter}
 
 -- name: put_live_runs
 -- All rows exist and their tasks are locked, so this only updates.
-INSERT INTO @going ({row_columns}) VALUES {rows}
+INSERT INTO @live_runs ({row_columns}) VALUES {rows}
 ON DUPLICATE KEY UPDATE
   state = VALUES(state), reason = VALUES(reason), token = VALUES(token), node = VALUES(node),
   claimed = VALUES(claimed), started = VALUES(started), ended = VALUES(ended), deadline = VALUES(deadline),
@@ -92,21 +92,21 @@ SELECT
   live.id, live.task, live.owner, live.origin, live.planned, live.due, live.attempt, ending.c2, ending.c3, live.token,
   live.node, live.claimed, ending.c4, ending.c5, ending.c6, live.span_first, live.span_last, live.span_count, live.forgiven,
   live.deaths, live.alone, live.in_order, live.cancel, live.lanes, ending.c7, ending.c8
-FROM ({selects}) AS ending STRAIGHT_JOIN @going AS live ON live.id = ending.c1;
-DELETE FROM @going WHERE id IN ({column_1})
+FROM ({selects}) AS ending STRAIGHT_JOIN @live_runs AS live ON live.id = ending.c1;
+DELETE FROM @live_runs WHERE id IN ({column_1})
 
 -- name: drop_live_runs
-DELETE FROM @going WHERE id IN ($1)
+DELETE FROM @live_runs WHERE id IN ($1)
 
 -- name: insert_runs
 INSERT INTO @runs ({row_columns}, stray) VALUES {rows};
 {duplicate_run_filter}
 
 -- name: insert_lane_slots
-INSERT INTO @seats (lane, run_id) VALUES {rows}
+INSERT INTO @lane_slots (lane, run_id) VALUES {rows}
 
 -- name: delete_lane_slots
-DELETE FROM @seats WHERE lane IN ($1) AND run_id IN ($2) AND (lane, run_id) IN ($1+2)
+DELETE FROM @lane_slots WHERE lane IN ($1) AND run_id IN ($2) AND (lane, run_id) IN ($1+2)
 
 -- name: take_event_numbers
 -- Locks the counter until the end of the transaction, so it runs last.
@@ -117,14 +117,14 @@ UPDATE @numbering SET last = LAST_INSERT_ID(last) + $1
 INSERT INTO @events (number, kind, at, owner, task_id, run_id, detail) VALUES {rows}
 
 -- name: insert_counter_deltas
-INSERT INTO @counted (owner, hour, name, number) VALUES {rows}
+INSERT INTO @counter_deltas (owner, hour, name, number) VALUES {rows}
 
 -- name: delete_task
 -- Deletes the task with its status, labels, runs and log lines.
 DELETE line FROM @runs AS run STRAIGHT_JOIN @lines AS line ON line.run_id = run.id WHERE run.task = $1;
-DELETE line FROM @going AS run STRAIGHT_JOIN @lines AS line ON line.run_id = run.id WHERE run.task = $1;
+DELETE line FROM @live_runs AS run STRAIGHT_JOIN @lines AS line ON line.run_id = run.id WHERE run.task = $1;
 DELETE FROM @runs WHERE task = $1;
-DELETE FROM @going WHERE task = $1;
-DELETE FROM @standings WHERE task = $1;
+DELETE FROM @live_runs WHERE task = $1;
+DELETE FROM @task_state WHERE task = $1;
 DELETE FROM @labels WHERE task = $1;
 DELETE FROM @tasks WHERE seq = $1

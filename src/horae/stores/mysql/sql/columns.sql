@@ -1,14 +1,14 @@
 -- Column lists and filters that several statements share; codec/rows.py reads the columns in this order.
 
 -- name: entry_columns
-agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.stand,
+agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.state,
 agenda.origin, agenda.attempt, agenda.forgiven, agenda.deaths, agenda.through, agenda.span_first, agenda.span_last,
 agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
 
 -- name: status_columns
-standings.version, standings.state, standings.counted, standings.failures, standings.skips_left, standings.last_end,
-standings.last_result, standings.paused_since, standings.pause_cause, standings.pause_note, standings.pause_until,
-standings.reason, standings.ended
+task_state.version, task_state.state, task_state.counted, task_state.failures, task_state.skips_left, task_state.last_end,
+task_state.last_result, task_state.paused_since, task_state.pause_cause, task_state.pause_note, task_state.pause_until,
+task_state.reason, task_state.ended
 
 -- name: task_columns
 tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec, tasks.payload,
@@ -27,15 +27,15 @@ span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, la
 kind, record_key, owner, body, version, expires
 
 -- name: node_columns
-id, home, version, joined, renewed, renewals, host, carrying, capacity, clock_offset, draining
+id, home, version, joined, renewed, renewals, host, load_count, capacity, clock_offset, draining
 
 -- name: no_limits_filter
 -- True if there is no lane with a limit and no blocked owner.
-NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
+NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
 
 -- name: duplicate_run_filter
 -- Finds a run of these tasks that is both live and in the ledger, which means that a new run is a duplicate.
-SELECT 1 FROM @going AS live STRAIGHT_JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
+SELECT 1 FROM @live_runs AS live STRAIGHT_JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
   AND past.attempt = live.attempt AND past.origin = live.origin
 WHERE live.task IN ({column_2}) LIMIT 1
 
@@ -43,7 +43,7 @@ WHERE live.task IN ({column_2}) LIMIT 1
 -- A condition whose parameter is None is off. The text search ignores case for ASCII letters only: in the character set
 -- `hebrew` no other characters have two cases, and any bytes are valid in it.
 tasks.seq > $1
-AND (NOT $3? OR standings.state IN ($3))
+AND (NOT $3? OR task_state.state IN ($3))
 AND (NOT $4? OR tasks.owner = $4)
 AND (NOT $5? OR tasks.name = $5)
 AND (NOT $6? OR tasks.lane = $6)

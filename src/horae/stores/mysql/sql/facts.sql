@@ -2,34 +2,34 @@
 
 -- name: tasks
 SELECT
-  {task_columns}, {status_columns}, EXISTS (SELECT 1 FROM @going AS live WHERE live.task = tasks.seq),
+  {task_columns}, {status_columns}, EXISTS (SELECT 1 FROM @live_runs AS live WHERE live.task = tasks.seq),
   (SELECT count(*) FROM @agenda AS task_entries WHERE task_entries.task = tasks.seq)
-FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq WHERE tasks.seq IN ($1)
+FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq WHERE tasks.seq IN ($1)
 
 -- name: entries
 SELECT {entry_columns} FROM @agenda AS agenda WHERE agenda.task IN ($1) ORDER BY agenda.task, agenda.slot
 
 -- name: live_runs
-SELECT {run_columns} FROM @going AS run WHERE run.task IN ($1) ORDER BY run.id
+SELECT {run_columns} FROM @live_runs AS run WHERE run.task IN ($1) ORDER BY run.id
 
 -- name: limits_and_blocks_of_owners
 -- Which of these owners have a limit (by the name of their lane), and which are blocked, with the reason.
-SELECT 'lane', name, NULL FROM @lanes WHERE name IN ($1) AND seats IS NOT NULL
+SELECT 'lane', name, NULL FROM @lanes WHERE name IN ($1) AND slot_limit IS NOT NULL
 UNION ALL
-SELECT 'barred', owner, reason FROM @barred WHERE owner IN ($2)
+SELECT 'blocked_owners', owner, reason FROM @blocked_owners WHERE owner IN ($2)
 
 -- name: lock_lanes
-SELECT name, seats FROM @lanes FORCE INDEX (PRIMARY) WHERE name IN ($1) ORDER BY name FOR UPDATE
+SELECT name, slot_limit FROM @lanes FORCE INDEX (PRIMARY) WHERE name IN ($1) ORDER BY name FOR UPDATE
 
 -- name: insert_lanes
 INSERT INTO @lanes (name) VALUES $1() ON DUPLICATE KEY UPDATE name = VALUES(name)
 
 -- name: count_lane_slots
-SELECT lane, COUNT(*) FROM @seats WHERE lane IN ($1) GROUP BY lane
+SELECT lane, COUNT(*) FROM @lane_slots WHERE lane IN ($1) GROUP BY lane
 
 -- name: lane_use
-SELECT given.name, (SELECT seats FROM @lanes AS lanes WHERE lanes.name = given.name),
-  (SELECT COUNT(*) FROM @seats AS seats WHERE seats.lane = given.name)
+SELECT given.name, (SELECT slot_limit FROM @lanes AS lanes WHERE lanes.name = given.name),
+  (SELECT COUNT(*) FROM @lane_slots AS lane_slots WHERE lane_slots.lane = given.name)
 FROM ([[ SELECT $each AS name ]]) AS given
 
 -- name: number_by_id
@@ -43,10 +43,10 @@ SELECT owner, natural_key, seq FROM @tasks
 WHERE owner IN ($1) AND natural_key IN ($2) AND (owner, natural_key) IN ($1+2)
 
 -- name: task_version_by_id
-SELECT tasks.seq, tasks.owner, standings.version
-FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq WHERE tasks.id = $1
+SELECT tasks.seq, tasks.owner, task_state.version
+FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq WHERE tasks.id = $1
 
 -- name: task_version_by_key
-SELECT tasks.seq, tasks.owner, standings.version
-FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq
+SELECT tasks.seq, tasks.owner, task_state.version
+FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
 WHERE tasks.owner = $1 AND tasks.natural_key = $2

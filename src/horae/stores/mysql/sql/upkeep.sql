@@ -12,11 +12,11 @@ SELECT
   ),
   (
     SELECT CONCAT('[', GROUP_CONCAT(task ORDER BY ended, task), ']') FROM (
-      SELECT task, ended FROM @standings AS standings
+      SELECT task, ended FROM @task_state AS task_state
       WHERE ended < $1 AND state IN ('completed', 'failed', 'cancelled')
-        AND NOT EXISTS (SELECT 1 FROM @runs AS run WHERE run.task = standings.task)
-        AND NOT EXISTS (SELECT 1 FROM @going AS run WHERE run.task = standings.task)
-        AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.task = standings.task)
+        AND NOT EXISTS (SELECT 1 FROM @runs AS run WHERE run.task = task_state.task)
+        AND NOT EXISTS (SELECT 1 FROM @live_runs AS run WHERE run.task = task_state.task)
+        AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.task = task_state.task)
       ORDER BY ended LIMIT $2
     ) AS old_tasks
   ),
@@ -29,7 +29,7 @@ SELECT
     )
   ),
   (SELECT last FROM @numbering),
-  EXISTS (SELECT 1 FROM @counted)
+  EXISTS (SELECT 1 FROM @counter_deltas)
 
 -- name: tasks_over_run_limit
 -- Counts a range of task numbers at a time: counting the whole ledger may take minutes.
@@ -64,11 +64,11 @@ WHERE newest_rank > $2 ORDER BY planned, attempt, id LIMIT $3
 
 -- name: ended_tasks
 -- Checked again without runs and entries: a task that ran since it was found is not deleted yet.
-SELECT task, state, (SELECT owner FROM @tasks AS tasks WHERE tasks.seq = standings.task) FROM @standings AS standings
+SELECT task, state, (SELECT owner FROM @tasks AS tasks WHERE tasks.seq = task_state.task) FROM @task_state AS task_state
 WHERE task IN ($1) AND state IN ('completed', 'failed', 'cancelled') AND ended < $2
-  AND NOT EXISTS (SELECT 1 FROM @runs AS run WHERE run.task = standings.task)
-  AND NOT EXISTS (SELECT 1 FROM @going AS run WHERE run.task = standings.task)
-  AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.task = standings.task)
+  AND NOT EXISTS (SELECT 1 FROM @runs AS run WHERE run.task = task_state.task)
+  AND NOT EXISTS (SELECT 1 FROM @live_runs AS run WHERE run.task = task_state.task)
+  AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.task = task_state.task)
 
 -- name: drop_runs
 DELETE FROM @runs WHERE task IN ($1) AND planned <= $2^ AND (task, planned, attempt, origin) IN ($1+2+3+4)
@@ -86,21 +86,21 @@ DELETE FROM @events WHERE number <= $1
 
 -- name: sum_counter_deltas
 -- One transaction at a time (row lock); a second one does nothing. Rows that are being written are left for the next time.
-SELECT only FROM @folding FOR UPDATE SKIP LOCKED;;
-SELECT seq FROM @counted WHERE 1 IN ($found_1) LIMIT 5000 FOR UPDATE SKIP LOCKED;;
-INSERT INTO @tallies (owner, hour, name, number)
-SELECT owner, hour, name, SUM(number) FROM @counted WHERE seq IN ($found_1) GROUP BY owner, hour, name
-ON DUPLICATE KEY UPDATE number = @tallies.number + VALUES(number);
-INSERT INTO @tallies (owner, hour, name, number)
-SELECT '', hour, name, SUM(number) FROM @counted WHERE seq IN ($found_1) GROUP BY hour, name
-ON DUPLICATE KEY UPDATE number = @tallies.number + VALUES(number);
-DELETE FROM @counted WHERE seq IN ($found_1)
+SELECT only FROM @counter_lock FOR UPDATE SKIP LOCKED;;
+SELECT seq FROM @counter_deltas WHERE 1 IN ($found_1) LIMIT 5000 FOR UPDATE SKIP LOCKED;;
+INSERT INTO @counters (owner, hour, name, number)
+SELECT owner, hour, name, SUM(number) FROM @counter_deltas WHERE seq IN ($found_1) GROUP BY owner, hour, name
+ON DUPLICATE KEY UPDATE number = @counters.number + VALUES(number);
+INSERT INTO @counters (owner, hour, name, number)
+SELECT '', hour, name, SUM(number) FROM @counter_deltas WHERE seq IN ($found_1) GROUP BY hour, name
+ON DUPLICATE KEY UPDATE number = @counters.number + VALUES(number);
+DELETE FROM @counter_deltas WHERE seq IN ($found_1)
 
 -- name: delete_old_counters
 -- The retention counts back from the newest stored hour, or from the current hour if that one is in the future. Also
 -- deletes numbers of tokens and tasks that were issued long ago and that no transaction can still use.
-DELETE FROM @tallies
-WHERE hour BETWEEN 1 AND LEAST($1, (SELECT hour FROM (SELECT MAX(hour) AS hour FROM @tallies) AS newest)) - $2;
+DELETE FROM @counters
+WHERE hour BETWEEN 1 AND LEAST($1, (SELECT hour FROM (SELECT MAX(hour) AS hour FROM @counters) AS newest)) - $2;
 DELETE FROM @tokens
 WHERE number < (SELECT limit_number FROM (SELECT MAX(number) - 100000 AS limit_number FROM @tokens) AS issued) LIMIT 10000;
 DELETE FROM @task_numbers
@@ -108,9 +108,9 @@ WHERE number < (SELECT limit_number FROM (SELECT MAX(number) - 100000 AS limit_n
 
 -- name: drop_unused_lanes
 -- Rows of lanes without a limit, which exist only to be locked.
-SELECT name FROM @lanes AS lanes WHERE seats IS NULL
-  AND NOT EXISTS (SELECT 1 FROM @seats AS seats WHERE seats.lane = lanes.name)
-  AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.stand = 3 AND agenda.line = lanes.name)
+SELECT name FROM @lanes AS lanes WHERE slot_limit IS NULL
+  AND NOT EXISTS (SELECT 1 FROM @lane_slots AS lane_slots WHERE lane_slots.lane = lanes.name)
+  AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.state = 3 AND agenda.queue = lanes.name)
 LIMIT 1000 FOR UPDATE SKIP LOCKED;;
 DELETE FROM @lanes WHERE name IN ($found_1)
 
@@ -120,10 +120,10 @@ SELECT slot, task FROM @agenda AS agenda WHERE NOT EXISTS (SELECT 1 FROM @tasks 
 -- name: orphan_runs
 SELECT id, task FROM @runs AS run WHERE NOT EXISTS (SELECT 1 FROM @tasks AS tasks WHERE tasks.seq = run.task)
 UNION ALL
-SELECT id, task FROM @going AS run WHERE NOT EXISTS (SELECT 1 FROM @tasks AS tasks WHERE tasks.seq = run.task)
+SELECT id, task FROM @live_runs AS run WHERE NOT EXISTS (SELECT 1 FROM @tasks AS tasks WHERE tasks.seq = run.task)
 
 -- name: tasks_without_status
-SELECT id FROM @tasks AS tasks WHERE NOT EXISTS (SELECT 1 FROM @standings AS s WHERE s.task = tasks.seq)
+SELECT id FROM @tasks AS tasks WHERE NOT EXISTS (SELECT 1 FROM @task_state AS s WHERE s.task = tasks.seq)
 
 -- name: mislabelled_tasks
 SELECT COALESCE(MIN(tasks.id), CONCAT('number ', differences.task)) FROM (
@@ -135,36 +135,36 @@ GROUP BY differences.task, differences.label, differences.owner HAVING SUM(sign)
 
 -- name: wrong_lane_slots
 SELECT lane, CAST(SUM(taken) AS SIGNED), CAST(SUM(live) AS SIGNED) FROM (
-  SELECT lane, COUNT(*) AS taken, 0 AS live FROM @seats GROUP BY lane
+  SELECT lane, COUNT(*) AS taken, 0 AS live FROM @lane_slots GROUP BY lane
   UNION ALL
   SELECT run_lane.lane, 0, COUNT(DISTINCT run.id)
-  FROM @going AS run, JSON_TABLE(run.lanes, '$[*]' COLUMNS (
+  FROM @live_runs AS run, JSON_TABLE(run.lanes, '$[*]' COLUMNS (
     lane VARCHAR(255) CHARACTER SET utf8mb4 COLLATE {collation} PATH '$'
   )) AS run_lane
   WHERE run.lanes IS NOT NULL GROUP BY run_lane.lane
 ) AS compared GROUP BY lane HAVING SUM(taken) <> SUM(live) ORDER BY lane
 
 -- name: tasks_without_work
-SELECT tasks.id FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq
-WHERE standings.state = 'active'
-  AND NOT EXISTS (SELECT 1 FROM @going AS run WHERE run.task = tasks.seq)
+SELECT tasks.id FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
+WHERE task_state.state = 'active'
+  AND NOT EXISTS (SELECT 1 FROM @live_runs AS run WHERE run.task = tasks.seq)
   AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.task = tasks.seq)
 ORDER BY tasks.id
 
 -- name: wrong_state_counters
-SELECT owner, name, CAST(SUM(counted) AS SIGNED), CAST(SUM(actual) AS SIGNED) FROM (
-  SELECT owner, name, number AS counted, 0 AS actual FROM @tallies WHERE hour = 0 AND name LIKE 'state:%'
+SELECT owner, name, CAST(SUM(recorded) AS SIGNED), CAST(SUM(actual) AS SIGNED) FROM (
+  SELECT owner, name, number AS recorded, 0 AS actual FROM @counters WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
-  SELECT owner, name, number, 0 FROM @counted WHERE hour = 0 AND name LIKE 'state:%'
+  SELECT owner, name, number, 0 FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
-  SELECT '', name, number, 0 FROM @counted WHERE hour = 0 AND name LIKE 'state:%'
+  SELECT '', name, number, 0 FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
-  SELECT tasks.owner, CONCAT('state:', standings.state), 0, COUNT(*)
-  FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq GROUP BY tasks.owner, standings.state
+  SELECT tasks.owner, CONCAT('state:', task_state.state), 0, COUNT(*)
+  FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq GROUP BY tasks.owner, task_state.state
   UNION ALL
-  SELECT '', CONCAT('state:', state), 0, COUNT(*) FROM @standings GROUP BY state
-) AS compared GROUP BY owner, name HAVING SUM(counted) <> SUM(actual) ORDER BY owner, name
+  SELECT '', CONCAT('state:', state), 0, COUNT(*) FROM @task_state GROUP BY state
+) AS compared GROUP BY owner, name HAVING SUM(recorded) <> SUM(actual) ORDER BY owner, name
 
 -- name: runs_live_and_ended
-SELECT live.id FROM @going AS live JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
+SELECT live.id FROM @live_runs AS live JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
   AND past.attempt = live.attempt AND past.origin = live.origin

@@ -2,78 +2,78 @@
 
 -- name: agenda_heads_of_node
 SELECT
-  (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1)
+  (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
+  (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1)
 FROM @nodes WHERE id = $1
 
 -- name: agenda_heads
 SELECT
-  (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1)
+  (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
+  (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1)
 
 -- name: begin_claim
 -- Locks the node's row against its recovery as a dead node only: other claims of the node are not blocked.
 SELECT
   nextval('@tokens'),
   NULL::bigint,
-  (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1),
-  NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
+  (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
+  NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
 FROM @nodes WHERE id = $1 FOR KEY SHARE
 
 -- name: timed_slice
-SELECT {entry_columns}, standings.version
-FROM @agenda JOIN @standings ON standings.task = agenda.task
-WHERE agenda.stand = 0 AND agenda.due <= $1
+SELECT {entry_columns}, task_state.version
+FROM @agenda JOIN @task_state ON task_state.task = agenda.task
+WHERE agenda.state = 0 AND agenda.due <= $1
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
-FOR UPDATE OF standings, agenda SKIP LOCKED
+FOR UPDATE OF task_state, agenda SKIP LOCKED
 
 -- name: peek_timed_slice
 SELECT {entry_columns}
-FROM @agenda WHERE agenda.stand = 0 AND agenda.due <= $1 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
+FROM @agenda WHERE agenda.state = 0 AND agenda.due <= $1 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: ready_slices
 -- The best entries of each owner's queue, owner by owner.
 SELECT {entry_columns}
 FROM unnest($1::text::text[]) WITH ORDINALITY AS listed_owner (owner, ordinal)
 CROSS JOIN LATERAL (
-  SELECT * FROM @agenda AS owner_entries WHERE owner_entries.stand = 1 AND owner_entries.owner = listed_owner.owner
+  SELECT * FROM @agenda AS owner_entries WHERE owner_entries.state = 1 AND owner_entries.owner = listed_owner.owner
   ORDER BY owner_entries.priority DESC, owner_entries.due, owner_entries.task, owner_entries.slot LIMIT $2
 ) AS agenda
 ORDER BY listed_owner.ordinal, agenda.priority DESC, agenda.due, agenda.task, agenda.slot
 
 -- name: lock_entries
 -- Checks the due instant again: a chosen entry may have been moved to a later instant meanwhile.
-SELECT {entry_columns}, standings.version
+SELECT {entry_columns}, task_state.version
 FROM unnest($1::text::bigint[], $2::text::text[]) AS chosen (task, slot)
 JOIN @agenda ON agenda.task = chosen.task AND agenda.slot = chosen.slot
-JOIN @standings ON standings.task = agenda.task
-WHERE agenda.stand IN (0, 1) AND agenda.due <= $3
-FOR UPDATE OF standings, agenda SKIP LOCKED
+JOIN @task_state ON task_state.task = agenda.task
+WHERE agenda.state IN (0, 1) AND agenda.due <= $3
+FOR UPDATE OF task_state, agenda SKIP LOCKED
 
 -- name: queue_oldest
-UPDATE @agenda SET stand = 1 WHERE (task, slot) IN (
-  SELECT task, slot FROM @agenda WHERE stand = 0 AND due <= $1 ORDER BY due, task, slot LIMIT $2
+UPDATE @agenda SET state = 1 WHERE (task, slot) IN (
+  SELECT task, slot FROM @agenda WHERE state = 0 AND due <= $1 ORDER BY due, task, slot LIMIT $2
   FOR UPDATE SKIP LOCKED
 )
 
 -- name: queue_newest
-UPDATE @agenda SET stand = 1 WHERE (task, slot) IN (
-  SELECT task, slot FROM @agenda WHERE stand = 0 AND due <= $1 ORDER BY due DESC, task DESC, slot DESC LIMIT $2
+UPDATE @agenda SET state = 1 WHERE (task, slot) IN (
+  SELECT task, slot FROM @agenda WHERE state = 0 AND due <= $1 ORDER BY due DESC, task DESC, slot DESC LIMIT $2
   FOR UPDATE SKIP LOCKED
 )
 
 -- name: unqueue_not_due
 -- A node with a faster clock may have made entries ready that are not due on this node.
-UPDATE @agenda SET stand = 0 WHERE (task, slot) IN (
-  SELECT task, slot FROM @agenda WHERE stand = 1 AND due > 0 AND due > $1 FOR UPDATE SKIP LOCKED
+UPDATE @agenda SET state = 0 WHERE (task, slot) IN (
+  SELECT task, slot FROM @agenda WHERE state = 1 AND due > 0 AND due > $1 FOR UPDATE SKIP LOCKED
 )
 
 -- name: ready_owners
 -- Index skip scan: jumps from owner to owner, so the cost does not depend on the number of entries.
 WITH RECURSIVE owners (owner) AS (
-  (SELECT owner FROM @agenda WHERE stand = 1 AND owner > $1 ORDER BY owner LIMIT 1)
+  (SELECT owner FROM @agenda WHERE state = 1 AND owner > $1 ORDER BY owner LIMIT 1)
   UNION ALL
-  SELECT (SELECT owner FROM @agenda AS later WHERE later.stand = 1 AND later.owner > owners.owner ORDER BY owner LIMIT 1)
+  SELECT (SELECT owner FROM @agenda AS later WHERE later.state = 1 AND later.owner > owners.owner ORDER BY owner LIMIT 1)
   FROM owners WHERE owners.owner IS NOT NULL
 )
 SELECT owner FROM owners WHERE owner IS NOT NULL LIMIT $2
@@ -92,27 +92,27 @@ SELECT task FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]
 -- Locks in the order of task numbers, so that two transactions with the same tasks never deadlock. The third column says
 -- whether there is no lane with a limit and no blocked owner.
 SELECT
-  task, version, NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
-FROM @standings WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]) ORDER BY task FOR NO KEY UPDATE
+  task, version, NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
+FROM @task_state WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]) ORDER BY task FOR NO KEY UPDATE
 
 -- name: tasks_of_runs
-SELECT id, task FROM @going WHERE id = ANY ((SELECT $1::text::text[])::text[])
+SELECT id, task FROM @live_runs WHERE id = ANY ((SELECT $1::text::text[])::text[])
 
 -- name: live_runs_of_node
-SELECT id, token FROM @going WHERE node = $1 ORDER BY id
+SELECT id, token FROM @live_runs WHERE node = $1 ORDER BY id
 
 -- name: unpark
-UPDATE @agenda SET stand = 0 WHERE (task, slot) IN (
-  SELECT task, slot FROM @agenda WHERE stand = 3 AND lane = $1 ORDER BY priority DESC, due, task, slot LIMIT $2
+UPDATE @agenda SET state = 0 WHERE (task, slot) IN (
+  SELECT task, slot FROM @agenda WHERE state = 3 AND lane = $1 ORDER BY priority DESC, due, task, slot LIMIT $2
 )
 
 -- name: has_entries_parked_at_routes
-SELECT EXISTS (SELECT 1 FROM @agenda WHERE stand = 3 AND lane = ANY ((SELECT $1::text::text[])::text[]))
+SELECT EXISTS (SELECT 1 FROM @agenda WHERE state = 3 AND lane = ANY ((SELECT $1::text::text[])::text[]))
 
 -- name: unpark_routes
 -- Entries that another transaction has locked are skipped; the next call unparks them.
-UPDATE @agenda SET stand = 0, lane = NULL WHERE (task, slot) IN (
-  SELECT task, slot FROM @agenda WHERE stand = 3 AND lane = ANY ((SELECT $1::text::text[])::text[]) FOR UPDATE SKIP LOCKED
+UPDATE @agenda SET state = 0, lane = NULL WHERE (task, slot) IN (
+  SELECT task, slot FROM @agenda WHERE state = 3 AND lane = ANY ((SELECT $1::text::text[])::text[]) FOR UPDATE SKIP LOCKED
 )
 RETURNING 1
 
@@ -131,19 +131,19 @@ SELECT renewals FROM @nodes WHERE id = $1 FOR UPDATE
 UPDATE @nodes SET renewed = $2, renewals = renewals + 1, load = $3, clock_offset = $4 WHERE id = $1 RETURNING
   (
     SELECT coalesce(json_agg(json_build_array(id, cancel) ORDER BY id), '[]')::text
-    FROM @going WHERE cancel IS NOT NULL AND node = $1
+    FROM @live_runs WHERE cancel IS NOT NULL AND node = $1
   ),
   (
     SELECT coalesce(json_agg(json_build_array({node_columns}) ORDER BY id), '[]')::text
     FROM @nodes AS other_nodes WHERE other_nodes.id <> $1
   ),
-  (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1),
+  (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
+  (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
   (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
   draining
 
 -- name: leave
-DELETE FROM @nodes WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM @going WHERE node = $1)
+DELETE FROM @nodes WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM @live_runs WHERE node = $1)
 
 -- name: drop_node
 DELETE FROM @nodes WHERE id = $1

@@ -19,7 +19,7 @@ UPDATE @tasks SET
 WHERE seq = $14
 
 -- name: insert_statuses
-INSERT INTO @standings (
+INSERT INTO @task_state (
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
   pause_until, reason, ended
 )
@@ -29,7 +29,7 @@ SELECT * FROM unnest(
 )
 
 -- name: put_statuses
-UPDATE @standings SET
+UPDATE @task_state SET
   version = given.version, state = given.state, counted = given.counted, failures = given.failures,
   skips_left = given.skips_left, last_end = given.last_end, last_result = given.last_result,
   paused_since = given.paused_since, pause_cause = given.pause_cause, pause_note = given.pause_note,
@@ -41,11 +41,11 @@ FROM unnest(
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
   pause_until, reason, ended
 )
-WHERE standings.task = given.task
+WHERE task_state.task = given.task
 
 -- name: put_entries
 INSERT INTO @agenda (
-  task, slot, kind, due, planned, owner, priority, stand, origin, attempt, forgiven, deaths, through, span_first,
+  task, slot, kind, due, planned, owner, priority, state, origin, attempt, forgiven, deaths, through, span_first,
   span_last, span_count, waited, in_order, lane, run_id
 )
 SELECT * FROM unnest(
@@ -55,7 +55,7 @@ SELECT * FROM unnest(
 )
 ON CONFLICT (task, slot) DO UPDATE SET
   kind = excluded.kind, due = excluded.due, planned = excluded.planned, owner = excluded.owner,
-  priority = excluded.priority, stand = excluded.stand, origin = excluded.origin, attempt = excluded.attempt,
+  priority = excluded.priority, state = excluded.state, origin = excluded.origin, attempt = excluded.attempt,
   forgiven = excluded.forgiven, deaths = excluded.deaths, through = excluded.through, span_first = excluded.span_first,
   span_last = excluded.span_last, span_count = excluded.span_count, waited = excluded.waited,
   in_order = excluded.in_order, lane = excluded.lane, run_id = excluded.run_id
@@ -72,14 +72,14 @@ SELECT 1 FROM @runs WHERE task = $1 AND planned = $2 AND attempt = $3 AND origin
 UNION ALL
 SELECT 1 FROM @runs WHERE stray = 1 AND id = $5
 UNION ALL
-SELECT 1 FROM @going WHERE task = $1 AND planned = $2 AND attempt = $3 AND origin = $4
+SELECT 1 FROM @live_runs WHERE task = $1 AND planned = $2 AND attempt = $3 AND origin = $4
 UNION ALL
-SELECT 1 FROM @going WHERE id = $5
+SELECT 1 FROM @live_runs WHERE id = $5
 
 -- name: insert_started_runs
 -- Fast path for ordinary starts: columns that are not listed get their defaults. Runs that the ledger has already are
 -- skipped; the caller sees that by the number of rows.
-INSERT INTO @going (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
+INSERT INTO @live_runs (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
 SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
   $9::text::bigint[], $10::text::text[], $11::text::bigint[], $12::text::bigint[]
@@ -93,7 +93,7 @@ ON CONFLICT DO NOTHING
 RETURNING 1
 
 -- name: insert_live_runs
-INSERT INTO @going ({row_columns})
+INSERT INTO @live_runs ({row_columns})
 SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
   $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::bigint[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[], $16::text::bigint[],
@@ -109,7 +109,7 @@ ON CONFLICT DO NOTHING
 RETURNING 1
 
 -- name: put_live_runs
-INSERT INTO @going ({row_columns})
+INSERT INTO @live_runs ({row_columns})
 SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
   $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::bigint[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[], $16::text::bigint[],
@@ -126,20 +126,20 @@ ON CONFLICT (id) DO UPDATE SET
 -- name: end_runs
 -- Fast path for ordinary ends: columns that are not listed stay as they are.
 WITH removed_live_runs AS (
-  DELETE FROM @going USING unnest(
+  DELETE FROM @live_runs USING unnest(
     $1::text::text[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::bigint[], $6::text::bigint[], $7::text::text[], $8::text::text[]
   ) AS ending (id, state, reason, started, ended, deadline, result, error)
-  WHERE going.id = ending.id
+  WHERE live_runs.id = ending.id
   RETURNING
-    going.id, going.task, going.owner, going.origin, going.planned, going.due, going.attempt, ending.state, ending.reason,
-    going.token, going.node, going.claimed, ending.started, ending.ended, ending.deadline, going.span_first, going.span_last,
-    going.span_count, going.forgiven, going.deaths, going.alone, going.in_order, going.cancel, going.lanes, ending.result,
+    live_runs.id, live_runs.task, live_runs.owner, live_runs.origin, live_runs.planned, live_runs.due, live_runs.attempt, ending.state, ending.reason,
+    live_runs.token, live_runs.node, live_runs.claimed, ending.started, ending.ended, ending.deadline, live_runs.span_first, live_runs.span_last,
+    live_runs.span_count, live_runs.forgiven, live_runs.deaths, live_runs.alone, live_runs.in_order, live_runs.cancel, live_runs.lanes, ending.result,
     ending.error
 )
 INSERT INTO @runs ({row_columns}) SELECT * FROM removed_live_runs
 
 -- name: drop_live_runs
-DELETE FROM @going WHERE id = ANY ((SELECT $1::text::text[])::text[])
+DELETE FROM @live_runs WHERE id = ANY ((SELECT $1::text::text[])::text[])
 
 -- name: insert_runs
 INSERT INTO @runs ({row_columns}, stray)
@@ -150,25 +150,25 @@ SELECT * FROM unnest(
   $24::text::text[], $25::text::text[], $26::text::text[], $27::text::smallint[]
 ) AS new_run ({row_columns}, stray)
 WHERE NOT EXISTS (
-  SELECT 1 FROM @going WHERE going.task = new_run.task AND going.planned = new_run.planned AND going.attempt = new_run.attempt
-    AND going.origin = new_run.origin
+  SELECT 1 FROM @live_runs WHERE live_runs.task = new_run.task AND live_runs.planned = new_run.planned AND live_runs.attempt = new_run.attempt
+    AND live_runs.origin = new_run.origin
 )
 ON CONFLICT DO NOTHING
 RETURNING 1
 
 -- name: insert_lane_slots
-INSERT INTO @seats (lane, run_id) SELECT * FROM unnest($1::text::text[], $2::text::text[])
+INSERT INTO @lane_slots (lane, run_id) SELECT * FROM unnest($1::text::text[], $2::text::text[])
 
 -- name: delete_lane_slots
-DELETE FROM @seats USING unnest($1::text::text[], $2::text::text[]) AS freed (lane, run_id)
-WHERE seats.lane = freed.lane AND seats.run_id = freed.run_id
+DELETE FROM @lane_slots USING unnest($1::text::text[], $2::text::text[]) AS freed (lane, run_id)
+WHERE lane_slots.lane = freed.lane AND lane_slots.run_id = freed.run_id
 
 -- name: insert_events
--- `told` has one row per transaction, with the number of its events.
+-- `event_batches` has one row per transaction, with the number of its events.
 WITH
   own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
   event_batch AS (
-    INSERT INTO @told (tx, size) SELECT tx, $1::integer + cardinality($2::text::text[]) FROM own_transaction
+    INSERT INTO @event_batches (tx, size) SELECT tx, $1::integer + cardinality($2::text::text[]) FROM own_transaction
     ON CONFLICT (tx) DO UPDATE SET size = excluded.size
   )
 INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id, detail)
@@ -177,116 +177,17 @@ FROM own_transaction, unnest($2::text::text[], $3::text::bigint[], $4::text::tex
   WITH ORDINALITY AS event (kind, at, owner, task_id, run_id, detail, place)
 
 -- name: insert_counter_deltas
-INSERT INTO @counted (owner, hour, name, number) SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::bigint[])
-
--- name: write_starts
--- Writes an ordinary claim in one round trip: task status, agenda, runs and events. Values that differ between runs are
--- arrays, common values are given once, and events of runs of one owner are one bundle row. The LIMIT makes the planner use
--- an index lookup instead of a join, and the ORDER BY makes it use the right index even if it believes the ledger is empty.
-WITH
-  starting AS MATERIALIZED (
-    SELECT * FROM unnest(
-      $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::text[]
-    ) WITH ORDINALITY AS given (task, id, owner, planned, task_id, place)
-  ),
-  updated_statuses AS (
-    UPDATE @standings SET version = standings.version + 1, counted = standings.counted + 1
-    FROM starting WHERE standings.task = starting.task
-  ),
-  removed_entries AS (DELETE FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])),
-  inserted_runs AS (
-    INSERT INTO @going (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
-    SELECT id, task, owner, $6::text, planned, planned, $7::integer, $8::text, $9::bigint, $10::text, $11::bigint, $12::bigint
-    FROM starting WHERE (
-      SELECT 1 FROM @runs
-      WHERE runs.task = starting.task AND runs.planned = starting.planned AND runs.attempt = $7
-        AND runs.origin >= $6 AND runs.origin <= $6
-      ORDER BY runs.origin LIMIT 1
-    ) IS NULL
-    RETURNING 1
-  ),
-  own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
-  event_batch AS (
-    INSERT INTO @told (tx, size) SELECT tx, $13::integer + (SELECT count(*) FROM starting) FROM own_transaction
-    ON CONFLICT (tx) DO UPDATE SET size = excluded.size
-  ),
-  inserted_bundle AS (
-    INSERT INTO @bundles (tx, place, size, kinds, owner, at, task_ids, run_ids)
-    SELECT tx, $13::integer, (SELECT count(*) FROM starting), '{run.started}', $14::text, '{' || $11 || '}', $5, $2
-    FROM own_transaction WHERE $14 IS NOT NULL
-  ),
-  inserted_events AS (
-    INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
-    SELECT own_transaction.tx, $13::integer + place - 1, 'run.started', $11, owner, task_id, id
-    FROM own_transaction, starting WHERE $14 IS NULL
-  )
-SELECT count(*) FROM inserted_runs
-
--- name: write_ends
--- Writes an ordinary settlement: task status, successful runs that move to the ledger, counters and events. A task that
--- does not stay active is completed. `first_place` is the place of the first event of each run in the transaction; if all
--- runs have the same events, these are one bundle row.
-WITH
-  ending AS MATERIALIZED (
-    SELECT * FROM unnest(
-      $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::bigint[],
-      $6::text::integer[], $7::text::text[], $8::text::text[], $9::text::smallint[]
-    ) AS given (task, id, task_id, started, ended, first_place, result, last_result, stays_active)
-  ),
-  updated_statuses AS (
-    UPDATE @standings SET
-      version = standings.version + 1, state = CASE WHEN ending.stays_active IS NULL THEN 'completed' ELSE standings.state END,
-      failures = 0, last_end = ending.ended, last_result = ending.last_result,
-      ended = CASE WHEN ending.stays_active IS NULL THEN ending.ended ELSE standings.ended END
-    FROM ending WHERE standings.task = ending.task
-  ),
-  removed_live_runs AS (
-    DELETE FROM @going USING ending WHERE going.id = ending.id
-    RETURNING
-      going.id, going.task, going.owner, going.origin, going.planned, going.due, going.attempt, going.token, going.node,
-      going.claimed, ending.started, ending.ended, going.span_first, going.span_last, going.span_count, going.forgiven,
-      going.deaths, going.alone, going.in_order, going.cancel, going.lanes, ending.result, ending.task_id,
-      ending.first_place, ending.stays_active
-  ),
-  inserted_runs AS (
-    INSERT INTO @runs ({row_columns})
-    SELECT
-      id, task, owner, origin, planned, due, attempt, 'succeeded', NULL, token, node, claimed, started, ended, NULL,
-      span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL
-    FROM removed_live_runs
-  ),
-  inserted_deltas AS (
-    INSERT INTO @counted (owner, hour, name, number)
-    SELECT * FROM unnest($10::text::text[], $11::text::bigint[], $12::text::text[], $13::text::bigint[])
-  ),
-  own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
-  event_batch AS (
-    INSERT INTO @told (tx, size) SELECT tx, $14::integer FROM own_transaction
-    ON CONFLICT (tx) DO UPDATE SET size = excluded.size
-  ),
-  inserted_bundle AS (
-    INSERT INTO @bundles (tx, place, size, kinds, owner, at, task_ids, run_ids)
-    SELECT tx, $15::integer, $14::integer - $15::integer, $16::text, $17::text, $5, $3, $2 FROM own_transaction WHERE $16 IS NOT NULL
-  ),
-  inserted_events AS (
-    INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
-    SELECT own_transaction.tx, first_place + step, kind, ended, owner, task_id, run_id
-    FROM own_transaction, removed_live_runs CROSS JOIN LATERAL (
-      VALUES (0, 'run.succeeded', removed_live_runs.id), (1, 'task.completed', NULL)
-    ) AS event (step, kind, run_id)
-    WHERE $16 IS NULL AND (step = 0 OR stays_active IS NULL)
-  )
-SELECT count(*) FROM removed_live_runs
+INSERT INTO @counter_deltas (owner, hour, name, number) SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::bigint[])
 
 -- name: delete_task
 -- Deletes the task with its status, runs and log lines.
 WITH
   deleted_lines AS (
     DELETE FROM @lines WHERE run_id IN (
-      SELECT id FROM @runs WHERE task = $1 UNION ALL SELECT id FROM @going WHERE task = $1
+      SELECT id FROM @runs WHERE task = $1 UNION ALL SELECT id FROM @live_runs WHERE task = $1
     )
   ),
   deleted_runs AS (DELETE FROM @runs WHERE task = $1),
-  deleted_live_runs AS (DELETE FROM @going WHERE task = $1),
-  deleted_status AS (DELETE FROM @standings WHERE task = $1)
+  deleted_live_runs AS (DELETE FROM @live_runs WHERE task = $1),
+  deleted_status AS (DELETE FROM @task_state WHERE task = $1)
 DELETE FROM @tasks WHERE seq = $1

@@ -1,14 +1,14 @@
 -- Column lists and filters that several statements share; codec/rows.py reads the columns in this order.
 
 -- name: entry_columns
-agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.stand,
+agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.state,
 agenda.origin, agenda.attempt, agenda.forgiven, agenda.deaths, agenda.through, agenda.span_first, agenda.span_last,
 agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
 
 -- name: status_columns
-standings.version, standings.state, standings.counted, standings.failures, standings.skips_left, standings.last_end,
-standings.last_result, standings.paused_since, standings.pause_cause, standings.pause_note, standings.pause_until,
-standings.reason, standings.ended
+task_state.version, task_state.state, task_state.counted, task_state.failures, task_state.skips_left, task_state.last_end,
+task_state.last_result, task_state.paused_since, task_state.pause_cause, task_state.pause_note, task_state.pause_until,
+task_state.reason, task_state.ended
 
 -- name: task_columns
 tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec, tasks.payload,
@@ -32,8 +32,8 @@ id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset
 -- name: task_filter
 -- A condition whose parameter is NULL is off. Labels are compared as JSON text: quotes inside a value are escaped, so no
 -- value can imitate a label. They are not decoded, because JSON can contain NUL, which the server cannot store.
-tasks.seq > $1 AND standings.task > $1
-AND ($3::text IS NULL OR standings.state = ANY ((SELECT $3::text::text[])::text[]))
+tasks.seq > $1 AND task_state.task > $1
+AND ($3::text IS NULL OR task_state.state = ANY ((SELECT $3::text::text[])::text[]))
 AND ($4::text IS NULL OR tasks.owner = $4)
 AND ($5::text IS NULL OR tasks.name = $5)
 AND ($6::text IS NULL OR tasks.lane = $6)
@@ -53,31 +53,31 @@ AND ($8::bigint IS NULL OR coalesce(run.span_first, run.planned) <= $8)
 
 -- name: ended_transaction_filter
 -- Transactions that have ended, together with all earlier ones.
-told.tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint + (SELECT shift FROM @numbering)
+event_batches.tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint + (SELECT shift FROM @numbering)
 
 -- name: event_columns
 events.first + events.place, events.kind, events.at, events.owner, events.task_id, events.run_id, events.detail
 
 -- name: all_event_columns
--- All events of a transaction: single rows, and those unpacked from bundles.
-told.first, one_event.place, one_event.kind, one_event.at, one_event.owner, one_event.task_id, one_event.run_id,
+-- All events of a transaction: single rows, and those unpacked from packed_events.
+event_batches.first, one_event.place, one_event.kind, one_event.at, one_event.owner, one_event.task_id, one_event.run_id,
 one_event.detail
-FROM @told CROSS JOIN LATERAL (
-  SELECT place, kind, at, owner, task_id, run_id, detail FROM @events WHERE events.tx = told.tx
+FROM @event_batches CROSS JOIN LATERAL (
+  SELECT place, kind, at, owner, task_id, run_id, detail FROM @events WHERE events.tx = event_batches.tx
   UNION ALL
   SELECT
     place_in_transaction, kind, coalesce(at, first_at), owner, task_id, CASE WHEN kind LIKE 'run.%' THEN run_id END, NULL
   FROM (
     SELECT
-      bundles.place + bundles.gone AS first_kept, bundles.owner, event_kind.kind, run.at, run.task_id, run.run_id,
-      (bundles.at::bigint[])[1] AS first_at,
-      bundles.place + ((run.number - 1) * cardinality(bundles.kinds::text[]) + event_kind.number - 1)::integer
+      packed_events.place + packed_events.removed AS first_kept, packed_events.owner, event_kind.kind, run.at, run.task_id, run.run_id,
+      (packed_events.at::bigint[])[1] AS first_at,
+      packed_events.place + ((run.number - 1) * cardinality(packed_events.kinds::text[]) + event_kind.number - 1)::integer
         AS place_in_transaction
-    FROM @bundles
-    CROSS JOIN LATERAL unnest(bundles.at::bigint[], bundles.task_ids::text[], bundles.run_ids::text[])
+    FROM @packed_events
+    CROSS JOIN LATERAL unnest(packed_events.at::bigint[], packed_events.task_ids::text[], packed_events.run_ids::text[])
       WITH ORDINALITY AS run (at, task_id, run_id, number)
-    CROSS JOIN LATERAL unnest(bundles.kinds::text[]) WITH ORDINALITY AS event_kind (kind, number)
-    WHERE bundles.tx = told.tx
+    CROSS JOIN LATERAL unnest(packed_events.kinds::text[]) WITH ORDINALITY AS event_kind (kind, number)
+    WHERE packed_events.tx = event_batches.tx
   ) AS unpacked_bundles
   WHERE place_in_transaction >= first_kept
 ) AS one_event

@@ -3,34 +3,34 @@
 -- name: tasks
 -- The LIMIT keeps the planner from reading all live runs for a few tasks.
 SELECT
-  {task_columns}, {status_columns}, (SELECT 1 FROM @going WHERE going.task = tasks.seq LIMIT 1) IS NOT NULL,
+  {task_columns}, {status_columns}, (SELECT 1 FROM @live_runs WHERE live_runs.task = tasks.seq LIMIT 1) IS NOT NULL,
   (SELECT count(*) FROM @agenda WHERE agenda.task = tasks.seq)
-FROM @tasks JOIN @standings ON standings.task = tasks.seq WHERE tasks.seq = ANY ((SELECT $1::text::bigint[])::bigint[])
+FROM @tasks JOIN @task_state ON task_state.task = tasks.seq WHERE tasks.seq = ANY ((SELECT $1::text::bigint[])::bigint[])
 
 -- name: entries
 SELECT {entry_columns} FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]) ORDER BY task, slot
 
 -- name: live_runs
-SELECT {run_columns} FROM @going AS run WHERE run.task = ANY ((SELECT $1::text::bigint[])::bigint[]) ORDER BY run.id
+SELECT {run_columns} FROM @live_runs AS run WHERE run.task = ANY ((SELECT $1::text::bigint[])::bigint[]) ORDER BY run.id
 
 -- name: limits_and_blocks_of_owners
 -- Which of these owners have a limit (by the name of their lane), and which are blocked, with the reason.
-SELECT 'lane', name, NULL::text FROM @lanes WHERE name = ANY ((SELECT $1::text::text[])::text[]) AND seats IS NOT NULL
+SELECT 'lane', name, NULL::text FROM @lanes WHERE name = ANY ((SELECT $1::text::text[])::text[]) AND slot_limit IS NOT NULL
 UNION ALL
-SELECT 'barred', owner, reason FROM @barred WHERE owner = ANY ((SELECT $2::text::text[])::text[])
+SELECT 'blocked_owners', owner, reason FROM @blocked_owners WHERE owner = ANY ((SELECT $2::text::text[])::text[])
 
 -- name: lock_lanes
-SELECT name, seats FROM @lanes WHERE name = ANY ((SELECT $1::text::text[])::text[]) ORDER BY name FOR UPDATE
+SELECT name, slot_limit FROM @lanes WHERE name = ANY ((SELECT $1::text::text[])::text[]) ORDER BY name FOR UPDATE
 
 -- name: insert_lanes
 INSERT INTO @lanes (name) SELECT unnest($1::text::text[]) ON CONFLICT DO NOTHING
 
 -- name: count_lane_slots
-SELECT lane, count(*) FROM @seats WHERE lane = ANY ((SELECT $1::text::text[])::text[]) GROUP BY lane
+SELECT lane, count(*) FROM @lane_slots WHERE lane = ANY ((SELECT $1::text::text[])::text[]) GROUP BY lane
 
 -- name: lane_use
 SELECT
-  name, (SELECT seats FROM @lanes WHERE lanes.name = given.name), (SELECT count(*) FROM @seats WHERE lane = given.name)
+  name, (SELECT slot_limit FROM @lanes WHERE lanes.name = given.name), (SELECT count(*) FROM @lane_slots WHERE lane = given.name)
 FROM unnest($1::text::text[]) AS given (name)
 
 -- name: number_by_id
@@ -45,9 +45,9 @@ FROM unnest($1::text::text[], $2::text::text[]) AS given (owner, key)
 JOIN @tasks ON tasks.key = given.key AND tasks.owner || '' = given.owner
 
 -- name: task_version_by_id
-SELECT tasks.seq, tasks.owner, standings.version
-FROM @tasks JOIN @standings ON standings.task = tasks.seq WHERE tasks.id = $1
+SELECT tasks.seq, tasks.owner, task_state.version
+FROM @tasks JOIN @task_state ON task_state.task = tasks.seq WHERE tasks.id = $1
 
 -- name: task_version_by_key
-SELECT tasks.seq, tasks.owner, standings.version
-FROM @tasks JOIN @standings ON standings.task = tasks.seq WHERE tasks.owner || '' = $1 AND tasks.key = $2
+SELECT tasks.seq, tasks.owner, task_state.version
+FROM @tasks JOIN @task_state ON task_state.task = tasks.seq WHERE tasks.owner || '' = $1 AND tasks.key = $2

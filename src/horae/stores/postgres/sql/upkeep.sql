@@ -12,11 +12,11 @@ SELECT
   ),
   (
     SELECT json_agg(task)::text FROM (
-      SELECT task FROM @standings
+      SELECT task FROM @task_state
       WHERE ended IS NOT NULL AND ended < $1 AND state IN ('completed', 'failed', 'cancelled')
-        AND NOT EXISTS (SELECT 1 FROM @runs WHERE runs.task = standings.task)
-        AND NOT EXISTS (SELECT 1 FROM @going WHERE going.task = standings.task)
-        AND NOT EXISTS (SELECT 1 FROM @agenda WHERE agenda.task = standings.task)
+        AND NOT EXISTS (SELECT 1 FROM @runs WHERE runs.task = task_state.task)
+        AND NOT EXISTS (SELECT 1 FROM @live_runs WHERE live_runs.task = task_state.task)
+        AND NOT EXISTS (SELECT 1 FROM @agenda WHERE agenda.task = task_state.task)
       ORDER BY ended LIMIT $2
     ) AS old_tasks
   ),
@@ -24,7 +24,7 @@ SELECT
     WITH oldest AS MATERIALIZED (
       SELECT first + place AS number, at FROM (SELECT {all_event_columns}) AS events
       WHERE first IS NOT NULL AND first < $2 + (
-        SELECT first + size FROM @told AS earliest WHERE first IS NOT NULL ORDER BY first LIMIT 1
+        SELECT first + size FROM @event_batches AS earliest WHERE first IS NOT NULL ORDER BY first LIMIT 1
       )
       ORDER BY first, place LIMIT $2
     )
@@ -32,7 +32,7 @@ SELECT
     WHERE number < coalesce((SELECT min(number) FROM oldest WHERE at >= $1), 9223372036854775807)
   ),
   (SELECT last FROM @numbering),
-  EXISTS (SELECT 1 FROM @counted)
+  EXISTS (SELECT 1 FROM @counter_deltas)
 
 -- name: tasks_over_run_limit
 -- Counts a range of task numbers at a time: counting the whole ledger may take minutes.
@@ -46,7 +46,7 @@ SELECT coalesce(max(seq), 0) FROM @tasks
 SELECT coalesce(
   (
     SELECT first + place FROM (SELECT {all_event_columns}) AS events
-    WHERE first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
+    WHERE first >= coalesce((SELECT max(first) FROM @event_batches WHERE first <= $1::bigint + 1), 0)
       AND first + place > $1 AND run_id IS NOT NULL
     ORDER BY first, place LIMIT 1 OFFSET $2::bigint - 1
   ),
@@ -58,7 +58,7 @@ SELECT coalesce(
 SELECT recent.task FROM (
   SELECT DISTINCT tasks.seq AS task FROM (SELECT {all_event_columns}) AS events
   CROSS JOIN LATERAL (SELECT seq FROM @tasks AS each WHERE each.id = events.task_id ORDER BY each.id LIMIT 1) AS tasks
-  WHERE first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
+  WHERE first >= coalesce((SELECT max(first) FROM @event_batches WHERE first <= $1::bigint + 1), 0)
     AND first <= $2 AND first + place > $1 AND first + place <= $2 AND run_id IS NOT NULL
 ) AS recent
 WHERE (
@@ -75,11 +75,11 @@ LIMIT greatest(0, least($3::bigint, (SELECT count(*) FROM @runs WHERE task = $1)
 
 -- name: ended_tasks
 -- Checked again without runs and entries: a task that ran since it was found is not deleted yet.
-SELECT task, state, (SELECT owner FROM @tasks WHERE tasks.seq = standings.task) FROM @standings
+SELECT task, state, (SELECT owner FROM @tasks WHERE tasks.seq = task_state.task) FROM @task_state
 WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]) AND state IN ('completed', 'failed', 'cancelled') AND ended < $2
-  AND NOT EXISTS (SELECT 1 FROM @runs WHERE runs.task = standings.task)
-  AND NOT EXISTS (SELECT 1 FROM @going WHERE going.task = standings.task)
-  AND NOT EXISTS (SELECT 1 FROM @agenda WHERE agenda.task = standings.task)
+  AND NOT EXISTS (SELECT 1 FROM @runs WHERE runs.task = task_state.task)
+  AND NOT EXISTS (SELECT 1 FROM @live_runs WHERE live_runs.task = task_state.task)
+  AND NOT EXISTS (SELECT 1 FROM @agenda WHERE agenda.task = task_state.task)
 
 -- name: drop_runs
 DELETE FROM @runs USING unnest(
@@ -93,30 +93,30 @@ RETURNING 1
 DELETE FROM @lines WHERE run_id = ANY ((SELECT $1::text::text[])::text[])
 
 -- name: drop_events
--- A bundle that is expired in part stays, with the number of removed events in `gone`. The record `removed_events` counts the
+-- A bundle that is expired in part stays, with the number of removed events in `removed`. The record `removed_events` counts the
 -- removed events of each owner: the event numbers that an owner sees include them.
 WITH
-  expired_batches AS MATERIALIZED (SELECT tx, size, first FROM @told WHERE first <= $1),
+  expired_batches AS MATERIALIZED (SELECT tx, size, first FROM @event_batches WHERE first <= $1),
   expired_bundles AS MATERIALIZED (
     SELECT
-      bundles.row_id, bundles.gone, bundles.size,
-      least(bundles.size, $1 - expired_batches.first - bundles.place + 1)::integer AS expired_size
+      packed_events.row_id, packed_events.removed, packed_events.size,
+      least(packed_events.size, $1 - expired_batches.first - packed_events.place + 1)::integer AS expired_size
     FROM expired_batches CROSS JOIN LATERAL (
-      SELECT candidate.ctid AS row_id, candidate.* FROM @bundles AS candidate
+      SELECT candidate.ctid AS row_id, candidate.* FROM @packed_events AS candidate
       WHERE candidate.tx = expired_batches.tx ORDER BY candidate.place
-    ) AS bundles
-    WHERE expired_batches.first + bundles.place + bundles.gone <= $1
+    ) AS packed_events
+    WHERE expired_batches.first + packed_events.place + packed_events.removed <= $1
   ),
   deleted_batches AS (
-    DELETE FROM @told USING expired_batches
-    WHERE told.tx = expired_batches.tx AND expired_batches.first + expired_batches.size - 1 <= $1
+    DELETE FROM @event_batches USING expired_batches
+    WHERE event_batches.tx = expired_batches.tx AND expired_batches.first + expired_batches.size - 1 <= $1
   ),
   deleted_bundles AS (
-    DELETE FROM @bundles WHERE ctid = ANY (ARRAY(SELECT row_id FROM expired_bundles WHERE expired_size = size))
-    RETURNING owner, size - gone AS number
+    DELETE FROM @packed_events WHERE ctid = ANY (ARRAY(SELECT row_id FROM expired_bundles WHERE expired_size = size))
+    RETURNING owner, size - removed AS number
   ),
   cut_bundles AS (
-    UPDATE @bundles SET gone = (SELECT expired_size FROM expired_bundles WHERE expired_size < size)
+    UPDATE @packed_events SET removed = (SELECT expired_size FROM expired_bundles WHERE expired_size < size)
     WHERE ctid = (SELECT row_id FROM expired_bundles WHERE expired_size < size)
     RETURNING owner
   ),
@@ -129,7 +129,7 @@ WITH
     UNION ALL
     SELECT owner, number FROM deleted_bundles
     UNION ALL
-    SELECT cut_bundles.owner, expired_bundles.expired_size - expired_bundles.gone FROM cut_bundles, expired_bundles
+    SELECT cut_bundles.owner, expired_bundles.expired_size - expired_bundles.removed FROM cut_bundles, expired_bundles
     WHERE expired_bundles.expired_size < expired_bundles.size
   ),
   recorded_counts AS (
@@ -141,31 +141,31 @@ WITH
 SELECT 1 FROM deleted_events
 UNION ALL
 SELECT 1 FROM expired_bundles
-CROSS JOIN LATERAL generate_series(expired_bundles.gone + 1, expired_bundles.expired_size)
+CROSS JOIN LATERAL generate_series(expired_bundles.removed + 1, expired_bundles.expired_size)
 
 -- name: sum_counter_deltas
 -- One transaction at a time (advisory lock); a second one does nothing.
 WITH
-  fold_lock AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtext('@counted'), 1) AS is_held),
-  deleted_deltas AS (DELETE FROM @counted WHERE (SELECT is_held FROM fold_lock) RETURNING owner, hour, name, number),
+  fold_lock AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtext('@counter_deltas'), 1) AS is_held),
+  deleted_deltas AS (DELETE FROM @counter_deltas WHERE (SELECT is_held FROM fold_lock) RETURNING owner, hour, name, number),
   sums AS (
     SELECT owner, hour, name, sum(number) AS number FROM deleted_deltas GROUP BY owner, hour, name
     UNION ALL
     SELECT '', hour, name, sum(number) FROM deleted_deltas GROUP BY hour, name
   )
-INSERT INTO @tallies (owner, hour, name, number) SELECT owner, hour, name, number FROM sums ORDER BY hour, owner, name
-ON CONFLICT (hour, owner, name) DO UPDATE SET number = tallies.number + excluded.number
+INSERT INTO @counters (owner, hour, name, number) SELECT owner, hour, name, number FROM sums ORDER BY hour, owner, name
+ON CONFLICT (hour, owner, name) DO UPDATE SET number = counters.number + excluded.number
 
 -- name: delete_old_counters
 -- The retention counts back from the newest stored hour, or from the current hour if that one is in the future.
-DELETE FROM @tallies WHERE hour BETWEEN 1 AND least($1::bigint, (SELECT max(hour) FROM @tallies)) - $2::bigint
+DELETE FROM @counters WHERE hour BETWEEN 1 AND least($1::bigint, (SELECT max(hour) FROM @counters)) - $2::bigint
 
 -- name: drop_unused_lanes
 -- Rows of lanes without a limit, which exist only to be locked.
 DELETE FROM @lanes WHERE name IN (
-  SELECT name FROM @lanes WHERE seats IS NULL
-    AND NOT EXISTS (SELECT 1 FROM @seats WHERE lane = name)
-    AND NOT EXISTS (SELECT 1 FROM @agenda WHERE stand = 3 AND agenda.lane = lanes.name)
+  SELECT name FROM @lanes WHERE slot_limit IS NULL
+    AND NOT EXISTS (SELECT 1 FROM @lane_slots WHERE lane = name)
+    AND NOT EXISTS (SELECT 1 FROM @agenda WHERE state = 3 AND agenda.lane = lanes.name)
   LIMIT 1000 FOR UPDATE SKIP LOCKED
 )
 
@@ -175,10 +175,10 @@ SELECT slot, task FROM @agenda WHERE NOT EXISTS (SELECT 1 FROM @tasks WHERE task
 -- name: orphan_runs
 SELECT id, task FROM @runs WHERE NOT EXISTS (SELECT 1 FROM @tasks WHERE tasks.seq = runs.task)
 UNION ALL
-SELECT id, task FROM @going WHERE NOT EXISTS (SELECT 1 FROM @tasks WHERE tasks.seq = going.task)
+SELECT id, task FROM @live_runs WHERE NOT EXISTS (SELECT 1 FROM @tasks WHERE tasks.seq = live_runs.task)
 
 -- name: tasks_without_status
-SELECT id FROM @tasks WHERE NOT EXISTS (SELECT 1 FROM @standings WHERE standings.task = tasks.seq)
+SELECT id FROM @tasks WHERE NOT EXISTS (SELECT 1 FROM @task_state WHERE task_state.task = tasks.seq)
 
 -- name: mislabelled_tasks
 SELECT coalesce(min(tasks.id), 'number ' || differences.task) FROM (
@@ -191,33 +191,33 @@ GROUP BY differences.task, differences.label, differences.owner HAVING sum(sign)
 
 -- name: wrong_lane_slots
 SELECT lane, sum(taken)::bigint, sum(live)::bigint FROM (
-  SELECT lane, count(*) AS taken, 0 AS live FROM @seats GROUP BY lane
+  SELECT lane, count(*) AS taken, 0 AS live FROM @lane_slots GROUP BY lane
   UNION ALL
-  SELECT lane.value, 0, count(DISTINCT going.id) FROM @going, jsonb_array_elements_text(going.lanes::jsonb) AS lane (value)
-  WHERE going.lanes IS NOT NULL GROUP BY lane.value
+  SELECT lane.value, 0, count(DISTINCT live_runs.id) FROM @live_runs, jsonb_array_elements_text(live_runs.lanes::jsonb) AS lane (value)
+  WHERE live_runs.lanes IS NOT NULL GROUP BY lane.value
 ) AS compared GROUP BY lane HAVING sum(taken) <> sum(live) ORDER BY lane
 
 -- name: tasks_without_work
-SELECT tasks.id FROM @tasks JOIN @standings ON standings.task = tasks.seq
-WHERE standings.state = 'active'
-  AND NOT EXISTS (SELECT 1 FROM @going WHERE going.task = tasks.seq)
+SELECT tasks.id FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
+WHERE task_state.state = 'active'
+  AND NOT EXISTS (SELECT 1 FROM @live_runs WHERE live_runs.task = tasks.seq)
   AND NOT EXISTS (SELECT 1 FROM @agenda WHERE agenda.task = tasks.seq)
 ORDER BY tasks.id
 
 -- name: wrong_state_counters
-SELECT owner, name, sum(counted)::bigint, sum(actual)::bigint FROM (
-  SELECT owner, name, number AS counted, 0 AS actual FROM @tallies WHERE hour = 0 AND name LIKE 'state:%'
+SELECT owner, name, sum(recorded)::bigint, sum(actual)::bigint FROM (
+  SELECT owner, name, number AS recorded, 0 AS actual FROM @counters WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
-  SELECT owner, name, number, 0 FROM @counted WHERE hour = 0 AND name LIKE 'state:%'
+  SELECT owner, name, number, 0 FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
-  SELECT '', name, number, 0 FROM @counted WHERE hour = 0 AND name LIKE 'state:%'
+  SELECT '', name, number, 0 FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
-  SELECT tasks.owner, 'state:' || standings.state, 0, count(*)
-  FROM @tasks JOIN @standings ON standings.task = tasks.seq GROUP BY tasks.owner, standings.state
+  SELECT tasks.owner, 'state:' || task_state.state, 0, count(*)
+  FROM @tasks JOIN @task_state ON task_state.task = tasks.seq GROUP BY tasks.owner, task_state.state
   UNION ALL
-  SELECT '', 'state:' || state, 0, count(*) FROM @standings GROUP BY state
-) AS compared GROUP BY owner, name HAVING sum(counted) <> sum(actual) ORDER BY owner, name
+  SELECT '', 'state:' || state, 0, count(*) FROM @task_state GROUP BY state
+) AS compared GROUP BY owner, name HAVING sum(recorded) <> sum(actual) ORDER BY owner, name
 
 -- name: runs_live_and_ended
-SELECT going.id FROM @going JOIN @runs ON runs.task = going.task AND runs.planned = going.planned
-  AND runs.attempt = going.attempt AND runs.origin = going.origin
+SELECT live_runs.id FROM @live_runs JOIN @runs ON runs.task = live_runs.task AND runs.planned = live_runs.planned
+  AND runs.attempt = live_runs.attempt AND runs.origin = live_runs.origin

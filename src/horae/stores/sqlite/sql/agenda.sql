@@ -3,47 +3,47 @@
 -- name: agenda_head
 SELECT
   EXISTS (SELECT 1 FROM nodes WHERE id = :node),
-  (SELECT due FROM agenda INDEXED BY agenda_timed WHERE stand = 0 ORDER BY due LIMIT 1),
-  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE stand = 1 ORDER BY due LIMIT 1)
+  (SELECT due FROM agenda INDEXED BY agenda_timed WHERE state = 0 ORDER BY due LIMIT 1),
+  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1)
 
 -- name: timed_slice
 -- The count of the task's entries saves most claims a statement: usually the entry is the only one of its task.
 SELECT
-  {entry_columns}, standings.version, (SELECT count(*) FROM agenda AS task_entries WHERE task_entries.task = agenda.task)
-FROM agenda INDEXED BY agenda_timed JOIN standings ON standings.task = agenda.task
-WHERE agenda.stand = 0 AND agenda.due <= ?
+  {entry_columns}, task_state.version, (SELECT count(*) FROM agenda AS task_entries WHERE task_entries.task = agenda.task)
+FROM agenda INDEXED BY agenda_timed JOIN task_state ON task_state.task = agenda.task
+WHERE agenda.state = 0 AND agenda.due <= ?
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT ?
 
 -- name: ready_slice
 SELECT
-  {entry_columns}, standings.version, (SELECT count(*) FROM agenda AS task_entries WHERE task_entries.task = agenda.task)
-FROM agenda INDEXED BY agenda_ready JOIN standings ON standings.task = agenda.task
-WHERE agenda.stand = 1 AND agenda.owner = ?
+  {entry_columns}, task_state.version, (SELECT count(*) FROM agenda AS task_entries WHERE task_entries.task = agenda.task)
+FROM agenda INDEXED BY agenda_ready JOIN task_state ON task_state.task = agenda.task
+WHERE agenda.state = 1 AND agenda.owner = ?
 ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot LIMIT ?
 
 -- name: queue_oldest
-UPDATE agenda SET stand = 1 WHERE (task, slot) IN (
-  SELECT task, slot FROM agenda INDEXED BY agenda_timed WHERE stand = 0 AND due <= ? ORDER BY due LIMIT ?
+UPDATE agenda SET state = 1 WHERE (task, slot) IN (
+  SELECT task, slot FROM agenda INDEXED BY agenda_timed WHERE state = 0 AND due <= ? ORDER BY due LIMIT ?
 )
 
 -- name: queue_newest
-UPDATE agenda SET stand = 1 WHERE (task, slot) IN (
-  SELECT task, slot FROM agenda INDEXED BY agenda_timed WHERE stand = 0 AND due <= ? ORDER BY due DESC LIMIT ?
+UPDATE agenda SET state = 1 WHERE (task, slot) IN (
+  SELECT task, slot FROM agenda INDEXED BY agenda_timed WHERE state = 0 AND due <= ? ORDER BY due DESC LIMIT ?
 )
 
 -- name: unqueue_not_due
 -- A node with a faster clock may have made entries ready that are not due on this node.
-UPDATE agenda SET stand = 0 WHERE (task, slot) IN (
-  SELECT task, slot FROM agenda INDEXED BY agenda_ready_due WHERE stand = 1 AND due > ?
+UPDATE agenda SET state = 0 WHERE (task, slot) IN (
+  SELECT task, slot FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 AND due > ?
 )
 
 -- name: ready_owners
 -- Index skip scan: jumps from owner to owner, so the cost does not depend on the number of entries.
 WITH RECURSIVE ready_owners (owner) AS (
-  SELECT (SELECT min(owner) FROM agenda INDEXED BY agenda_ready WHERE stand = 1 AND owner >= :from)
+  SELECT (SELECT min(owner) FROM agenda INDEXED BY agenda_ready WHERE state = 1 AND owner >= :from)
   UNION ALL
   SELECT (
-    SELECT min(agenda.owner) FROM agenda INDEXED BY agenda_ready WHERE stand = 1 AND agenda.owner > ready_owners.owner
+    SELECT min(agenda.owner) FROM agenda INDEXED BY agenda_ready WHERE state = 1 AND agenda.owner > ready_owners.owner
   )
   FROM ready_owners WHERE ready_owners.owner IS NOT NULL
   LIMIT :most
@@ -63,8 +63,8 @@ SELECT
 SELECT id, task FROM runs INDEXED BY runs_live WHERE live = 1 AND id IN carray(?)
 
 -- name: versions
-SELECT task, version, (SELECT count(*) FROM agenda WHERE agenda.task = standings.task)
-FROM standings WHERE task IN carray(?)
+SELECT task, version, (SELECT count(*) FROM agenda WHERE agenda.task = task_state.task)
+FROM task_state WHERE task IN carray(?)
 
 -- name: live_runs_of_node
 SELECT id, token FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ? ORDER BY id
@@ -78,21 +78,21 @@ RETURNING id, task
 UPDATE runs INDEXED BY runs_live SET cancel = ? WHERE live = 1 AND id = ?
 
 -- name: unpark
-UPDATE agenda SET stand = 0 WHERE (task, slot) IN (
-  SELECT task, slot FROM agenda INDEXED BY agenda_parked WHERE stand = 3 AND lane = :lane
+UPDATE agenda SET state = 0 WHERE (task, slot) IN (
+  SELECT task, slot FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = :lane
   ORDER BY priority DESC, due, task, slot
   LIMIT max(
     0,
-    coalesce((SELECT seats FROM lanes WHERE name = :lane), :unset)
-    - (SELECT count(*) FROM seats WHERE seats.lane = :lane)
+    coalesce((SELECT slot_limit FROM lanes WHERE name = :lane), :unset)
+    - (SELECT count(*) FROM lane_slots WHERE lane_slots.lane = :lane)
   )
 )
 
 -- name: has_entries_parked_at_routes
-SELECT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE stand = 3 AND lane IN carray(?))
+SELECT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane IN carray(?))
 
 -- name: unpark_routes
-UPDATE agenda SET stand = 0, lane = NULL WHERE stand = 3 AND lane IN carray(?)
+UPDATE agenda SET state = 0, lane = NULL WHERE state = 3 AND lane IN carray(?)
 
 -- name: join
 REPLACE INTO nodes ({node_columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -107,14 +107,14 @@ WHERE id = :node RETURNING
   draining,
   (
     SELECT json_group_array(json_array(id, cancel) ORDER BY id)
-    FROM runs INDEXED BY runs_asked_to_end WHERE live = 1 AND cancel IS NOT NULL AND node = :node
+    FROM runs INDEXED BY runs_cancel_requested WHERE live = 1 AND cancel IS NOT NULL AND node = :node
   ),
   (
     SELECT json_group_array(json_array({node_columns}) ORDER BY id)
     FROM nodes WHERE id <> :node
   ),
-  (SELECT due FROM agenda INDEXED BY agenda_timed WHERE stand = 0 ORDER BY due LIMIT 1),
-  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE stand = 1 ORDER BY due LIMIT 1)
+  (SELECT due FROM agenda INDEXED BY agenda_timed WHERE state = 0 ORDER BY due LIMIT 1),
+  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1)
 
 -- name: leave
 DELETE FROM nodes WHERE id = :node

@@ -15,17 +15,17 @@ UPDATE tasks SET
 WHERE seq = ?
 
 -- name: put_statuses
-REPLACE INTO standings (
+REPLACE INTO task_state (
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
   pause_until, reason, ended, live
 ) VALUES {rows}
 
 -- name: next_version
-UPDATE standings SET version = version + 1 WHERE task = ?
+UPDATE task_state SET version = version + 1 WHERE task = ?
 
 -- name: put_entries
 REPLACE INTO agenda (
-  task, slot, kind, due, planned, owner, priority, stand, origin, attempt, forgiven, deaths, through, span_first,
+  task, slot, kind, due, planned, owner, priority, state, origin, attempt, forgiven, deaths, through, span_first,
   span_last, span_count, waited, in_order, lane, run_id
 ) VALUES {rows}
 
@@ -67,20 +67,20 @@ UPDATE runs SET
 WHERE seq = ?
 
 -- name: insert_lane_slots
-INSERT INTO seats (lane, run_id) VALUES {rows}
+INSERT INTO lane_slots (lane, run_id) VALUES {rows}
 
 -- name: delete_lane_slot
-DELETE FROM seats WHERE lane = ? AND run_id = ?
+DELETE FROM lane_slots WHERE lane = ? AND run_id = ?
 
 -- name: insert_events
 INSERT INTO events (kind, at, owner, task_id, run_id, detail) VALUES {rows}
 
 -- name: add_to_counters
-INSERT INTO tallies (owner, hour, name, number) VALUES {rows}
+INSERT INTO counters (owner, hour, name, number) VALUES {rows}
 ON CONFLICT DO UPDATE SET number = number + excluded.number
 
 -- name: delete_old_counters
-DELETE FROM tallies WHERE hour BETWEEN 1 AND ?
+DELETE FROM counters WHERE hour BETWEEN 1 AND ?
 
 -- name: delete_lines
 DELETE FROM lines WHERE run_id IN (SELECT id FROM runs WHERE task = ?)
@@ -92,7 +92,7 @@ DELETE FROM runs WHERE task = ?
 DELETE FROM agenda WHERE task IN carray(?)
 
 -- name: delete_status
-DELETE FROM standings WHERE task = ?
+DELETE FROM task_state WHERE task = ?
 
 -- name: delete_task
 DELETE FROM tasks WHERE seq = ?

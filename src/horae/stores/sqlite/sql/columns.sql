@@ -1,14 +1,14 @@
 -- Column lists and filters that several statements share; codec/rows.py reads the columns in this order.
 
 -- name: entry_columns
-agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.stand,
+agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.state,
 agenda.origin, agenda.attempt, agenda.forgiven, agenda.deaths, agenda.through, agenda.span_first, agenda.span_last,
 agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
 
 -- name: status_columns
-standings.version, standings.state, standings.counted, standings.failures, standings.skips_left, standings.last_end,
-standings.last_result, standings.paused_since, standings.pause_cause, standings.pause_note, standings.pause_until,
-standings.reason, standings.ended, standings.live
+task_state.version, task_state.state, task_state.counted, task_state.failures, task_state.skips_left, task_state.last_end,
+task_state.last_result, task_state.paused_since, task_state.pause_cause, task_state.pause_note, task_state.pause_until,
+task_state.reason, task_state.ended, task_state.live
 
 -- name: task_columns
 tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec, tasks.payload,
@@ -27,7 +27,7 @@ kind, key, owner, body, version, expires
 
 -- name: task_filter
 -- A condition whose parameter is NULL is off.
-(:states IS NULL OR standings.state IN (SELECT value FROM json_each(:states)))
+(:states IS NULL OR task_state.state IN (SELECT value FROM json_each(:states)))
 AND (:owner IS NULL OR tasks.owner = :owner)
 AND (:name IS NULL OR tasks.name = :name)
 AND (:lane IS NULL OR tasks.lane = :lane)

@@ -12,10 +12,10 @@ SELECT
   ),
   (
     SELECT json_group_array(task) FROM (
-      SELECT task FROM standings INDEXED BY standings_over
+      SELECT task FROM task_state INDEXED BY task_state_ended
       WHERE ended < :before AND state IN ('completed', 'failed', 'cancelled') AND live IS NULL
-        AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = standings.task)
-        AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = standings.task)
+        AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = task_state.task)
+        AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = task_state.task)
       ORDER BY ended LIMIT :limit
     )
   ),
@@ -45,10 +45,10 @@ GROUP BY task HAVING count(*) > :keep ORDER BY task
 
 -- name: ended_tasks
 -- Checked again without runs and entries: a task that ran since it was found is not deleted yet.
-SELECT task, state, (SELECT owner FROM tasks WHERE tasks.seq = standings.task) FROM standings
+SELECT task, state, (SELECT owner FROM tasks WHERE tasks.seq = task_state.task) FROM task_state
 WHERE task IN carray(?) AND state IN ('completed', 'failed', 'cancelled') AND ended < ?
-  AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = standings.task)
-  AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = standings.task)
+  AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = task_state.task)
+  AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = task_state.task)
 
 -- name: surplus_runs
 -- The oldest ended runs beyond the newest :keep.
@@ -86,7 +86,7 @@ SELECT slot, task FROM agenda WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.
 SELECT id, task FROM runs WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.seq = runs.task)
 
 -- name: tasks_without_status
-SELECT id FROM tasks WHERE NOT EXISTS (SELECT 1 FROM standings WHERE standings.task = tasks.seq)
+SELECT id FROM tasks WHERE NOT EXISTS (SELECT 1 FROM task_state WHERE task_state.task = tasks.seq)
 
 -- name: mislabelled_tasks
 SELECT coalesce(tasks.id, 'number ' || label_rows.task) FROM (
@@ -98,15 +98,15 @@ GROUP BY label_rows.task, label_rows.label, label_rows.owner HAVING sum(sign) <>
 
 -- name: wrong_lane_slots
 SELECT lane, sum(taken), sum(live_runs) FROM (
-  SELECT lane, count(*) AS taken, 0 AS live_runs FROM seats GROUP BY lane
+  SELECT lane, count(*) AS taken, 0 AS live_runs FROM lane_slots GROUP BY lane
   UNION ALL
   SELECT lane.value, 0, count(DISTINCT runs.id) FROM runs, json_each(runs.lanes) AS lane
   WHERE runs.live = 1 AND runs.lanes IS NOT NULL GROUP BY lane.value
 ) GROUP BY lane HAVING sum(taken) <> sum(live_runs) ORDER BY lane
 
 -- name: tasks_without_work
-SELECT tasks.id FROM tasks JOIN standings ON standings.task = tasks.seq
-WHERE standings.state = 'active' AND standings.live IS NULL
+SELECT tasks.id FROM tasks JOIN task_state ON task_state.task = tasks.seq
+WHERE task_state.state = 'active' AND task_state.live IS NULL
   AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = tasks.seq)
 ORDER BY tasks.id
 
@@ -114,16 +114,16 @@ ORDER BY tasks.id
 WITH live_runs (task, numbers) AS (
   SELECT task, group_concat(seq, ',' ORDER BY id) FROM runs INDEXED BY runs_live WHERE live = 1 GROUP BY task
 )
-SELECT tasks.id FROM tasks JOIN standings ON standings.task = tasks.seq LEFT JOIN live_runs ON live_runs.task = tasks.seq
-WHERE standings.live IS NOT live_runs.numbers
+SELECT tasks.id FROM tasks JOIN task_state ON task_state.task = tasks.seq LEFT JOIN live_runs ON live_runs.task = tasks.seq
+WHERE task_state.live IS NOT live_runs.numbers
 ORDER BY tasks.id
 
 -- name: wrong_state_counters
 SELECT owner, name, sum(recorded), sum(actual) FROM (
-  SELECT owner, name, number AS recorded, 0 AS actual FROM tallies WHERE hour = 0 AND name LIKE 'state:%'
+  SELECT owner, name, number AS recorded, 0 AS actual FROM counters WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
-  SELECT tasks.owner, 'state:' || standings.state, 0, count(*)
-  FROM tasks JOIN standings ON standings.task = tasks.seq GROUP BY tasks.owner, standings.state
+  SELECT tasks.owner, 'state:' || task_state.state, 0, count(*)
+  FROM tasks JOIN task_state ON task_state.task = tasks.seq GROUP BY tasks.owner, task_state.state
   UNION ALL
-  SELECT '', 'state:' || state, 0, count(*) FROM standings GROUP BY state
+  SELECT '', 'state:' || state, 0, count(*) FROM task_state GROUP BY state
 ) GROUP BY owner, name HAVING sum(recorded) <> sum(actual) ORDER BY owner, name

@@ -4,19 +4,19 @@
 -- Row counts in the order of the parts of a transfer.
 SELECT
   EXISTS (SELECT 1 FROM @tokens) + (SELECT COUNT(*) FROM @numbering WHERE last > 0),
-  (SELECT COUNT(*) FROM @remembered),
+  (SELECT COUNT(*) FROM @metadata),
   (SELECT COUNT(*) FROM @records),
-  (SELECT COUNT(*) FROM @lanes WHERE seats IS NOT NULL),
-  (SELECT COUNT(*) FROM @barred),
+  (SELECT COUNT(*) FROM @lanes WHERE slot_limit IS NOT NULL),
+  (SELECT COUNT(*) FROM @blocked_owners),
   (SELECT COUNT(*) FROM @nodes),
   (
     SELECT COUNT(*) FROM (
       SELECT 1 FROM (
-        SELECT owner, hour, name, number FROM @tallies
+        SELECT owner, hour, name, number FROM @counters
         UNION ALL
-        SELECT owner, hour, name, number FROM @counted
+        SELECT owner, hour, name, number FROM @counter_deltas
         UNION ALL
-        SELECT '', hour, name, number FROM @counted
+        SELECT '', hour, name, number FROM @counter_deltas
       ) AS all_counters GROUP BY owner, hour, name HAVING SUM(number) <> 0
     ) AS counters
   ),
@@ -29,29 +29,29 @@ SELECT
 SELECT COALESCE((SELECT MAX(number) FROM @tokens), 0), (SELECT last FROM @numbering)
 
 -- name: metadata_page
-SELECT name, value FROM @remembered WHERE name > $1 ORDER BY name LIMIT $2
+SELECT name, value FROM @metadata WHERE name > $1 ORDER BY name LIMIT $2
 
 -- name: all_records_page
 SELECT {record_columns} FROM @records
 WHERE kind >= $1 AND (kind > $1 OR record_key > $2) ORDER BY kind, record_key LIMIT $3
 
 -- name: limits_page
-SELECT name, seats FROM @lanes WHERE name > $1 AND seats IS NOT NULL ORDER BY name LIMIT $2
+SELECT name, slot_limit FROM @lanes WHERE name > $1 AND slot_limit IS NOT NULL ORDER BY name LIMIT $2
 
 -- name: blocked_owners_page
-SELECT owner, reason FROM @barred WHERE owner > $1 ORDER BY owner LIMIT $2
+SELECT owner, reason FROM @blocked_owners WHERE owner > $1 ORDER BY owner LIMIT $2
 
 -- name: counters_page
 -- Sums of counters and pending deltas.
 SELECT owner, hour, name, CAST(SUM(number) AS SIGNED) FROM (
   (
-    SELECT owner, hour, name, number FROM @tallies
+    SELECT owner, hour, name, number FROM @counters
     WHERE hour >= $1 AND (hour, owner, name) > ($1, $2, $3) ORDER BY hour, owner, name LIMIT $4
   )
   UNION ALL
-  SELECT owner, hour, name, number FROM @counted WHERE (hour, owner, name) > ($1, $2, $3)
+  SELECT owner, hour, name, number FROM @counter_deltas WHERE (hour, owner, name) > ($1, $2, $3)
   UNION ALL
-  SELECT '', hour, name, number FROM @counted WHERE (hour, '', name) > ($1, $2, $3)
+  SELECT '', hour, name, number FROM @counter_deltas WHERE (hour, '', name) > ($1, $2, $3)
 ) AS all_counters
 GROUP BY hour, owner, name ORDER BY hour, owner, name LIMIT $4
 
@@ -78,25 +78,25 @@ ON DUPLICATE KEY UPDATE
   owner = VALUES(owner), body = VALUES(body), version = VALUES(version), expires = VALUES(expires)
 
 -- name: replace_counters
-INSERT INTO @tallies (owner, hour, name, number) VALUES {rows} ON DUPLICATE KEY UPDATE number = VALUES(number)
+INSERT INTO @counters (owner, hour, name, number) VALUES {rows} ON DUPLICATE KEY UPDATE number = VALUES(number)
 
 -- name: versions_by_id
-SELECT tasks.id, tasks.seq, standings.version
-FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq WHERE tasks.id IN ($1)
+SELECT tasks.id, tasks.seq, task_state.version
+FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq WHERE tasks.id IN ($1)
 
 -- name: drop_definitions
 -- For tasks that are imported again: deletes everything of them but their history.
-DELETE seats FROM @going AS run STRAIGHT_JOIN @seats AS seats ON seats.run_id = run.id WHERE run.task IN ($1);
-DELETE FROM @going WHERE task IN ($1);
+DELETE lane_slots FROM @live_runs AS run STRAIGHT_JOIN @lane_slots AS lane_slots ON lane_slots.run_id = run.id WHERE run.task IN ($1);
+DELETE FROM @live_runs WHERE task IN ($1);
 DELETE FROM @agenda WHERE task IN ($1);
-DELETE FROM @standings WHERE task IN ($1);
+DELETE FROM @task_state WHERE task IN ($1);
 DELETE FROM @labels WHERE task IN ($1);
 DELETE FROM @tasks WHERE seq IN ($1)
 
 -- name: import_runs
 -- Existing rows win, whether the run has ended or is live.
 INSERT INTO @runs ({row_columns}, stray) VALUES {rows} ON DUPLICATE KEY UPDATE @runs.id = @runs.id;
-DELETE past FROM @going AS live STRAIGHT_JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
+DELETE past FROM @live_runs AS live STRAIGHT_JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
   AND past.attempt = live.attempt AND past.origin = live.origin
 WHERE live.task IN ({column_2})
 

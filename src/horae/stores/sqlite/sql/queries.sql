@@ -3,34 +3,34 @@
 -- name: tasks_page
 -- In creation order, which every index has within one key. The index is forced in each variant: a filter that may be
 -- absent makes the planner sort a million rows instead.
-SELECT tasks.seq, standings.version FROM tasks NOT INDEXED JOIN standings ON standings.task = tasks.seq
+SELECT tasks.seq, task_state.version FROM tasks NOT INDEXED JOIN task_state ON task_state.task = tasks.seq
 WHERE tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
 
 -- name: tasks_page_of_owner
-SELECT tasks.seq, standings.version
-FROM tasks INDEXED BY tasks_by_owner JOIN standings ON standings.task = tasks.seq
+SELECT tasks.seq, task_state.version
+FROM tasks INDEXED BY tasks_by_owner JOIN task_state ON task_state.task = tasks.seq
 WHERE tasks.owner = :owner AND tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
 
 -- name: tasks_page_of_name
-SELECT tasks.seq, standings.version
-FROM tasks INDEXED BY tasks_by_name JOIN standings ON standings.task = tasks.seq
+SELECT tasks.seq, task_state.version
+FROM tasks INDEXED BY tasks_by_name JOIN task_state ON task_state.task = tasks.seq
 WHERE tasks.name = :name AND tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
 
 -- name: tasks_page_of_prefix
-SELECT tasks.seq, standings.version
-FROM tasks INDEXED BY tasks_by_id JOIN standings ON standings.task = tasks.seq
+SELECT tasks.seq, task_state.version
+FROM tasks INDEXED BY tasks_by_id JOIN task_state ON task_state.task = tasks.seq
 WHERE tasks.id >= :prefix AND tasks.id < :prefix || '~' AND tasks.seq > :after AND {task_filter}
 ORDER BY tasks.seq LIMIT :limit
 
 -- name: tasks_page_of_label
-SELECT tasks.seq, standings.version
-FROM labels NOT INDEXED CROSS JOIN tasks ON tasks.seq = labels.task JOIN standings ON standings.task = tasks.seq
+SELECT tasks.seq, task_state.version
+FROM labels NOT INDEXED CROSS JOIN tasks ON tasks.seq = labels.task JOIN task_state ON task_state.task = tasks.seq
 WHERE labels.label = :label AND labels.task > :after AND {task_filter} ORDER BY labels.task LIMIT :limit
 
 -- name: tasks_page_of_label_and_owner
-SELECT tasks.seq, standings.version
+SELECT tasks.seq, task_state.version
 FROM labels INDEXED BY labels_of_owner CROSS JOIN tasks ON tasks.seq = labels.task
-JOIN standings ON standings.task = tasks.seq
+JOIN task_state ON task_state.task = tasks.seq
 WHERE labels.owner = :owner AND labels.label = :label AND labels.task > :after AND {task_filter}
 ORDER BY labels.task LIMIT :limit
 
@@ -43,48 +43,48 @@ SELECT count(*) FROM (
   SELECT 1 FROM labels INDEXED BY labels_of_owner WHERE owner = :owner AND label = :label LIMIT :most
 )
 
--- name: tasks_page_in_trouble
-SELECT tasks.seq, standings.version
-FROM standings INDEXED BY standings_in_trouble CROSS JOIN tasks ON tasks.seq = standings.task
-WHERE standings.state IN ('paused', 'failed') AND standings.state = :state AND standings.task > :after AND {task_filter}
-ORDER BY standings.task LIMIT :limit
+-- name: tasks_page_paused_or_failed
+SELECT tasks.seq, task_state.version
+FROM task_state INDEXED BY task_state_paused_or_failed CROSS JOIN tasks ON tasks.seq = task_state.task
+WHERE task_state.state IN ('paused', 'failed') AND task_state.state = :state AND task_state.task > :after AND {task_filter}
+ORDER BY task_state.task LIMIT :limit
 
--- name: tasks_page_done
-SELECT tasks.seq, standings.version
-FROM standings INDEXED BY standings_done CROSS JOIN tasks ON tasks.seq = standings.task
-WHERE standings.state IN ('completed', 'cancelled') AND standings.state = :state AND standings.task > :after
+-- name: tasks_page_completed_or_cancelled
+SELECT tasks.seq, task_state.version
+FROM task_state INDEXED BY task_state_completed_or_cancelled CROSS JOIN tasks ON tasks.seq = task_state.task
+WHERE task_state.state IN ('completed', 'cancelled') AND task_state.state = :state AND task_state.task > :after
   AND {task_filter}
-ORDER BY standings.task LIMIT :limit
+ORDER BY task_state.task LIMIT :limit
 
 -- name: tasks_of_owner_and_in_states
 SELECT
-  (SELECT coalesce(sum(number), 0) FROM tallies WHERE hour = 0 AND owner = :owner AND name LIKE 'state:%'),
+  (SELECT coalesce(sum(number), 0) FROM counters WHERE hour = 0 AND owner = :owner AND name LIKE 'state:%'),
   (
-    SELECT coalesce(sum(number), 0) FROM tallies
+    SELECT coalesce(sum(number), 0) FROM counters
     WHERE hour = 0 AND owner = '' AND name IN (SELECT 'state:' || value FROM json_each(:states))
   )
 
 -- name: upcoming
 -- Also used for one owner whose share of all entries is large.
-SELECT agenda.task, standings.version, agenda.due
-FROM agenda INDEXED BY agenda_timed JOIN standings ON standings.task = agenda.task
-WHERE agenda.stand = 0 AND (:owner IS NULL OR agenda.owner = :owner) ORDER BY agenda.due LIMIT :limit
+SELECT agenda.task, task_state.version, agenda.due
+FROM agenda INDEXED BY agenda_timed JOIN task_state ON task_state.task = agenda.task
+WHERE agenda.state = 0 AND (:owner IS NULL OR agenda.owner = :owner) ORDER BY agenda.due LIMIT :limit
 
 -- name: upcoming_ready
-SELECT agenda.task, standings.version, agenda.due
-FROM agenda INDEXED BY agenda_ready_due JOIN standings ON standings.task = agenda.task
-WHERE agenda.stand = 1 AND (:owner IS NULL OR agenda.owner = :owner) ORDER BY agenda.due LIMIT :limit
+SELECT agenda.task, task_state.version, agenda.due
+FROM agenda INDEXED BY agenda_ready_due JOIN task_state ON task_state.task = agenda.task
+WHERE agenda.state = 1 AND (:owner IS NULL OR agenda.owner = :owner) ORDER BY agenda.due LIMIT :limit
 
 -- name: tasks_of_owner_and_all
 SELECT
-  (SELECT coalesce(sum(number), 0) FROM tallies WHERE hour = 0 AND owner = :owner AND name LIKE 'state:%'),
-  (SELECT coalesce(sum(number), 0) FROM tallies WHERE hour = 0 AND owner = '' AND name LIKE 'state:%')
+  (SELECT coalesce(sum(number), 0) FROM counters WHERE hour = 0 AND owner = :owner AND name LIKE 'state:%'),
+  (SELECT coalesce(sum(number), 0) FROM counters WHERE hour = 0 AND owner = '' AND name LIKE 'state:%')
 
 -- name: upcoming_of_owner
 -- Reads the owner's tasks first: other owners may have a million entries before this owner's first.
-SELECT agenda.task, standings.version, agenda.due
-FROM tasks INDEXED BY tasks_by_owner CROSS JOIN agenda ON agenda.task = tasks.seq JOIN standings ON standings.task = tasks.seq
-WHERE tasks.owner = ? AND agenda.stand IN (0, 1) ORDER BY agenda.due LIMIT ?
+SELECT agenda.task, task_state.version, agenda.due
+FROM tasks INDEXED BY tasks_by_owner CROSS JOIN agenda ON agenda.task = tasks.seq JOIN task_state ON task_state.task = tasks.seq
+WHERE tasks.owner = ? AND agenda.state IN (0, 1) ORDER BY agenda.due LIMIT ?
 
 -- name: latest
 SELECT {run_columns}, tasks.id
@@ -94,7 +94,7 @@ FROM carray(?) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value CROSS J
 )
 
 -- name: counts
-SELECT hour, name, number FROM tallies WHERE hour IN carray(?) AND owner = ? AND number <> 0
+SELECT hour, name, number FROM counters WHERE hour IN carray(?) AND owner = ? AND number <> 0
 
 -- name: output_bytes
 -- octet_length of a column reads the size alone, not the pages of a long text.
@@ -109,31 +109,31 @@ WHERE tasks.owner = ?
 SELECT
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_timed
-    WHERE stand = 0 AND due <= :now AND (:owner IS NULL OR owner = :owner) LIMIT :most)),
+    WHERE state = 0 AND due <= :now AND (:owner IS NULL OR owner = :owner) LIMIT :most)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_ready_due
-    WHERE stand = 1 AND (:owner IS NULL OR owner = :owner) LIMIT :most)),
+    WHERE state = 1 AND (:owner IS NULL OR owner = :owner) LIMIT :most)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_parked
-    WHERE stand = 3 AND (:owner IS NULL OR owner = :owner)
+    WHERE state = 3 AND (:owner IS NULL OR owner = :owner)
       AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT :most)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_parked
-    WHERE stand = 3 AND (:owner IS NULL OR owner = :owner)
+    WHERE state = 3 AND (:owner IS NULL OR owner = :owner)
       AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT :most))
 
 -- name: tasks_parked_at_route
-SELECT DISTINCT agenda.task, standings.version
-FROM agenda INDEXED BY agenda_parked JOIN standings ON standings.task = agenda.task
-WHERE agenda.stand = 3 AND agenda.lane >= :from AND agenda.lane < :to AND (:owner IS NULL OR agenda.owner = :owner)
+SELECT DISTINCT agenda.task, task_state.version
+FROM agenda INDEXED BY agenda_parked JOIN task_state ON task_state.task = agenda.task
+WHERE agenda.state = 3 AND agenda.lane >= :from AND agenda.lane < :to AND (:owner IS NULL OR agenda.owner = :owner)
 LIMIT :limit
 
 -- name: all_lanes
 SELECT
   name,
-  (SELECT seats FROM lanes WHERE lanes.name = lane_names.name),
-  (SELECT count(*) FROM seats WHERE lane = lane_names.name)
-FROM (SELECT name FROM lanes UNION SELECT lane FROM seats) AS lane_names ORDER BY name
+  (SELECT slot_limit FROM lanes WHERE lanes.name = lane_names.name),
+  (SELECT count(*) FROM lane_slots WHERE lane = lane_names.name)
+FROM (SELECT name FROM lanes UNION SELECT lane FROM lane_slots) AS lane_names ORDER BY name
 
 -- name: all_nodes
 SELECT {node_columns} FROM nodes ORDER BY id
@@ -195,19 +195,19 @@ ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_live JOIN tasks ON tasks.seq = runs.task
 WHERE runs.live = 1 AND {run_filter} ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
 
--- name: runs_page_in_trouble
-SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_in_trouble JOIN tasks ON tasks.seq = runs.task
+-- name: runs_page_unsuccessful
+SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_unsuccessful JOIN tasks ON tasks.seq = runs.task
 WHERE runs.state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped') AND runs.state = :state AND {run_filter}
 ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
 
 -- name: set_lane
-REPLACE INTO lanes (name, seats) VALUES (?, ?)
+REPLACE INTO lanes (name, slot_limit) VALUES (?, ?)
 
 -- name: block_owner
-REPLACE INTO barred (owner, reason) VALUES (?, ?)
+REPLACE INTO blocked_owners (owner, reason) VALUES (?, ?)
 
 -- name: unblock_owner
-DELETE FROM barred WHERE owner = ?
+DELETE FROM blocked_owners WHERE owner = ?
 
 -- name: events
 SELECT number, kind, at, owner, task_id, run_id, detail FROM events WHERE number > ? ORDER BY number LIMIT ?
@@ -227,7 +227,7 @@ SELECT
 FROM json_each(:owners) AS owners
 
 -- name: read_metadata
-SELECT value FROM remembered WHERE name = ?
+SELECT value FROM metadata WHERE name = ?
 
 -- name: write_metadata
-REPLACE INTO remembered (name, value) VALUES (?, ?)
+REPLACE INTO metadata (name, value) VALUES (?, ?)

@@ -1,20 +1,20 @@
 -- Queries of the service: tasks, runs, lanes, nodes, events and metadata.
 
 -- name: tasks_page
-SELECT tasks.seq, standings.version FROM @tasks JOIN @standings ON standings.task = tasks.seq
+SELECT tasks.seq, task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 
 -- name: tasks_page_in_state
-SELECT tasks.seq, standings.version FROM @standings JOIN @tasks ON tasks.seq = standings.task
-WHERE standings.state = $11 AND {task_filter} ORDER BY standings.task LIMIT $2
+SELECT tasks.seq, task_state.version FROM @task_state JOIN @tasks ON tasks.seq = task_state.task
+WHERE task_state.state = $11 AND {task_filter} ORDER BY task_state.task LIMIT $2
 
 -- name: tasks_page_of_label
 -- The inner ORDER BY makes the planner start from the label, whatever it estimates for the number of its tasks.
-SELECT labelled.task, standings.version
+SELECT labelled.task, task_state.version
 FROM (
   SELECT task FROM @labels WHERE label = $11 AND task > $1 AND ($4::text IS NULL OR owner = $4) ORDER BY task
 ) AS labelled
-JOIN @tasks ON tasks.seq = labelled.task JOIN @standings ON standings.task = labelled.task
+JOIN @tasks ON tasks.seq = labelled.task JOIN @task_state ON task_state.task = labelled.task
 WHERE {task_filter} ORDER BY labelled.task LIMIT $2
 
 -- name: tasks_with_label
@@ -27,49 +27,49 @@ SELECT count(*) FROM (
 SELECT
   (
     SELECT coalesce(sum(number), 0)::bigint FROM (
-      SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      SELECT number FROM @counters WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
       UNION ALL
-      SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      SELECT number FROM @counter_deltas WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
     ) AS of_owner
   ),
   (
     SELECT coalesce(sum(number), 0)::bigint FROM (
-      SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name = ANY ((SELECT $2::text::text[])::text[])
+      SELECT number FROM @counters WHERE hour = 0 AND owner = '' AND name = ANY ((SELECT $2::text::text[])::text[])
       UNION ALL
-      SELECT number FROM @counted WHERE hour = 0 AND name = ANY ((SELECT $2::text::text[])::text[])
+      SELECT number FROM @counter_deltas WHERE hour = 0 AND name = ANY ((SELECT $2::text::text[])::text[])
     ) AS of_all_owners
   )
 
 -- name: upcoming
-SELECT agenda.task, standings.version, agenda.due
-FROM @agenda JOIN @standings ON standings.task = agenda.task
+SELECT agenda.task, task_state.version, agenda.due
+FROM @agenda JOIN @task_state ON task_state.task = agenda.task
 WHERE (agenda.task, agenda.slot) IN (
-  (SELECT task, slot FROM @agenda WHERE stand = 0 AND ($1::text IS NULL OR owner = $1) ORDER BY due, task, slot LIMIT $2)
+  (SELECT task, slot FROM @agenda WHERE state = 0 AND ($1::text IS NULL OR owner = $1) ORDER BY due, task, slot LIMIT $2)
   UNION ALL
-  (SELECT task, slot FROM @agenda WHERE stand = 1 AND due > 0 AND ($1::text IS NULL OR owner = $1) ORDER BY due LIMIT $2)
+  (SELECT task, slot FROM @agenda WHERE state = 1 AND due > 0 AND ($1::text IS NULL OR owner = $1) ORDER BY due LIMIT $2)
 )
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: upcoming_of_owner
 -- Reads the owner's tasks first: other owners may have a million entries before this owner's first.
-SELECT agenda.task, standings.version, agenda.due
-FROM @tasks JOIN @agenda ON agenda.task = tasks.seq JOIN @standings ON standings.task = tasks.seq
-WHERE tasks.owner = $1 AND agenda.stand IN (0, 1) ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
+SELECT agenda.task, task_state.version, agenda.due
+FROM @tasks JOIN @agenda ON agenda.task = tasks.seq JOIN @task_state ON task_state.task = tasks.seq
+WHERE tasks.owner = $1 AND agenda.state IN (0, 1) ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: tasks_of_owner_and_all
 SELECT
   (
     SELECT coalesce(sum(number), 0)::bigint FROM (
-      SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      SELECT number FROM @counters WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
       UNION ALL
-      SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      SELECT number FROM @counter_deltas WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
     ) AS of_owner
   ),
   (
     SELECT coalesce(sum(number), 0)::bigint FROM (
-      SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name LIKE 'state:%'
+      SELECT number FROM @counters WHERE hour = 0 AND owner = '' AND name LIKE 'state:%'
       UNION ALL
-      SELECT number FROM @counted WHERE hour = 0 AND name LIKE 'state:%'
+      SELECT number FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
     ) AS of_all_owners
   )
 
@@ -78,19 +78,19 @@ SELECT newest.*, tasks.id
 FROM @tasks CROSS JOIN LATERAL (
   (SELECT {run_columns} FROM @runs AS run WHERE run.task = tasks.seq ORDER BY planned DESC, attempt DESC, id DESC LIMIT 1)
   UNION ALL
-  (SELECT {run_columns} FROM @going AS run WHERE run.task = tasks.seq ORDER BY planned DESC, attempt DESC, id DESC LIMIT 1)
+  (SELECT {run_columns} FROM @live_runs AS run WHERE run.task = tasks.seq ORDER BY planned DESC, attempt DESC, id DESC LIMIT 1)
 ) AS newest
 WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
 
 -- name: counts
 -- Hours beyond the retention may still be stored; they are left out.
 SELECT hour, name, sum(number)::bigint FROM (
-  SELECT hour, name, number FROM @tallies WHERE hour = ANY ((SELECT $1::text::bigint[])::bigint[]) AND owner = $2
+  SELECT hour, name, number FROM @counters WHERE hour = ANY ((SELECT $1::text::bigint[])::bigint[]) AND owner = $2
   UNION ALL
-  SELECT hour, name, number FROM @counted WHERE hour = ANY ((SELECT $1::text::bigint[])::bigint[]) AND ($2 = '' OR owner = $2)
+  SELECT hour, name, number FROM @counter_deltas WHERE hour = ANY ((SELECT $1::text::bigint[])::bigint[]) AND ($2 = '' OR owner = $2)
 ) AS summed_and_pending
 WHERE hour = 0 OR hour > least(
-  $3::bigint, greatest((SELECT max(hour) FROM @tallies), (SELECT max(hour) FROM @counted))
+  $3::bigint, greatest((SELECT max(hour) FROM @counters), (SELECT max(hour) FROM @counter_deltas))
 ) - $4::bigint
 GROUP BY hour, name HAVING sum(number) <> 0
 
@@ -98,50 +98,50 @@ GROUP BY hour, name HAVING sum(number) <> 0
 SELECT coalesce(sum(size), 0)::bigint FROM (
   SELECT
     coalesce(octet_length(run.result), 0) + coalesce(octet_length(run.error), 0)
-      + coalesce((SELECT sum(octet_length(said.text)) FROM @lines AS said WHERE said.run_id = run.id), 0) AS size
+      + coalesce((SELECT sum(octet_length(line.text)) FROM @lines AS line WHERE line.run_id = run.id), 0) AS size
   FROM @tasks JOIN @runs AS run ON run.task = tasks.seq
   WHERE tasks.owner = $1
   UNION ALL
   SELECT
     coalesce(octet_length(run.result), 0) + coalesce(octet_length(run.error), 0)
-      + coalesce((SELECT sum(octet_length(said.text)) FROM @lines AS said WHERE said.run_id = run.id), 0) AS size
-  FROM @tasks JOIN @going AS run ON run.task = tasks.seq
+      + coalesce((SELECT sum(octet_length(line.text)) FROM @lines AS line WHERE line.run_id = run.id), 0) AS size
+  FROM @tasks JOIN @live_runs AS run ON run.task = tasks.seq
   WHERE tasks.owner = $1
 ) AS sizes
 
 -- name: waiting
 SELECT
   (SELECT count(*) FROM (
-    SELECT 1 FROM @agenda WHERE stand = 0 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS timed),
+    SELECT 1 FROM @agenda WHERE state = 0 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS timed),
   (SELECT count(*) FROM (
-    SELECT 1 FROM @agenda WHERE stand = 1 AND due > 0 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS ready),
+    SELECT 1 FROM @agenda WHERE state = 1 AND due > 0 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS ready),
   (SELECT count(*) FROM (
-    SELECT 1 FROM @agenda WHERE stand = 3 AND ($1::text IS NULL OR owner = $1)
+    SELECT 1 FROM @agenda WHERE state = 3 AND ($1::text IS NULL OR owner = $1)
       AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT $3) AS parked),
   (SELECT count(*) FROM (
-    SELECT 1 FROM @agenda WHERE stand = 3 AND ($1::text IS NULL OR owner = $1)
+    SELECT 1 FROM @agenda WHERE state = 3 AND ($1::text IS NULL OR owner = $1)
       AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT $3) AS stranded)
 
 -- name: tasks_parked_at_route
-SELECT DISTINCT agenda.task, standings.version
-FROM @agenda JOIN @standings ON standings.task = agenda.task
-WHERE agenda.stand = 3 AND agenda.lane >= $1 AND agenda.lane < $2 AND ($3::text IS NULL OR agenda.owner = $3)
+SELECT DISTINCT agenda.task, task_state.version
+FROM @agenda JOIN @task_state ON task_state.task = agenda.task
+WHERE agenda.state = 3 AND agenda.lane >= $1 AND agenda.lane < $2 AND ($3::text IS NULL OR agenda.owner = $3)
 ORDER BY agenda.task LIMIT $4
 
 -- name: all_lanes
-SELECT name, seats, taken FROM (
+SELECT name, slot_limit, taken FROM (
   SELECT
-    name, (SELECT seats FROM @lanes WHERE lanes.name = lane_names.name) AS seats,
-    (SELECT count(*) FROM @seats WHERE lane = lane_names.name) AS taken
-  FROM (SELECT name FROM @lanes UNION SELECT lane FROM @seats) AS lane_names
+    name, (SELECT slot_limit FROM @lanes WHERE lanes.name = lane_names.name) AS slot_limit,
+    (SELECT count(*) FROM @lane_slots WHERE lane = lane_names.name) AS taken
+  FROM (SELECT name FROM @lanes UNION SELECT lane FROM @lane_slots) AS lane_names
 ) AS lane_uses
-WHERE seats IS NOT NULL OR taken > 0 ORDER BY name
+WHERE slot_limit IS NOT NULL OR taken > 0 ORDER BY name
 
 -- name: all_nodes
 SELECT {node_columns} FROM @nodes ORDER BY id
 
 -- name: live_run
-SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks ON tasks.seq = run.task WHERE run.id = $1
+SELECT {run_columns}, tasks.id FROM @live_runs AS run JOIN @tasks ON tasks.seq = run.task WHERE run.id = $1
 
 -- name: ended_run
 SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task WHERE run.stray = 1 AND run.id = $1
@@ -154,7 +154,7 @@ SELECT tasks.id FROM @tasks
 WHERE tasks.id >= $1 AND tasks.id < $1 || '~' AND ($2::text IS NULL OR tasks.owner = $2) ORDER BY tasks.id LIMIT $3
 
 -- name: live_run_ids
-SELECT run.id FROM @going AS run
+SELECT run.id FROM @live_runs AS run
 WHERE run.id >= $1 AND run.id < $1 || '~' AND ($2::text IS NULL OR run.owner = $2) ORDER BY run.id LIMIT $3
 
 -- name: ended_run_ids
@@ -185,7 +185,7 @@ SELECT {run_columns}, tasks.id FROM @tasks JOIN @runs AS run ON run.task = tasks
 WHERE tasks.owner = $5 AND {run_filter} ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: runs_page_live
-SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks ON tasks.seq = run.task
+SELECT {run_columns}, tasks.id FROM @live_runs AS run JOIN @tasks ON tasks.seq = run.task
 WHERE {run_filter} AND ($9::text IS NULL OR tasks.id = $9)
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
@@ -195,16 +195,16 @@ WHERE run.state = $9 AND run.state <> 'succeeded' AND {run_filter} AND run.plann
 ORDER BY run.planned + 0 DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: set_lane
-INSERT INTO @lanes (name, seats) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET seats = excluded.seats
+INSERT INTO @lanes (name, slot_limit) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET slot_limit = excluded.slot_limit
 
 -- name: block_owner
-INSERT INTO @barred (owner, reason) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET reason = excluded.reason
+INSERT INTO @blocked_owners (owner, reason) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET reason = excluded.reason
 
 -- name: unblock_owner
-DELETE FROM @barred WHERE owner = $1
+DELETE FROM @blocked_owners WHERE owner = $1
 
 -- name: has_unnumbered_events
-SELECT EXISTS (SELECT 1 FROM @told WHERE first IS NULL AND {ended_transaction_filter})
+SELECT EXISTS (SELECT 1 FROM @event_batches WHERE first IS NULL AND {ended_transaction_filter})
 
 -- name: lock_numbering
 SELECT last FROM @numbering FOR UPDATE
@@ -213,20 +213,20 @@ SELECT last FROM @numbering FOR UPDATE
 WITH
   new_batches AS (
     SELECT tx, $1::bigint + 1 + sum(size) OVER (ORDER BY tx) - size AS first, size
-    FROM @told WHERE first IS NULL AND {ended_transaction_filter}
+    FROM @event_batches WHERE first IS NULL AND {ended_transaction_filter}
   ),
-  numbered_batches AS (UPDATE @told SET first = new_batches.first FROM new_batches WHERE told.tx = new_batches.tx)
+  numbered_batches AS (UPDATE @event_batches SET first = new_batches.first FROM new_batches WHERE event_batches.tx = new_batches.tx)
 UPDATE @numbering SET last = greatest(last, (SELECT max(first + size - 1) FROM new_batches))
 
 -- name: events
 -- Starts at the transaction that holds the first wanted number, so that older events are not read.
 SELECT {event_columns} FROM (SELECT {all_event_columns}) AS events
-WHERE first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0) AND first + place > $1
+WHERE first >= coalesce((SELECT max(first) FROM @event_batches WHERE first <= $1::bigint + 1), 0) AND first + place > $1
 ORDER BY first, place LIMIT $2
 
 -- name: events_of_owner
 SELECT {event_columns} FROM (SELECT {all_event_columns}) AS events
-WHERE first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0) AND first + place > $1
+WHERE first >= coalesce((SELECT max(first) FROM @event_batches WHERE first <= $1::bigint + 1), 0) AND first + place > $1
   AND owner = $3
 ORDER BY first, place LIMIT $2
 
@@ -237,18 +237,18 @@ SELECT last FROM @numbering
 -- Bundles are counted by their size, without being unpacked.
 SELECT key, body::bigint FROM @records WHERE kind = 'removed_events' AND key = ANY ((SELECT $1::text::text[])::text[])
 UNION ALL
-SELECT events.owner, count(*) FROM @told JOIN @events ON events.tx = told.tx
-WHERE told.first <= $2 AND told.first + events.place <= $2 AND events.owner = ANY ((SELECT $1::text::text[])::text[])
+SELECT events.owner, count(*) FROM @event_batches JOIN @events ON events.tx = event_batches.tx
+WHERE event_batches.first <= $2 AND event_batches.first + events.place <= $2 AND events.owner = ANY ((SELECT $1::text::text[])::text[])
 GROUP BY events.owner
 UNION ALL
-SELECT bundles.owner, sum(least(bundles.size, $2 - told.first - bundles.place + 1) - bundles.gone)::bigint
-FROM @told JOIN @bundles ON bundles.tx = told.tx
-WHERE told.first <= $2 AND told.first + bundles.place + bundles.gone <= $2
-  AND bundles.owner = ANY ((SELECT $1::text::text[])::text[])
-GROUP BY bundles.owner
+SELECT packed_events.owner, sum(least(packed_events.size, $2 - event_batches.first - packed_events.place + 1) - packed_events.removed)::bigint
+FROM @event_batches JOIN @packed_events ON packed_events.tx = event_batches.tx
+WHERE event_batches.first <= $2 AND event_batches.first + packed_events.place + packed_events.removed <= $2
+  AND packed_events.owner = ANY ((SELECT $1::text::text[])::text[])
+GROUP BY packed_events.owner
 
 -- name: read_metadata
-SELECT value FROM @remembered WHERE name = $1
+SELECT value FROM @metadata WHERE name = $1
 
 -- name: write_metadata
-INSERT INTO @remembered (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+INSERT INTO @metadata (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value

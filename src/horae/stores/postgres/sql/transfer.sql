@@ -4,63 +4,63 @@
 -- Row counts in the order of the parts of a transfer.
 SELECT
   (SELECT count(*) FROM @tokens WHERE is_called) + (SELECT count(*) FROM @numbering WHERE last > 0),
-  (SELECT count(*) FROM @remembered),
+  (SELECT count(*) FROM @metadata),
   (SELECT count(*) FROM @records),
-  (SELECT count(*) FROM @lanes WHERE seats IS NOT NULL),
-  (SELECT count(*) FROM @barred),
+  (SELECT count(*) FROM @lanes WHERE slot_limit IS NOT NULL),
+  (SELECT count(*) FROM @blocked_owners),
   (SELECT count(*) FROM @nodes),
   (
     SELECT count(*) FROM (
       SELECT 1 FROM (
-        SELECT owner, hour, name, number FROM @tallies
+        SELECT owner, hour, name, number FROM @counters
         UNION ALL
-        SELECT owner, hour, name, number FROM @counted
+        SELECT owner, hour, name, number FROM @counter_deltas
         UNION ALL
-        SELECT '', hour, name, number FROM @counted
+        SELECT '', hour, name, number FROM @counter_deltas
       ) AS all_counters GROUP BY owner, hour, name HAVING sum(number) <> 0
     ) AS counters
   ),
   (SELECT count(*) FROM @tasks),
   (SELECT count(*) FROM @runs),
   (SELECT count(*) FROM @lines),
-  (SELECT count(*) FROM @events) + (SELECT coalesce(sum(size - gone), 0) FROM @bundles)::bigint
+  (SELECT count(*) FROM @events) + (SELECT coalesce(sum(size - removed), 0) FROM @packed_events)::bigint
 
 -- name: marks
 SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM @tokens), (SELECT last FROM @numbering)
 
 -- name: metadata_page
-SELECT name, value FROM @remembered WHERE name > $1 ORDER BY name LIMIT $2
+SELECT name, value FROM @metadata WHERE name > $1 ORDER BY name LIMIT $2
 
 -- name: all_records_page
 SELECT {record_columns} FROM @records WHERE (kind, key) > ($1::text, $2::text) ORDER BY kind, key LIMIT $3
 
 -- name: limits_page
-SELECT name, seats FROM @lanes WHERE name > $1 AND seats IS NOT NULL ORDER BY name LIMIT $2
+SELECT name, slot_limit FROM @lanes WHERE name > $1 AND slot_limit IS NOT NULL ORDER BY name LIMIT $2
 
 -- name: blocked_owners_page
-SELECT owner, reason FROM @barred WHERE owner > $1 ORDER BY owner LIMIT $2
+SELECT owner, reason FROM @blocked_owners WHERE owner > $1 ORDER BY owner LIMIT $2
 
 -- name: counters_page
 -- Sums of counters and pending deltas.
 WITH
   pending AS MATERIALIZED (
     SELECT owner, hour, name, sum(number) AS number FROM (
-      SELECT owner, hour, name, number FROM @counted
+      SELECT owner, hour, name, number FROM @counter_deltas
       UNION ALL
-      SELECT '', hour, name, number FROM @counted
+      SELECT '', hour, name, number FROM @counter_deltas
     ) AS owners_and_all GROUP BY owner, hour, name
   ),
   page AS (
     (
-      SELECT hour, owner, name FROM @tallies
+      SELECT hour, owner, name FROM @counters
       WHERE (hour, owner, name) > ($1::bigint, $2::text, $3::text) ORDER BY hour, owner, name LIMIT $4
     )
     UNION
     SELECT hour, owner, name FROM pending WHERE (hour, owner, name) > ($1::bigint, $2::text, $3::text)
     ORDER BY hour, owner, name LIMIT $4
   )
-SELECT owner, hour, name, (coalesce(tallies.number, 0) + coalesce(pending.number, 0))::bigint
-FROM page LEFT JOIN @tallies USING (hour, owner, name) LEFT JOIN pending USING (hour, owner, name)
+SELECT owner, hour, name, (coalesce(counters.number, 0) + coalesce(pending.number, 0))::bigint
+FROM page LEFT JOIN @counters USING (hour, owner, name) LEFT JOIN pending USING (hour, owner, name)
 ORDER BY hour, owner, name
 
 -- name: ended_runs_page
@@ -85,12 +85,12 @@ ON CONFLICT (kind, key) DO UPDATE SET
   owner = excluded.owner, body = excluded.body, version = excluded.version, expires = excluded.expires
 
 -- name: replace_counters
-INSERT INTO @tallies (owner, hour, name, number)
+INSERT INTO @counters (owner, hour, name, number)
 SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::bigint[])
 ON CONFLICT (hour, owner, name) DO UPDATE SET number = excluded.number
 
 -- name: versions_by_id
-SELECT tasks.id, tasks.seq, standings.version FROM @tasks JOIN @standings ON standings.task = tasks.seq
+SELECT tasks.id, tasks.seq, task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
 WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
 
 -- name: drop_definitions
@@ -98,11 +98,11 @@ WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
 WITH
   given_tasks AS MATERIALIZED (SELECT unnest($1::text::bigint[]) AS number),
   deleted_slots AS (
-    DELETE FROM @seats WHERE run_id IN (SELECT id FROM @going JOIN given_tasks ON going.task = given_tasks.number)
+    DELETE FROM @lane_slots WHERE run_id IN (SELECT id FROM @live_runs JOIN given_tasks ON live_runs.task = given_tasks.number)
   ),
-  deleted_live_runs AS (DELETE FROM @going USING given_tasks WHERE going.task = given_tasks.number),
+  deleted_live_runs AS (DELETE FROM @live_runs USING given_tasks WHERE live_runs.task = given_tasks.number),
   deleted_entries AS (DELETE FROM @agenda USING given_tasks WHERE agenda.task = given_tasks.number),
-  deleted_statuses AS (DELETE FROM @standings USING given_tasks WHERE standings.task = given_tasks.number)
+  deleted_statuses AS (DELETE FROM @task_state USING given_tasks WHERE task_state.task = given_tasks.number)
 DELETE FROM @tasks USING given_tasks WHERE tasks.seq = given_tasks.number
 
 -- name: import_runs
@@ -113,7 +113,7 @@ SELECT * FROM unnest(
   $17::text::bigint[], $18::text::bigint[], $19::text::integer[], $20::text::integer[], $21::text::smallint[], $22::text::smallint[], $23::text::text[],
   $24::text::text[], $25::text::text[], $26::text::text[], $27::text::smallint[]
 ) AS imported ({row_columns}, stray)
-WHERE NOT EXISTS (SELECT 1 FROM @going WHERE going.id = imported.id)
+WHERE NOT EXISTS (SELECT 1 FROM @live_runs WHERE live_runs.id = imported.id)
 ON CONFLICT DO NOTHING
 
 -- name: import_lines
@@ -132,7 +132,7 @@ WITH
     ) AS event (number, kind, at, owner, task_id, run_id, detail)
   ),
   inserted_batches AS (
-    INSERT INTO @told (tx, size, first) SELECT DISTINCT first - 4611686018427387904, 1024, first FROM imported
+    INSERT INTO @event_batches (tx, size, first) SELECT DISTINCT first - 4611686018427387904, 1024, first FROM imported
     ON CONFLICT DO NOTHING
   )
 INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id, detail)

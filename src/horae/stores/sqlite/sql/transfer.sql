@@ -4,12 +4,12 @@
 -- Row counts in the order of the parts of a transfer.
 SELECT
   ((SELECT last FROM tokens) > 0) + EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events' AND seq > 0),
-  (SELECT count(*) FROM remembered),
+  (SELECT count(*) FROM metadata),
   (SELECT count(*) FROM records),
   (SELECT count(*) FROM lanes),
-  (SELECT count(*) FROM barred),
+  (SELECT count(*) FROM blocked_owners),
   (SELECT count(*) FROM nodes),
-  (SELECT count(*) FROM tallies WHERE number <> 0),
+  (SELECT count(*) FROM counters WHERE number <> 0),
   (SELECT count(*) FROM tasks),
   (SELECT count(*) FROM runs) - (SELECT count(*) FROM runs INDEXED BY runs_live WHERE live = 1),
   (SELECT count(*) FROM lines),
@@ -19,19 +19,19 @@ SELECT
 SELECT (SELECT last FROM tokens), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
 
 -- name: metadata_page
-SELECT name, value FROM remembered WHERE name > ? ORDER BY name LIMIT ?
+SELECT name, value FROM metadata WHERE name > ? ORDER BY name LIMIT ?
 
 -- name: all_records_page
 SELECT {record_columns} FROM records WHERE (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?
 
 -- name: limits_page
-SELECT name, seats FROM lanes WHERE name > ? ORDER BY name LIMIT ?
+SELECT name, slot_limit FROM lanes WHERE name > ? ORDER BY name LIMIT ?
 
 -- name: blocked_owners_page
-SELECT owner, reason FROM barred WHERE owner > ? ORDER BY owner LIMIT ?
+SELECT owner, reason FROM blocked_owners WHERE owner > ? ORDER BY owner LIMIT ?
 
 -- name: counters_page
-SELECT owner, hour, name, number FROM tallies
+SELECT owner, hour, name, number FROM counters
 WHERE (hour, owner, name) > (?, ?, ?) AND number <> 0 ORDER BY hour, owner, name LIMIT ?
 
 -- name: ended_runs_page
@@ -55,14 +55,14 @@ UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'events'
 REPLACE INTO records (kind, key, owner, body, version, expires) VALUES (?, ?, ?, ?, ?, ?)
 
 -- name: replace_counter
-REPLACE INTO tallies (owner, hour, name, number) VALUES (?, ?, ?, ?)
+REPLACE INTO counters (owner, hour, name, number) VALUES (?, ?, ?, ?)
 
 -- name: numbers_by_id
-SELECT tasks.id, tasks.seq, standings.version
-FROM carray(?) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value JOIN standings ON standings.task = tasks.seq
+SELECT tasks.id, tasks.seq, task_state.version
+FROM carray(?) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value JOIN task_state ON task_state.task = tasks.seq
 
 -- name: delete_lane_slots_of_tasks
-DELETE FROM seats WHERE run_id IN (SELECT id FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?))
+DELETE FROM lane_slots WHERE run_id IN (SELECT id FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?))
 
 -- name: drop_live_runs
 DELETE FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?)

@@ -1,19 +1,19 @@
 -- Queries of the service: tasks, runs, lanes, nodes, events and metadata.
 
 -- name: tasks_page
-SELECT tasks.seq, standings.version FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq
+SELECT tasks.seq, task_state.version FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 
 -- name: tasks_page_in_state
-SELECT tasks.seq, standings.version
-FROM @standings AS standings STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = standings.task
-WHERE standings.trouble = $11 AND standings.task > $1 AND {task_filter}
-ORDER BY standings.task LIMIT $2
+SELECT tasks.seq, task_state.version
+FROM @task_state AS task_state STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = task_state.task
+WHERE task_state.inactive_state = $11 AND task_state.task > $1 AND {task_filter}
+ORDER BY task_state.task LIMIT $2
 
 -- name: tasks_page_of_label
-SELECT labelled.task, standings.version
+SELECT labelled.task, task_state.version
 FROM @labels AS labelled STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = labelled.task
-STRAIGHT_JOIN @standings AS standings ON standings.task = labelled.task
+STRAIGHT_JOIN @task_state AS task_state ON task_state.task = labelled.task
 WHERE labelled.label = $11 AND labelled.task > $1 AND (NOT $4? OR labelled.owner = $4) AND {task_filter}
 ORDER BY labelled.task LIMIT $2
 
@@ -27,54 +27,54 @@ SELECT COUNT(*) FROM (
 SELECT
   (
     SELECT CAST(COALESCE(SUM(number), 0) AS SIGNED) FROM (
-      SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      SELECT number FROM @counters WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
       UNION ALL
-      SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      SELECT number FROM @counter_deltas WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
     ) AS of_owner
   ),
   (
     SELECT CAST(COALESCE(SUM(number), 0) AS SIGNED) FROM (
-      SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name IN ($2)
+      SELECT number FROM @counters WHERE hour = 0 AND owner = '' AND name IN ($2)
       UNION ALL
-      SELECT number FROM @counted WHERE hour = 0 AND name IN ($2)
+      SELECT number FROM @counter_deltas WHERE hour = 0 AND name IN ($2)
     ) AS of_all_owners
   )
 
 -- name: upcoming
-SELECT agenda.task, standings.version, agenda.due
+SELECT agenda.task, task_state.version, agenda.due
 FROM (
   (
-    SELECT task, slot, due FROM @agenda WHERE stand = 0 AND (NOT $1? OR owner = $1) ORDER BY due, task, slot LIMIT $2
+    SELECT task, slot, due FROM @agenda WHERE state = 0 AND (NOT $1? OR owner = $1) ORDER BY due, task, slot LIMIT $2
   )
   UNION ALL
   (
-    SELECT task, slot, due FROM @agenda WHERE stand = 1 AND (NOT $1? OR owner = $1) ORDER BY due, task, slot LIMIT $2
+    SELECT task, slot, due FROM @agenda WHERE state = 1 AND (NOT $1? OR owner = $1) ORDER BY due, task, slot LIMIT $2
   )
 ) AS agenda
-JOIN @standings AS standings ON standings.task = agenda.task
+JOIN @task_state AS task_state ON task_state.task = agenda.task
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: upcoming_of_owner
 -- Reads the owner's tasks first: other owners may have a million entries before this owner's first.
-SELECT agenda.task, standings.version, agenda.due
+SELECT agenda.task, task_state.version, agenda.due
 FROM @tasks AS tasks STRAIGHT_JOIN @agenda AS agenda ON agenda.task = tasks.seq
-STRAIGHT_JOIN @standings AS standings ON standings.task = tasks.seq
-WHERE tasks.owner = $1 AND agenda.stand IN (0, 1) ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
+STRAIGHT_JOIN @task_state AS task_state ON task_state.task = tasks.seq
+WHERE tasks.owner = $1 AND agenda.state IN (0, 1) ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: tasks_of_owner_and_all
 SELECT
   (
     SELECT CAST(COALESCE(SUM(number), 0) AS SIGNED) FROM (
-      SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      SELECT number FROM @counters WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
       UNION ALL
-      SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      SELECT number FROM @counter_deltas WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
     ) AS of_owner
   ),
   (
     SELECT CAST(COALESCE(SUM(number), 0) AS SIGNED) FROM (
-      SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name LIKE 'state:%'
+      SELECT number FROM @counters WHERE hour = 0 AND owner = '' AND name LIKE 'state:%'
       UNION ALL
-      SELECT number FROM @counted WHERE hour = 0 AND name LIKE 'state:%'
+      SELECT number FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
     ) AS of_all_owners
   )
 
@@ -88,18 +88,18 @@ FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq AND run.
 WHERE tasks.id IN ($1)
 UNION ALL
 SELECT {run_columns}, tasks.id
-FROM @tasks AS tasks STRAIGHT_JOIN @going AS run ON run.task = tasks.seq
+FROM @tasks AS tasks STRAIGHT_JOIN @live_runs AS run ON run.task = tasks.seq
 WHERE tasks.id IN ($1)
 
 -- name: counts
 -- Hours beyond the retention may still be stored; they are left out.
 SELECT hour, name, CAST(SUM(number) AS SIGNED) FROM (
-  SELECT hour, name, number FROM @tallies WHERE hour IN ($1) AND owner = $2
+  SELECT hour, name, number FROM @counters WHERE hour IN ($1) AND owner = $2
   UNION ALL
-  SELECT hour, name, number FROM @counted WHERE hour IN ($1) AND ($2 = '' OR owner = $2)
+  SELECT hour, name, number FROM @counter_deltas WHERE hour IN ($1) AND ($2 = '' OR owner = $2)
 ) AS summed_and_pending
 WHERE hour = 0 OR hour > LEAST(
-  $3, GREATEST(COALESCE((SELECT MAX(hour) FROM @tallies), 0), COALESCE((SELECT MAX(hour) FROM @counted), 0))
+  $3, GREATEST(COALESCE((SELECT MAX(hour) FROM @counters), 0), COALESCE((SELECT MAX(hour) FROM @counter_deltas), 0))
 ) - $4
 GROUP BY hour, name HAVING SUM(number) <> 0
 
@@ -107,42 +107,42 @@ GROUP BY hour, name HAVING SUM(number) <> 0
 SELECT CAST(COALESCE(SUM(size), 0) AS SIGNED) FROM (
   SELECT
     COALESCE(OCTET_LENGTH(run.result), 0) + COALESCE(OCTET_LENGTH(run.error), 0)
-      + COALESCE((SELECT SUM(OCTET_LENGTH(said.text)) FROM @lines AS said WHERE said.run_id = run.id), 0) AS size
+      + COALESCE((SELECT SUM(OCTET_LENGTH(line.text)) FROM @lines AS line WHERE line.run_id = run.id), 0) AS size
   FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq
   WHERE tasks.owner = $1
   UNION ALL
   SELECT
     COALESCE(OCTET_LENGTH(run.result), 0) + COALESCE(OCTET_LENGTH(run.error), 0)
-      + COALESCE((SELECT SUM(OCTET_LENGTH(said.text)) FROM @lines AS said WHERE said.run_id = run.id), 0) AS size
-  FROM @tasks AS tasks STRAIGHT_JOIN @going AS run ON run.task = tasks.seq
+      + COALESCE((SELECT SUM(OCTET_LENGTH(line.text)) FROM @lines AS line WHERE line.run_id = run.id), 0) AS size
+  FROM @tasks AS tasks STRAIGHT_JOIN @live_runs AS run ON run.task = tasks.seq
   WHERE tasks.owner = $1
 ) AS sizes
 
 -- name: waiting
 SELECT
   (SELECT COUNT(*) FROM (
-    SELECT 1 FROM @agenda WHERE stand = 0 AND due <= $2 AND (NOT $1? OR owner = $1) LIMIT $3) AS timed),
+    SELECT 1 FROM @agenda WHERE state = 0 AND due <= $2 AND (NOT $1? OR owner = $1) LIMIT $3) AS timed),
   (SELECT COUNT(*) FROM (
-    SELECT 1 FROM @agenda WHERE stand = 1 AND due <= $2 AND (NOT $1? OR owner = $1) LIMIT $3) AS ready),
+    SELECT 1 FROM @agenda WHERE state = 1 AND due <= $2 AND (NOT $1? OR owner = $1) LIMIT $3) AS ready),
   (SELECT COUNT(*) FROM (
-    SELECT 1 FROM @agenda WHERE stand = 3 AND (NOT $1? OR owner = $1)
-      AND NOT (line >= 'function:' AND line < 'function;' OR line >= 'target:' AND line < 'target;') LIMIT $3) AS parked),
+    SELECT 1 FROM @agenda WHERE state = 3 AND (NOT $1? OR owner = $1)
+      AND NOT (queue >= 'function:' AND queue < 'function;' OR queue >= 'target:' AND queue < 'target;') LIMIT $3) AS parked),
   (SELECT COUNT(*) FROM (
-    SELECT 1 FROM @agenda WHERE stand = 3 AND (NOT $1? OR owner = $1)
-      AND (line >= 'function:' AND line < 'function;' OR line >= 'target:' AND line < 'target;') LIMIT $3) AS stranded)
+    SELECT 1 FROM @agenda WHERE state = 3 AND (NOT $1? OR owner = $1)
+      AND (queue >= 'function:' AND queue < 'function;' OR queue >= 'target:' AND queue < 'target;') LIMIT $3) AS stranded)
 
 -- name: tasks_parked_at_route
-SELECT DISTINCT agenda.task, standings.version
-FROM @agenda AS agenda JOIN @standings AS standings ON standings.task = agenda.task
-WHERE agenda.stand = 3 AND agenda.line >= $1 AND agenda.line < $2 AND (NOT $3? OR agenda.owner = $3)
+SELECT DISTINCT agenda.task, task_state.version
+FROM @agenda AS agenda JOIN @task_state AS task_state ON task_state.task = agenda.task
+WHERE agenda.state = 3 AND agenda.queue >= $1 AND agenda.queue < $2 AND (NOT $3? OR agenda.owner = $3)
 ORDER BY agenda.task LIMIT $4
 
 -- name: all_lanes
 SELECT lane_uses.name, lane_uses.slot_limit, lane_uses.taken FROM (
   SELECT
-    lane_names.name, (SELECT seats FROM @lanes AS lanes WHERE lanes.name = lane_names.name) AS slot_limit,
-    (SELECT COUNT(*) FROM @seats AS seats WHERE seats.lane = lane_names.name) AS taken
-  FROM (SELECT name FROM @lanes UNION SELECT lane FROM @seats) AS lane_names
+    lane_names.name, (SELECT slot_limit FROM @lanes AS lanes WHERE lanes.name = lane_names.name) AS slot_limit,
+    (SELECT COUNT(*) FROM @lane_slots AS lane_slots WHERE lane_slots.lane = lane_names.name) AS taken
+  FROM (SELECT name FROM @lanes UNION SELECT lane FROM @lane_slots) AS lane_names
 ) AS lane_uses
 WHERE lane_uses.slot_limit IS NOT NULL OR lane_uses.taken > 0 ORDER BY lane_uses.name
 
@@ -150,7 +150,7 @@ WHERE lane_uses.slot_limit IS NOT NULL OR lane_uses.taken > 0 ORDER BY lane_uses
 SELECT {node_columns} FROM @nodes ORDER BY id
 
 -- name: live_run
-SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks AS tasks ON tasks.seq = run.task WHERE run.id = $1
+SELECT {run_columns}, tasks.id FROM @live_runs AS run JOIN @tasks AS tasks ON tasks.seq = run.task WHERE run.id = $1
 
 -- name: ended_run
 SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks AS tasks ON tasks.seq = run.task WHERE run.stray_id = $1
@@ -163,7 +163,7 @@ SELECT tasks.id FROM @tasks AS tasks
 WHERE tasks.id >= $1 AND tasks.id < CONCAT($1, '~') AND (NOT $2? OR tasks.owner = $2) ORDER BY tasks.id LIMIT $3
 
 -- name: live_run_ids
-SELECT run.id FROM @going AS run
+SELECT run.id FROM @live_runs AS run
 WHERE run.id >= $1 AND run.id < CONCAT($1, '~') AND (NOT $2? OR run.owner = $2) ORDER BY run.id LIMIT $3
 
 -- name: ended_run_ids
@@ -194,7 +194,7 @@ SELECT {run_columns}, tasks.id FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run O
 WHERE tasks.owner = $5 AND {run_filter} ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: runs_page_live
-SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks AS tasks ON tasks.seq = run.task
+SELECT {run_columns}, tasks.id FROM @live_runs AS run JOIN @tasks AS tasks ON tasks.seq = run.task
 WHERE {run_filter} AND (NOT $9? OR tasks.id = $9)
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
@@ -204,13 +204,13 @@ WHERE run.ended_as = $9 AND {run_filter} AND run.planned <= $1
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: set_lane
-INSERT INTO @lanes (name, seats) VALUES ($1, $2) ON DUPLICATE KEY UPDATE seats = VALUES(seats)
+INSERT INTO @lanes (name, slot_limit) VALUES ($1, $2) ON DUPLICATE KEY UPDATE slot_limit = VALUES(slot_limit)
 
 -- name: block_owner
-INSERT INTO @barred (owner, reason) VALUES ($1, $2) ON DUPLICATE KEY UPDATE reason = VALUES(reason)
+INSERT INTO @blocked_owners (owner, reason) VALUES ($1, $2) ON DUPLICATE KEY UPDATE reason = VALUES(reason)
 
 -- name: unblock_owner
-DELETE FROM @barred WHERE owner = $1
+DELETE FROM @blocked_owners WHERE owner = $1
 
 -- name: events
 SELECT number, kind, at, owner, task_id, run_id, detail FROM @events WHERE number > $1 ORDER BY number LIMIT $2
@@ -228,7 +228,7 @@ UNION ALL
 SELECT owner, COUNT(*) FROM @events WHERE number <= $2 AND owner IN ($1) GROUP BY owner
 
 -- name: read_metadata
-SELECT value FROM @remembered WHERE name = $1
+SELECT value FROM @metadata WHERE name = $1
 
 -- name: write_metadata
-INSERT INTO @remembered (name, value) VALUES ($1, $2) ON DUPLICATE KEY UPDATE value = VALUES(value)
+INSERT INTO @metadata (name, value) VALUES ($1, $2) ON DUPLICATE KEY UPDATE value = VALUES(value)

@@ -9,7 +9,7 @@ SELECT
 -- name: count_own_events
 -- Number of events that this transaction has written already.
 SELECT coalesce(
-  (SELECT size FROM @told WHERE tx = pg_current_xact_id()::text::bigint + (SELECT shift FROM @numbering)), 0
+  (SELECT size FROM @event_batches WHERE tx = pg_current_xact_id()::text::bigint + (SELECT shift FROM @numbering)), 0
 )
 
 -- name: notify

@@ -119,7 +119,8 @@ def _parse(words: list[str]) -> None:
     begin = 2 if words[0] == "--store" else 0
     group, rest, parent, name = ROOT, list(words[begin:]), None, "horae"
     while hasattr(group, "resolve_command"):
-        with group.context_class(group, parent=parent, info_name=name) as context:
+        # Click keeps the help option of a command that is parsed once: the settings must be the real ones.
+        with group.context_class(group, parent=parent, info_name=name, **group.context_settings) as context:
             if not rest and not group.invoke_without_command:
                 context.fail("Missing command.")
             if not rest:

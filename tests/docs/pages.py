@@ -1,4 +1,4 @@
-"""The pages of the documentation as tests see them: sections, and the blocks of code in each with what they print."""
+"""Parser of documentation pages: sections, their code blocks and the documented output."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def text_of(page: str) -> str:
 
 
 def clean_environment() -> dict[str, str]:
-    """Nothing of whoever runs the tests decides what a page prints."""
+    """Environment without variables that could change what a page prints."""
     ours = ("HORAE_", "PYTEST_")
     return {name: value for name, value in os.environ.items() if not name.startswith(ours) and name != "TZ"}
 

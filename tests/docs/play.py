@@ -1,4 +1,4 @@
-"""Plays the Python of one section of a page: block after block in one namespace, with `await` at the top level."""
+"""Runner of the Python blocks of one section, in one namespace, with `await` at the top level."""
 
 from __future__ import annotations
 

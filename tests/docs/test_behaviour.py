@@ -29,18 +29,18 @@ def names_in(path: Path) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_line_is_shown_by_tests_that_exist(line: str) -> None:
+def test_every_line_names_existing_tests(line: str) -> None:
     cells = [cell.strip() for cell in line.strip("|").split(" | ")]
     assert len(cells) == 3
     assert all(cells)
     named = _NODE.findall(cells[2])
-    assert named, "a line without a test is only a promise"
+    assert named, "a line must name a test"
     assert _NODE.sub("", cells[2]).strip(", ") == ""
     for path, name in named:
         assert name in names_in(ROOT / path), f"{path}::{name}"
 
 
-def test_there_are_lines_and_every_table_has_the_same_shape() -> None:
+def test_tables_have_three_columns_and_unique_situations() -> None:
     assert len(LINES) > 60
-    assert len({line.split(" | ")[0] for line in LINES}) == len(LINES), "no situation is told twice"
+    assert len({line.split(" | ")[0] for line in LINES}) == len(LINES), "a situation appears twice"
     assert PAGE.count(_RULE) == PAGE.count("\n## ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,11 @@ def test_the_tables_are_found() -> None:
 
 @pytest.mark.parametrize("text", sorted(set(SCHEDULES)))
 def test_schedule_is_understood(text: str) -> None:
-    assert horae.parse(text, zone="UTC")
+    assert horae.describe(text, zone="UTC")
 
 
 @pytest.mark.parametrize("policy", sorted(set(POLICIES)))
 def test_policy_is_understood(policy: str) -> None:
     name, _, value = policy.partition("=")
-    assert to_options({name: value.strip('"')})
+    options: Any = {name: value.strip('"')}
+    assert to_options(options)

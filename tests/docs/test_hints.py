@@ -76,7 +76,7 @@ def test_a_wrong_example_in_a_new_module_is_found(kind: str, source: str, tmp_pa
         ("pipe it in: ... | horae secret set {name} -", [["secret", "set", "report", "-"]]),
     ],
 )
-def test_a_command_ends_where_the_sentence_goes_on(sentence: str, commands: list[list[str]]) -> None:
+def test_command_ends_where_prose_continues(sentence: str, commands: list[list[str]]) -> None:
     assert list(commands_in(sentence)) == commands
     assert [mistake_in(words) for words in commands] == [None] * len(commands)
 

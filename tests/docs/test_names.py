@@ -1,4 +1,4 @@
-"""Every public name of the library is on its pages, and the pages lead only to what exists."""
+"""Public names of the library are documented; links and source files that pages name exist."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_public_name_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize(("kind", "name"), [each for each in MEMBERS if each not in INSIDE])
 def test_public_method_is_documented(kind: type, name: str) -> None:
-    """As a call, a field or a row of a table: not as a word that happens to stand there."""
+    """The name must be in code, not only in prose."""
     code = "".join(re.findall(r"`[^`\n]+`|^```python\n.*?^```$", LIBRARY, re.MULTILINE | re.DOTALL))
     assert re.search(rf"(?<!\w){name}(?!\w)", code), f"{kind.__name__}.{name}"
 
@@ -69,7 +69,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_links_lead_to_existing_pages_and_headings(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         path, _, anchor = target.partition("#")
         if "://" in path:
@@ -79,9 +79,19 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(place), target
 
 
-def test_the_index_lists_every_page() -> None:
+def test_index_lists_every_page() -> None:
     listed = set(re.findall(r"\]\(([^)#]+)\)", text_of("README.md")))
     pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - {"README.md"}
     decisions = {page for page in pages if page.startswith("decisions/")}
     assert pages - decisions <= listed
     assert "decisions/" in listed
+
+
+_SOURCE_FILE = re.compile(r"`((?:\w+/)+\w+\.(?:py|sql))(?:::\w+)?`")
+_EXAMPLES = frozenset({"shop/jobs.py"})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_named_source_files_exist(page: Path) -> None:
+    named = set(_SOURCE_FILE.findall(page.read_text(encoding="utf-8"))) - _EXAMPLES
+    assert {name for name in named if not (ROOT / name).exists() and not (ROOT / "src/horae" / name).exists()} == set()

@@ -1,4 +1,4 @@
-"""The target that the documentation shows is all that it takes, and it keeps the contract."""
+"""The target of the documentation is complete and passes the contract suite."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[M
         del sys.modules[name]
 
 
-def test_the_documented_target_keeps_the_contract(modules: tuple[ModuleType, ModuleType]) -> None:
+def test_documented_target_passes_the_contract(modules: tuple[ModuleType, ModuleType]) -> None:
     contract = modules[1].TestBell
     names = [name for name in dir(contract) if name.startswith("test_")]
     assert len(names) > 15
@@ -34,7 +34,7 @@ def test_the_documented_target_keeps_the_contract(modules: tuple[ModuleType, Mod
         getattr(contract(), name)()
 
 
-def test_the_documented_entry_point_leads_to_the_kind(modules: tuple[ModuleType, ModuleType]) -> None:
+def test_documented_entry_point_loads_the_kind(modules: tuple[ModuleType, ModuleType]) -> None:
     (section,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     (kind, place), *_ = tomllib.loads(section)["project"]["entry-points"]["horae.targets"].items()
     module, _, name = place.partition(":")
@@ -42,5 +42,5 @@ def test_the_documented_entry_point_leads_to_the_kind(modules: tuple[ModuleType,
     assert getattr(modules[0], name)().kind == kind
 
 
-def test_the_documented_target_is_short() -> None:
+def test_documented_target_is_short() -> None:
     assert len(TARGET.splitlines()) <= 45

@@ -20,7 +20,7 @@ SECTIONS = [section for page in PAGES for section in sections(page)]
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=[section.name for section in SECTIONS])
-def test_it_runs_and_prints_what_the_page_says(section: Section, tmp_path: Path) -> None:
+def test_section_runs_and_prints_the_documented_output(section: Section, tmp_path: Path) -> None:
     for name, text in section.files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     done = subprocess.run(
@@ -38,5 +38,5 @@ def test_it_runs_and_prints_what_the_page_says(section: Section, tmp_path: Path)
     assert done.stdout == section.printed
 
 
-def test_there_is_something_to_run() -> None:
+def test_sections_are_collected() -> None:
     assert len(SECTIONS) > 15

@@ -1,4 +1,4 @@
-"""The shell of the quickstart is true: its commands are run, in order, and what they print has the shape that is shown."""
+"""The commands of the quickstart run in order, and their output has the documented form."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def shape(text: str) -> str:
     return re.sub(r"[ ]+", " ", re.sub(r"[\d.]+", "0", plain))
 
 
-def test_what_is_shown_is_what_is_printed(tmp_path: Path) -> None:
+def test_commands_print_the_documented_output(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/horae.db"
     assert [command.split()[1] for command, _ in COMMANDS] == ["up", "add", "ls", "why", "runs"]
     (up, greeting), (add, made), (ls, listed), (why, explained), (runs, _) = COMMANDS
@@ -93,7 +93,7 @@ def first_words(text: str) -> list[str]:
     return [line.split()[0] for line in text.splitlines() if line.strip() and not line.startswith("   ")]
 
 
-def test_the_crash_is_the_example_that_there_is() -> None:
+def test_crash_section_shows_the_example() -> None:
     commands = [command for command, _ in PAIRS if command.startswith("python ")]
     assert commands == ["python examples/crash.py"]
     assert (ROOT / "examples" / "crash.py").exists()

@@ -48,7 +48,7 @@ HORAE = [
 SCRIPTS = [(command, shown) for command, shown in commands(ENGLISH) if command.startswith(".venv/bin/python")]
 
 
-def test_both_languages_have_the_same_shape() -> None:
+def test_both_languages_have_the_same_headings_blocks_and_links() -> None:
     english, chinese = (path.read_text(encoding="utf-8") for path in (ENGLISH, CHINESE))
     assert [len(level) for level in re.findall(r"^(#+) ", english, re.MULTILINE)] == [
         len(level) for level in re.findall(r"^(#+) ", chinese, re.MULTILINE)
@@ -60,18 +60,18 @@ def test_both_languages_have_the_same_shape() -> None:
     assert english.count("\n|") == chinese.count("\n|")
 
 
-def test_the_two_commands_come_first() -> None:
+def test_make_up_and_make_test_come_first() -> None:
     assert [command for command, _ in commands(ENGLISH)][:2] == ["make up", "make test"]
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_links_exist() -> None:
     for path in (ENGLISH, CHINESE):
         for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
             assert (ROOT / target).exists(), target
 
 
 @pytest.mark.parametrize(("command", "shown"), HORAE, ids=[command for command, _ in HORAE])
-def test_a_command_prints_what_the_readme_shows(command: str, shown: str) -> None:
+def test_command_prints_the_documented_output(command: str, shown: str) -> None:
     arguments = shlex.split(command)[1:]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "LC_"))}
     done = subprocess.run(
@@ -92,7 +92,7 @@ def test_a_command_prints_what_the_readme_shows(command: str, shown: str) -> Non
 
 
 @pytest.mark.parametrize(("command", "shown"), SCRIPTS, ids=[command for command, _ in SCRIPTS])
-def test_an_example_prints_what_the_readme_shows(command: str, shown: str) -> None:
+def test_example_prints_the_documented_output(command: str, shown: str) -> None:
     arguments = shlex.split(command)[1:]
     done = subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
@@ -123,7 +123,7 @@ def _on_a_terminal(command: list[str], environment: dict[str, str], columns: int
     return process.returncode, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", printed.decode())
 
 
-def test_kill_and_restart_prints_what_the_readme_shows() -> None:
+def test_kill_and_restart_prints_the_documented_output() -> None:
     """From a fresh checkout: after `make up`, the commands are in `.venv/bin` and nowhere on the path."""
     ((_, shown),) = [each for each in commands(ENGLISH) if each[0] == "examples/kill_and_restart.sh"]
     folder = Path(sys.executable).parent
@@ -136,7 +136,7 @@ def test_kill_and_restart_prints_what_the_readme_shows() -> None:
     assert _shape(printed) == _shape(shown)
 
 
-def test_make_up_shows_fires_until_it_is_stopped() -> None:
+def test_make_up_shows_runs_until_it_is_stopped() -> None:
     process = subprocess.Popen(
         ["make", "up"], cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True
     )
@@ -156,7 +156,7 @@ def test_make_test_runs_every_check() -> None:
 
 
 @pytest.mark.parametrize("path", [ENGLISH, CHINESE, SCHEDULES], ids=["en", "zh", "schedules"])
-def test_the_python_examples_are_true(path: Path) -> None:
+def test_doctests_pass(path: Path) -> None:
     examples = "\n".join(text for kind, text in blocks(path) if kind == "python")
     test = doctest.DocTestParser().get_doctest(examples, {}, path.name, str(path), 0)
     assert doctest.DocTestRunner(verbose=False).run(test).failed == 0

@@ -1,4 +1,4 @@
-"""The reference has exactly what the code has."""
+"""The generated reference matches the code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def named_in(title: str) -> list[str]:
     return re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
 
 
-def test_the_page_is_what_the_code_says() -> None:
+def test_page_is_up_to_date() -> None:
     assert PLACE.read_text(encoding="utf-8") == page(), "write it anew: python -m docs.reference"
 
 
@@ -42,15 +42,15 @@ def test_the_page_is_what_the_code_says() -> None:
         ("Events", EventKind),
     ],
 )
-def test_every_name_has_its_line(title: str, names: type[Enum]) -> None:
+def test_every_name_has_a_row(title: str, names: type[Enum]) -> None:
     assert named_in(title) == [name.value for name in names]
 
 
-def test_every_setting_has_its_line() -> None:
+def test_every_setting_has_a_row() -> None:
     assert named_in("Settings") == [setting.path for setting in SETTINGS]
 
 
-def test_every_meaning_belongs_to_something() -> None:
+def test_meanings_match_the_enumerations() -> None:
     for meanings, names in (
         (EXITS, ExitCode),
         (TASK_STATES, TaskState),

@@ -1,4 +1,4 @@
-"""The tables of the schedule language are true, row by row."""
+"""Every row of the tables in schedules.md is correct."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ ROW = re.compile(r"^\| `([^`]+)` \| ([^|]+) \|$", re.MULTILINE)
 
 
 @pytest.mark.parametrize(("text", "means"), ROW.findall(UNDERSTOOD))
-def test_means(text: str, means: str) -> None:
+def test_text_is_described_as_documented(text: str, means: str) -> None:
     assert horae.describe(text, zone=ZONE, now=NOW) == means
 
 
 @pytest.mark.parametrize(("text", "code"), ROW.findall(REFUSED))
-def test_refused(text: str, code: str) -> None:
+def test_text_is_refused_with_the_documented_code(text: str, code: str) -> None:
     with pytest.raises(horae.InvalidSchedule) as refusal:
         horae.parse(text, zone=ZONE, now=NOW)
     assert refusal.value.code == code
 
 
-def test_the_json_is_canonical() -> None:
+def test_json_is_canonical() -> None:
     found = re.search(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert found is not None
     lines = found[1].splitlines()

@@ -1,4 +1,4 @@
-"""The tests that the documentation shows are whole, and they pass."""
+"""The tests in testing.md are complete files, and they pass."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.docs.pages import clean_environment, sections
 
 
-def test_every_test_on_the_page_passes(tmp_path: Path) -> None:
+def test_documented_tests_pass(tmp_path: Path) -> None:
     shown = {name: text for section in sections("testing.md") for name, text in section.files.items()}
     assert not any(section.blocks for section in sections("testing.md")), "every block is a file of its own"
     for name, text in shown.items():

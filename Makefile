@@ -56,9 +56,9 @@ coverage: $(READY) ## Every branch of the pure packages, by their own tests
 	@echo "== branches of model and lifecycle"; $(BIN)/pytest -q -n 2 $(PURE_TESTS) --cov=horae.model --cov=horae.lifecycle \
 		--cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
-# Three at once on two processors: many tests wait for processes that they have started.
+# Four at once on two processors: many tests wait for processes, servers and leases that they have started.
 pytest: $(READY) ## Only the tests
-	@echo "== tests"; $(BIN)/pytest -n 3 --dist worksteal --durations=15 --durations-min=10 $(PYTEST_OPTIONS)
+	@echo "== tests"; $(BIN)/pytest -n 4 --dist worksteal --durations=15 --durations-min=10 $(PYTEST_OPTIONS)
 
 simulation: $(READY) ## Of the tests: the real engine in virtual time with seeded faults, and every interleaving of small scopes
 	@echo "== simulation"; $(BIN)/pytest -n 2 tests/simulation

@@ -28,13 +28,15 @@ def test_f14_a_crowd_in_one_second(place: Place, workers: Workers, store: StoreK
     crowd = Crowd(size, soon(size / ADDED_A_SECOND))
     crowd.add(place)
     nodes = [workers.ready(**NEAR | {"lease": 15.0}) for _ in range(2)]
-    (theirs,) = add(place, steadily(10.0, every=1.0, begin=max(1.0, (crowd.first - soon(0)).total_seconds())))
+    (theirs,) = add(
+        place, steadily(sized(5, soak=10), every=1.0, begin=max(1.0, (crowd.first - soon(0)).total_seconds()))
+    )
     crowd.wait(place)
+    until_quiet(place, last_of(theirs), LONG)
     late = max((mark.instant - mark.planned).total_seconds() for mark in marks(place, "start"))
     measured(f"F14 {store}, {size} tasks, starts a second", crowd.rate(place))
     measured(f"F14 {store}, worst lateness of another owner's tasks meanwhile", late)
     assert crowd.wrong(place) == []
-    until_quiet(place, last_of(theirs), LONG)
     assert effects(place) & once_each(theirs) == once_each(theirs)
     assert {row.state for row in gather(place).rows if row.task == theirs.task} == {"succeeded"}
     assert doubts(place) == ()

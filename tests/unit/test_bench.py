@@ -11,17 +11,26 @@ import pytest
 
 from bench import command, contenders
 from bench.against_peers import EXPRESSIONS
+from bench.api.family import api
 from bench.command import BENCHMARKS
 from bench.counts import Counts
 from bench.instants import instants_near_changes, random_instants
 from bench.measure import Contender, Timing
+from bench.postgres.family import postgres
 from bench.results import Bar, Row, Section, timed, times_faster
 from bench.table import as_markdown, as_text, summary
+from tests.sizes import SOAK
 
 TINY = Counts(instants=3, texts=3, rounds=2, singles=2, processes=1, values=3, zones=3)
 
 
-@pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.__name__)
+DEPLOYED = (api, postgres)
+"""Groups that deploy servers and nodes: the longest, and made of parts that others use too. A soak run has them."""
+
+
+@pytest.mark.parametrize(
+    "benchmark", [each for each in BENCHMARKS if SOAK or each not in DEPLOYED], ids=lambda benchmark: benchmark.__name__
+)
 def test_every_benchmark_reports(benchmark: Callable[[Counts], list[Section]]) -> None:
     sections = benchmark(TINY)
     assert sections

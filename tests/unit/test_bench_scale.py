@@ -16,6 +16,7 @@ from bench.results import Section
 from bench.scale.curve import matrix, milliseconds
 from bench.scale.family import SCALE
 from bench.scale.filling import grow
+from bench.scale.ladder import ladder
 from bench.scale.models import ACTIVE, DAY, FAILED, MODELS, PAUSED
 from bench.table import as_text
 from horae.lifecycle.fire import fire
@@ -28,6 +29,7 @@ from horae.ports.store import DEFAULT_TERMS, Node, RunFilter, TaskFilter
 from horae.schedule import Past, next  # noqa: A004 - the product's own question
 from horae.stores.postgres import PostgresStore
 from tests.servers.postgres import PostgresServer
+from tests.sizes import SOAK
 
 TINY = Counts(instants=1, texts=1, rounds=1, singles=1, processes=1, values=1, zones=1)
 IDENTITY = {
@@ -41,7 +43,9 @@ TASKS = 1_200
 STATES = {ACTIVE: TaskState.ACTIVE, PAUSED: TaskState.PAUSED, FAILED: TaskState.FAILED}
 
 
-@pytest.mark.parametrize("benchmark", SCALE, ids=lambda benchmark: benchmark.__name__)
+@pytest.mark.parametrize(
+    "benchmark", [each for each in SCALE if SOAK or each is not ladder], ids=lambda benchmark: benchmark.__name__
+)
 def test_every_part_reports(benchmark: Callable[[Counts], Iterable[Section]]) -> None:
     sections = list(benchmark(TINY))
     assert sections

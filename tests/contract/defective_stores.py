@@ -72,7 +72,7 @@ class KeepsHalfOfWhatFailed(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
         forget: Callable[[Callable[[], None]], None] = lambda _: None  # noqa: E731 - the defect itself
-        vars(self._data._transaction)["can_be_undone_by"] = forget
+        vars(self._data._transaction)["on_rollback"] = forget
 
 
 class TakesManyOfOneTask(MemoryStore):

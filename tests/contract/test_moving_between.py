@@ -18,9 +18,9 @@ from horae.ports.journal import Line
 from horae.ports.store import TaskFilter
 from horae.ports.transfer import Part
 from horae.runtime import make_store
-from horae.testing.contracts.busy_day import a_busy_day
-from horae.testing.contracts.moving import all_parcels, moved
-from horae.testing.contracts.scenes import everything
+from horae.testing.contracts.stores.setup import everything
+from horae.testing.contracts.stores.writes.sample_contents import a_busy_day
+from horae.testing.contracts.stores.writes.transfer import all_parcels, moved
 from horae.testing.decisions import saying
 from horae.testing.factories import DAY, MINUTE, NOON, a_new_task, a_task, an_ended_run, an_entry, an_event
 from tests.servers.postgres import PostgresServer

@@ -11,7 +11,7 @@ from horae.model.change import Change
 from horae.model.task import Task
 from horae.service.events.owner_sequence import Gap, OwnerEvents, OwnerSequence
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts.scenes import keep
+from horae.testing.contracts.stores.setup import keep
 from horae.testing.decisions import saying
 from horae.testing.factories import DAY, NOON, a_task, an_event
 from tests.api.served import Api

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from horae.stores.mysql import MySQLStore
 from horae.testing.contracts import WholeStore
-from horae.testing.contracts.machine import StoreMachine
+from horae.testing.contracts.model_based.machine import StoreMachine
 from tests.contract.mariadb_places import Places
 from tests.servers.mariadb import MariaDBServer
 

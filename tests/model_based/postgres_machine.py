@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from horae.stores.postgres import PostgresStore
 from horae.testing.contracts import WholeStore
-from horae.testing.contracts.machine import StoreMachine
+from horae.testing.contracts.model_based.machine import StoreMachine
 from tests.contract.postgres_places import Places
 from tests.servers.postgres import PostgresServer
 

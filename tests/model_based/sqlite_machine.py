@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts import WholeStore
-from horae.testing.contracts.machine import StoreMachine
+from horae.testing.contracts.model_based.machine import StoreMachine
 
 
 class SQLiteMachine(StoreMachine):

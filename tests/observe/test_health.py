@@ -17,7 +17,7 @@ from horae.observe.write_probe import WriteProbe
 from horae.ports.clock_steps import CLOCK_STEP, ClockStep
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
-from horae.testing.contracts.scenes import keep
+from horae.testing.contracts.stores.setup import keep
 from horae.testing.factories import a_node, a_task
 from tests.api.served import served
 from tests.observe.stage import TEST_SECONDS, staged

@@ -21,7 +21,7 @@ from horae.ports.store import DEFAULT_TERMS
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts import StoreContract, WholeStore
-from horae.testing.contracts.scenes import a_running, claim, keep
+from horae.testing.contracts.stores.setup import a_running, claim, keep
 from horae.testing.decisions import losing, skip, start_everything, starting, succeed
 from horae.testing.factories import NODE, NOON, SECOND, a_node, a_settlement, a_task
 from tests.observe.stage import TEST_SECONDS

@@ -7,8 +7,8 @@ report     what came of it, as values           findings  what a person should l
 
 from __future__ import annotations
 
-from .candidate import Candidate
 from .report import Finding, LaneForecast, Report, TaskForecast
-from .stage import MOST_ROWS, forecast
+from .request import Candidate
+from .simulation import MOST_ROWS, forecast
 
 __all__ = ["MOST_ROWS", "Candidate", "Finding", "LaneForecast", "Report", "TaskForecast", "forecast"]

@@ -11,8 +11,8 @@ from horae.model.task import NEW_TASK_STATUS
 from horae.ports.transfer import Part, TransferItem
 from horae.schedule import Every
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts.busy_day import a_busy_day
-from horae.testing.contracts.moving import all_parcels
+from horae.testing.contracts.stores.writes.sample_contents import a_busy_day
+from horae.testing.contracts.stores.writes.transfer import all_parcels
 from horae.testing.factories import HOUR, NOON, a_run, a_task, an_entry
 from horae.transfer import PartDigest, compute_digest
 

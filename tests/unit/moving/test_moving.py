@@ -12,9 +12,9 @@ from horae.model.change import Change
 from horae.ports.store import Node, TaskFilter
 from horae.ports.transfer import Part, TransferItem
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts.busy_day import a_busy_day
-from horae.testing.contracts.moving import all_parcels
-from horae.testing.contracts.scenes import everything, keep
+from horae.testing.contracts.stores.setup import everything, keep
+from horae.testing.contracts.stores.writes.sample_contents import a_busy_day
+from horae.testing.contracts.stores.writes.transfer import all_parcels
 from horae.testing.decisions import saying
 from horae.testing.factories import a_node, a_task, an_event
 from horae.transfer import MoveProgress, MoveStage, NamedStore, digest, move_store, plan_move

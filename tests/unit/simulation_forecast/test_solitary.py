@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from horae.forecast import Candidate, Report, solitary, stage
-from horae.forecast.candidate import Question
+from horae.forecast import Candidate, Report, simulation, undisturbed_tasks
+from horae.forecast.request import Question
 from tests.unit.simulation_forecast.asking import START, a_task, asked
 
 BEFORE_SPRING = datetime(2026, 3, 28, 18, tzinfo=UTC)
@@ -52,7 +52,7 @@ def tasks(draw: st.DrawFn) -> list[Candidate]:
 
 def both_ways(*candidates: Candidate, **question: Any) -> tuple[Report, Report]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solitary, "FEW", 1)
+        patch.setattr(undisturbed_tasks, "FEW", 1)
         return asked(*candidates, **question), asked(*candidates, every_run=True, **question)
 
 
@@ -67,11 +67,11 @@ def taken_out(*candidates: Candidate, monkeypatch: pytest.MonkeyPatch, **questio
     taken: set[int] = set()
 
     def watched(asked_about: Question, made: Any) -> Any:
-        found = solitary.solitary(asked_about, made)
+        found = undisturbed_tasks.solitary(asked_about, made)
         taken.update(found)
         return found
 
-    monkeypatch.setattr(stage, "solitary", watched)
+    monkeypatch.setattr(simulation, "solitary", watched)
     asked(*candidates, **question)
     return taken
 

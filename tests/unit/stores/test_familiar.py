@@ -13,7 +13,7 @@ from horae.model.run import Run, RunState
 from horae.model.task import TaskStatus
 from horae.stores.sqlite import SQLiteStore
 from horae.stores.task_cache import CachedTask, TaskCache, apply_change
-from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, settle
+from horae.testing.contracts.stores.setup import a_running, claim, facts_of, keep, settle
 from horae.testing.decisions import cancelling, saying, starting, succeed
 from horae.testing.factories import HOUR, NOON, SECOND, a_node, a_run, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import opened

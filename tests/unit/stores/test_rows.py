@@ -24,7 +24,7 @@ from horae.stores.codec.json_codecs import (
     schedules,
 )
 from horae.stores.codec.rows import encode_ended_run, encode_started_run, names_planned_instant
-from horae.testing.contracts.scenes import a_running, facts_of
+from horae.testing.contracts.stores.setup import a_running, facts_of
 from horae.testing.decisions import saying
 from horae.testing.factories import NOON, SECOND, a_new_task, a_run, a_settlement, a_task, an_ended_run, an_event
 from tests.unit.stores.sqlite.opening import new_store

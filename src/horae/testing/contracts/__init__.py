@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .contract import Contract, WholeStore
-from .journal import JournalContract
-from .records import RecordsContract
-from .store import StoreContract
+from .stores.contract import Contract, WholeStore
+from .stores.store_contract import StoreContract
+from .stores.writes.journal import JournalContract
+from .stores.writes.records import RecordsContract
+from .stores.writes.shared_transactions import Guest, UsingContract
 from .targets import TargetContract, TargetKeysContract, TargetSecretsContract
-from .using import Guest, UsingContract
 
 __all__ = [
     "Contract",

@@ -15,7 +15,7 @@ from horae.errors import StoreError
 from horae.model.change import Change
 from horae.ports.store import Claimed
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts.scenes import a_running, claim_all, keep, settle
+from horae.testing.contracts.stores.setup import a_running, claim_all, keep, settle
 from horae.testing.decisions import start_everything, succeed
 from horae.testing.factories import DAY, NODE, NOON, a_node, a_run, a_settlement, a_task
 

@@ -15,7 +15,7 @@ from horae.ports.transfer import Part
 from horae.stores.mysql import MySQLStore, migrate
 from horae.stores.mysql.address import Address
 from horae.stores.named_sql import read_migrations
-from horae.testing.contracts.scenes import facts_of
+from horae.testing.contracts.stores.setup import facts_of
 from horae.testing.factories import NOON, a_new_task, a_task
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import new_prefix, opened

@@ -9,7 +9,7 @@ import pytest
 from horae.errors import Conflict
 from horae.model.record import Record, RecordWrite
 from horae.stores.mysql.connection import MySQLConnection
-from horae.testing.contracts.scenes import claim_all, keep, settle
+from horae.testing.contracts.stores.setup import claim_all, keep, settle
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import linked, new_prefix, opened

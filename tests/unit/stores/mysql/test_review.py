@@ -8,7 +8,7 @@ import pytest
 
 from horae.ports.store import Claim
 from horae.stores.mysql.connection import MySQLConnection
-from horae.testing.contracts.scenes import claim, keep
+from horae.testing.contracts.stores.setup import claim, keep
 from horae.testing.decisions import starting
 from horae.testing.factories import HOUR, NOON, a_node, a_task
 from tests.servers.mariadb import MariaDBServer

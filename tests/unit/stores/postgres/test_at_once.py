@@ -21,8 +21,8 @@ from horae.stores.memory import MemoryStore
 from horae.stores.postgres.fast_statements import encode_starts, encode_successes
 from horae.stores.sql.folded_decisions import FoldedDecisions
 from horae.stores.task_cache import CachedTask
-from horae.testing.contracts.contract import WholeStore
-from horae.testing.contracts.scenes import everything, keep
+from horae.testing.contracts.stores.contract import WholeStore
+from horae.testing.contracts.stores.setup import everything, keep
 from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node, a_settlement, a_task, an_entry
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import new_schema, opened

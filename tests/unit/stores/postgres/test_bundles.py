@@ -13,7 +13,7 @@ from horae.model.task import Task
 from horae.ports.transfer import Part
 from horae.stores.memory import MemoryStore
 from horae.stores.postgres import PostgresStore
-from horae.testing.contracts.scenes import keep
+from horae.testing.contracts.stores.setup import keep
 from horae.testing.factories import DAY, NODE, NOON, a_node
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import connected, new_schema, opened

@@ -7,7 +7,7 @@ import subprocess
 from horae.model.events.event import NumberedEvent
 from horae.ports.store import TaskFilter
 from horae.stores.postgres import PostgresStore
-from horae.testing.contracts.scenes import claim_all, keep, run_of, settle
+from horae.testing.contracts.stores.setup import claim_all, keep, run_of, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.programs import program

@@ -19,8 +19,8 @@ from horae.schedule import Once
 from horae.stores.memory import MemoryStore
 from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.connection import PostgresConnection
-from horae.testing.contracts.contract import WholeStore
-from horae.testing.contracts.scenes import facts_of, keep
+from horae.testing.contracts.stores.contract import WholeStore
+from horae.testing.contracts.stores.setup import facts_of, keep
 from horae.testing.decisions import saying
 from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_extra_entry
 from tests.servers.postgres import PostgresServer

@@ -10,7 +10,7 @@ import pytest
 from horae.errors import Conflict
 from horae.model.record import Record, RecordWrite
 from horae.stores.postgres.connection import PostgresConnection, split_batches
-from horae.testing.contracts.scenes import claim_all, keep, settle
+from horae.testing.contracts.stores.setup import claim_all, keep, settle
 from horae.testing.factories import NOON, a_new_task, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import connected, new_schema, opened, until

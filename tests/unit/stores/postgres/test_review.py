@@ -13,7 +13,7 @@ from horae.model.entry import Entry
 from horae.model.run import RunState
 from horae.ports.store import Claim
 from horae.stores.postgres.connection import PostgresConnection
-from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, run_of, settle
+from horae.testing.contracts.stores.setup import a_running, claim, facts_of, keep, run_of, settle
 from horae.testing.decisions import start_everything, starting
 from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_entry
 from tests.servers.postgres import PostgresServer

@@ -15,7 +15,7 @@ from horae.ports.records import Record
 from horae.ports.store import TaskFilter
 from horae.stores.named_sql import read_migrations
 from horae.stores.postgres import PostgresStore, migrate
-from horae.testing.contracts.scenes import claim_all, facts_of, keep, settle
+from horae.testing.contracts.stores.setup import claim_all, facts_of, keep, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.server import ROOT

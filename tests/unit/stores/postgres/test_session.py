@@ -13,7 +13,7 @@ from horae.errors import Refusal, StoreUnavailable
 from horae.model.run import RunState
 from horae.stores.postgres import PostgresStore, connection_factory
 from horae.stores.sql import connection_pool
-from horae.testing.contracts.scenes import a_running, claim_all, facts_of, fill, keep, run_of, settle
+from horae.testing.contracts.stores.setup import a_running, claim_all, facts_of, fill, keep, run_of, settle
 from horae.testing.decisions import saying
 from horae.testing.factories import NODE, NOON, a_new_task, a_node, a_task
 from tests.servers.postgres import PostgresServer

@@ -11,7 +11,7 @@ from horae.model.task import Pause, PauseCause, TaskState, TaskStatus
 from horae.ports.journal import Line
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
-from horae.testing.contracts.scenes import a_running, facts_of, keep, run_of, settle
+from horae.testing.contracts.stores.setup import a_running, facts_of, keep, run_of, settle
 from horae.testing.decisions import saying
 from horae.testing.factories import NOON, a_node, a_task, an_event
 from tests.servers.postgres import PostgresServer

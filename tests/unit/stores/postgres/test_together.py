@@ -14,7 +14,7 @@ from horae.model.policy import Policies
 from horae.model.run import Run
 from horae.model.task import Task
 from horae.stores.postgres import PostgresStore
-from horae.testing.contracts.scenes import claim, claim_all, facts_of, fill, keep, settle
+from horae.testing.contracts.stores.setup import claim, claim_all, facts_of, fill, keep, settle
 from horae.testing.decisions import cancelling, lose, saying, seating, starting, succeed
 from horae.testing.factories import MINUTE, NOON, a_new_task, a_node, a_settlement, a_task, an_event
 from tests.servers.postgres import PostgresServer

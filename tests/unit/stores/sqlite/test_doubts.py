@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from horae.testing.contracts.scenes import a_running, fill, keep
+from horae.testing.contracts.stores.setup import a_running, fill, keep
 from horae.testing.factories import NOON, SECOND, a_task
 from tests.unit.stores.sqlite.opening import new_store, opened
 

@@ -13,7 +13,7 @@ from horae.errors import StoreError
 from horae.model.change import Change
 from horae.ports.store import TaskFilter
 from horae.stores.sqlite import backup, checkpoints
-from horae.testing.contracts.scenes import a_running, claim_all, facts_of, keep, settle
+from horae.testing.contracts.stores.setup import a_running, claim_all, facts_of, keep, settle
 from horae.testing.decisions import saying
 from horae.testing.factories import a_new_task, a_node, a_task, an_event
 from tests.unit.stores.sqlite.opening import new_store, opened
@@ -22,7 +22,7 @@ WRITE_FOR_EVER = """
 import asyncio, sys
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.factories import a_new_task, a_node, a_task
-from horae.testing.contracts.scenes import claim, settle
+from horae.testing.contracts.stores.setup import claim, settle
 async def main():
     store = SQLiteStore(sys.argv[1])
     await store.open()

@@ -13,7 +13,7 @@ import pytest
 from horae.errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
 from horae.ports.store import TaskFilter
 from horae.stores.sqlite import SQLiteStore, writer
-from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, settle
+from horae.testing.contracts.stores.setup import a_running, claim, facts_of, keep, settle
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.unit.stores.sqlite.faults import Disk
 from tests.unit.stores.sqlite.opening import new_store, opened

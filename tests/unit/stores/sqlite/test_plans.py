@@ -10,7 +10,7 @@ import pytest
 from horae.model.limits import CLAIM_SLICE
 from horae.stores.sqlite import SQLiteStore, claim
 from horae.stores.sqlite.connection import SqliteConnection
-from horae.testing.contracts.scenes import claim_all, keep, settle
+from horae.testing.contracts.stores.setup import claim_all, keep, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.unit.stores.sqlite.opening import new_store
 

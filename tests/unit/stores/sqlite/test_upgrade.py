@@ -13,7 +13,7 @@ from horae.model.task import TaskState, TaskStatus
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
 from horae.stores.sqlite.migrate import migrations
-from horae.testing.contracts.scenes import a_running, keep
+from horae.testing.contracts.stores.setup import a_running, keep
 from horae.testing.decisions import lose, saying
 from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import opened

@@ -19,7 +19,7 @@ from horae.model.task import NEW_TASK_STATUS
 from horae.stores.sqlite import SQLiteStore, writer
 from horae.stores.sqlite.connection import Row, SqliteConnection
 from horae.stores.sqlite.write_requests import BatchableWrite, WriteRequest
-from horae.testing.contracts.scenes import a_running, claim, claim_all, facts_of, keep, settle
+from horae.testing.contracts.stores.setup import a_running, claim, claim_all, facts_of, keep, settle
 from horae.testing.decisions import PlannedFailure, cancelling, fail
 from horae.testing.factories import NODE, NOON, SECOND, a_new_task, a_node, a_task, an_entry, an_extra_entry
 from tests.unit.stores.sqlite.opening import new_store, opened

@@ -17,7 +17,7 @@ from horae.ports.target import Tools
 from horae.targets.command.kind import COMMAND
 from horae.targets.command.target import CommandTarget
 from horae.testing import RecordingInvocation
-from horae.testing.contracts.targets.stage import KnownSecrets
+from horae.testing.contracts.targets.harness import KnownSecrets
 from horae.testing.factories import a_task
 
 ANYTHING: Mapping[str, Any] = {"allow": "*", "grace": 0.2}

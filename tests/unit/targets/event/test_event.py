@@ -26,7 +26,7 @@ from horae.targets.event.refusals import CATALOGUE
 from horae.targets.event.spec import DEFAULT_TOPIC
 from horae.targets.event.target import EventTarget
 from horae.testing import RecordingInvocation
-from horae.testing.contracts.targets.stage import KnownSecrets
+from horae.testing.contracts.targets.harness import KnownSecrets
 from horae.testing.factories import a_run, a_task
 from tests.contract.endpoint import Endpoint
 from tests.unit.targets.event.redis_server import RedisServer

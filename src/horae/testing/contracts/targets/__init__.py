@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .checking import CheckingContract
-from .ending import EndingContract
-from .executing import ExecutingContract
-from .keys import TargetKeysContract
+from .cancellation import EndingContract
+from .execution import ExecutingContract
+from .harness import Stage, TargetCase
+from .idempotency_key import TargetKeysContract
 from .secrets import SECRET, SECRET_NAME, TargetSecretsContract
-from .stage import Stage, TargetCase
+from .spec_check import CheckingContract
 
 
 class TargetContract(CheckingContract, ExecutingContract, EndingContract):

@@ -9,7 +9,7 @@ from typing import Final
 
 from ....model.outcome import Failed, Outcome
 from ...invocations import RecordingInvocation
-from .stage import Spec, Stage, TargetCase
+from .harness import Spec, Stage, TargetCase
 
 SECRET_NAME: Final = "of_the_contract"  # noqa: S105 - made up
 SECRET: Final = 'corect-hörse "battery" stäple'  # noqa: S105 - made up

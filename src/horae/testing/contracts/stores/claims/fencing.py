@@ -1,0 +1,129 @@
+"""Fencing: a stale token changes nothing, what has ended stays so, and what was claimed may be settled by any handle."""
+# ruff: noqa: S101 - asserting is what a contract does
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from .....errors import StoreError
+from .....model.change import Change
+from .....model.outcome import Failed
+from .....model.reason import Reason
+from .....model.run import RunState
+from .....model.task import TaskState
+from ....decisions import cancelling, fail, lose, saying, starting, succeed
+from ....factories import MICROSECOND, NOON, SECOND, a_node, a_settlement, a_task
+from ..contract import Contract, WholeStore
+from ..setup import a_running, claim_all, everything, keep, run_of, settle
+
+_CLAIMED = starting(state=RunState.CLAIMED)
+
+
+class FencingContract(Contract):
+    async def test_a_settled_run_has_its_end_and_its_result(self, store: WholeStore) -> None:
+        run = await a_running(store)
+        assert await settle(store, run) == frozenset()
+        ended = run._replace(state=RunState.SUCCEEDED, ended=NOON + SECOND, result_json='"done"')
+        assert await run_of(store, run) == ended
+        facts = await store.facts(run.task_id, None)
+        assert facts is not None
+        assert facts.live == ()
+        assert facts.status.state is TaskState.COMPLETED
+
+    async def test_a_stale_token_settles_nothing(self, store: WholeStore) -> None:
+        run = await a_running(store)
+        before = await everything(store)
+        for token in (run.token - 1, run.token + 1, 0):
+            assert await store.settle([a_settlement(run, token=token)], fail) == {run.id}
+        assert await everything(store) == before
+        assert await settle(store, run) == frozenset()
+
+    async def test_a_run_that_is_not_there_is_stale(self, store: WholeStore) -> None:
+        run = await a_running(store)
+        assert await store.settle([a_settlement(run, run_id="run_unknown")], fail) == {"run_unknown"}
+        assert await store.start([("run_unknown", 1)], NOON) == frozenset()
+        assert await store.release([("run_unknown", 1)], fail) == {"run_unknown"}
+
+    async def test_what_was_settled_is_stale_for_whoever_settles_again(self, store: WholeStore) -> None:
+        run = await a_running(store)
+        await settle(store, run)
+        before = await everything(store)
+        late = a_settlement(run, outcome=Failed("too late"), ended=NOON + 2 * SECOND)
+        assert await store.settle([late], fail) == {run.id}
+        assert await store.release([(run.id, run.token)], fail) == {run.id}
+        assert await everything(store) == before
+
+    async def test_two_who_settle_at_once_do_it_once(self, store: WholeStore) -> None:
+        run = await a_running(store)
+        async with self.another(store) as other:
+            answers = await asyncio.gather(settle(store, run), settle(other, run))
+        assert sorted(map(len, answers)) == [0, 1]
+        facts = await store.facts(run.task_id, None)
+        assert facts is not None
+        assert facts.status.counted == 1
+
+    async def test_one_stale_settlement_does_not_harm_the_rest_of_its_batch(self, store: WholeStore) -> None:
+        await store.join(a_node())
+        await keep(store, a_task(), a_task(), a_task())
+        runs = [each.run for each in await claim_all(store)]
+        batch = [a_settlement(run, token=run.token + (run is runs[1])) for run in runs]
+        assert await store.settle(batch, succeed) == {runs[1].id}
+        states = [(await run_of(store, run)).state for run in runs]
+        assert states == [RunState.SUCCEEDED, RunState.RUNNING, RunState.SUCCEEDED]
+
+    async def test_an_empty_batch_is_settled_at_once(self, store: WholeStore) -> None:
+        assert await store.settle([], fail) == frozenset()
+        assert await store.release([], fail) == frozenset()
+        assert await store.start([], NOON) == frozenset()
+
+    async def test_another_handle_may_settle_what_this_one_claimed(self, store: WholeStore) -> None:
+        run = await a_running(store)
+        async with self.another(store) as other:
+            assert await run_of(other, run) == run
+            assert await settle(other, run) == frozenset()
+        assert (await run_of(store, run)).state is RunState.SUCCEEDED
+
+    async def test_no_change_moves_a_run_that_has_ended(self, store: WholeStore) -> None:
+        run = await a_running(store)
+        await settle(store, run)
+        ended = await run_of(store, run)
+        again = ended._replace(state=RunState.RUNNING, ended=None, result_json=None)
+        with suppress(StoreError):
+            await store.change(run.task_id, None, saying(Change(updated_runs=(again,))))
+        await store.change(run.task_id, None, cancelling([run]))
+        assert await run_of(store, run) == ended
+        facts = await store.facts(run.task_id, None)
+        assert facts is not None
+        assert facts.live == ()
+
+    async def test_a_claimed_run_starts_once_and_only_with_its_token(self, store: WholeStore) -> None:
+        run = await a_running(store, decide=_CLAIMED)
+        assert await store.start([(run.id, run.token + 1)], NOON) == frozenset()
+        assert await run_of(store, run) == run
+        begun = NOON + MICROSECOND
+        assert await store.start([(run.id, run.token)], begun) == {run.id}
+        assert await run_of(store, run) == run._replace(state=RunState.RUNNING, started=begun)
+        assert await store.start([(run.id, run.token)], begun + SECOND) == frozenset()
+        assert (await run_of(store, run)).started == begun
+
+    async def test_of_many_claimed_runs_those_start_that_may(self, store: WholeStore) -> None:
+        await store.join(a_node())
+        await keep(store, a_task(), a_task(), a_task())
+        runs = [each.run for each in await claim_all(store, decide=_CLAIMED)]
+        await store.change(runs[0].task_id, None, cancelling([runs[0]]))
+        assert await store.start([(run.id, run.token) for run in runs], NOON) == {run.id for run in runs[1:]}
+        assert (await run_of(store, runs[0])).state is RunState.CLAIMED
+
+    async def test_a_run_that_is_to_end_does_not_start(self, store: WholeStore) -> None:
+        run = await a_running(store, decide=_CLAIMED)
+        await store.change(run.task_id, None, cancelling([run], Reason.REPLACED))
+        assert await store.start([(run.id, run.token)], NOON) == frozenset()
+        assert (await run_of(store, run)).cancel is Reason.REPLACED
+
+    async def test_what_is_given_back_has_ended_for_its_holder(self, store: WholeStore) -> None:
+        run = await a_running(store)
+        assert await store.release([(run.id, run.token + 1)], fail) == {run.id}
+        assert await store.release([(run.id, run.token)], lose) == frozenset()
+        assert (await run_of(store, run)).state is RunState.LOST
+        assert await store.settle([a_settlement(run)], fail) == {run.id}

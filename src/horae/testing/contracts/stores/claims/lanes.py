@@ -1,0 +1,181 @@
+"""Lanes: so many at once and no more, whoever claims; a seat that becomes free finds the one who waits for it."""
+# ruff: noqa: S101 - asserting is what a contract does
+
+from __future__ import annotations
+
+import asyncio
+
+from .....model.change import Change
+from .....model.entry import EntryState
+from .....model.lane import owner_lane
+from .....model.run import RunState
+from ....decisions import drop, lose, park_on, saying, seating, skip
+from ....factories import MINUTE, NODE, NOON, SECOND, a_new_task, a_node, a_settlement, a_task, an_entry
+from ..contract import Contract, WholeStore
+from ..setup import a_running, claim, claim_all, facts_of, fill, keep, run_of, settle
+
+
+async def _seated(store: WholeStore) -> list[str]:
+    """The tasks that find a seat now, in the order in which they do."""
+    return [each.task.id for each in await claim_all(store, decide=seating())]
+
+
+class LanesContract(Contract):
+    async def test_a_lane_holds_as_many_as_its_limit_says(self, store: WholeStore) -> None:
+        await store.set_lane("press", 3)
+        runs = await fill(store, "press", *(a_task() for _ in range(10)))
+        assert len(runs) == 3
+        assert (await claim(store, decide=seating())).decided == 0
+
+    async def test_the_limit_holds_across_handles(self, store: WholeStore) -> None:
+        await store.set_lane("press", 5)
+        await store.join(a_node())
+        await keep(store, *(a_task(lane="press") for _ in range(40)))
+        async with self.another(store) as other:
+            both = (store, other, store, other)
+            shares = await asyncio.gather(*(claim_all(each, decide=seating(), room=2) for each in both))
+        assert sum(map(len, shares)) == 5
+
+    async def test_lanes_do_not_stand_in_each_others_way(self, store: WholeStore) -> None:
+        assert len(await fill(store, "press", a_task(), a_task())) == 1
+        assert len(await fill(store, "oven", a_task(), a_task())) == 1
+
+    async def test_a_seat_is_free_again_when_its_run_has_ended(self, store: WholeStore) -> None:
+        first, second = a_task(), a_task()
+        (run,) = await fill(store, "press", first, second)
+        assert await _seated(store) == []
+        await settle(store, run)
+        assert await _seated(store) == [second.id]
+
+    async def test_a_seat_is_free_again_however_its_run_ended(self, store: WholeStore) -> None:
+        (first,) = await fill(store, "press", *(a_task() for _ in range(3)))
+        await store.release([(first.id, first.token)], lose)
+        (second,) = (await claim(store, decide=seating())).runs
+        await store.join(a_node("watcher"))
+        await store.recover(NODE, 0, lose, 10)
+        third = (await claim(store, decide=seating(node="watcher"), node="watcher")).runs
+        assert len({first.id, second.run.id, *(each.run.id for each in third)}) == 3
+
+    async def test_a_run_that_waits_for_an_answer_keeps_its_seat(self, store: WholeStore) -> None:
+        (run,) = await fill(store, "press", a_task(), a_task())
+        waiting = run._replace(state=RunState.WAITING, node=None, deadline=NOON + MINUTE)
+        await store.settle([a_settlement(run)], lambda *_: Change(updated_runs=(waiting,)))
+        assert await _seated(store) == []
+        await settle(store, await run_of(store, run))
+        assert len(await _seated(store)) == 1
+
+    async def test_free_seats_go_by_priority_and_then_by_due(self, store: WholeStore) -> None:
+        first = a_task(priority=100)
+        (run,) = await fill(store, "press", first)
+        after, late, early, urgent = a_task(), a_task(), a_task(), a_task(priority=5)
+        for task, due in ((late, NOON), (early, NOON - SECOND), (urgent, NOON), (after, NOON)):
+            await keep(store, task._replace(lane="press"), due=due)
+        order = []
+        for _ in range(4):
+            assert await _seated(store) == []
+            await settle(store, run)
+            (claimed,) = (await claim(store, decide=seating())).runs
+            order.append(claimed.task.id)
+            run = claimed.run
+        assert order == [urgent.id, early.id, late.id, after.id], "among equals the one that was added first"
+
+    async def test_one_free_seat_calls_one_of_many_who_wait(self, store: WholeStore) -> None:
+        (run,) = await fill(store, "press", *(a_task() for _ in range(20)))
+        await settle(store, run)
+        assert (await claim(store, decide=seating())).decided == 1
+
+    async def test_seats_that_a_batch_frees_together_are_filled_together(self, store: WholeStore) -> None:
+        await store.set_lane("press", 4)
+        runs = await fill(store, "press", *(a_task() for _ in range(10)))
+        await settle(store, *runs[:3])
+        assert len(await _seated(store)) == 3
+
+    async def test_an_entry_that_waited_keeps_its_due_instant(self, store: WholeStore) -> None:
+        first, second = a_task(), a_task()
+        (run,) = await fill(store, "press", first, second)
+        (parked,) = (await facts_of(store, second)).entries
+        assert (parked.state, parked.lane, parked.waited) == (EntryState.PARKED, "press", True)
+        assert await store.next_due() is None
+        await settle(store, run)
+        (called,) = (await facts_of(store, second)).entries
+        assert called == parked._replace(state=EntryState.TIMED)
+        assert await store.next_due() == NOON
+
+    async def test_a_higher_limit_calls_those_who_wait(self, store: WholeStore) -> None:
+        await fill(store, "press", *(a_task() for _ in range(5)))
+        await store.set_lane("press", 3)
+        assert len(await _seated(store)) == 2
+
+    async def test_a_lower_limit_lets_what_goes_on_end_first(self, store: WholeStore) -> None:
+        await store.set_lane("press", 3)
+        runs = await fill(store, "press", *(a_task() for _ in range(5)))
+        await store.set_lane("press", 1)
+        await settle(store, runs[0], runs[1])
+        assert await _seated(store) == []
+        await settle(store, runs[2])
+        assert len(await _seated(store)) == 1
+
+    async def test_a_lane_of_none_stops_everything_in_it(self, store: WholeStore) -> None:
+        await store.set_lane("press", 0)
+        assert await fill(store, "press", a_task()) == []
+        await store.set_lane("press", 1)
+        assert len(await _seated(store)) == 1
+
+    async def test_an_owners_quota_is_a_lane(self, store: WholeStore) -> None:
+        await store.set_lane(owner_lane("ada"), 2)
+        await store.join(a_node())
+        await keep(store, *(a_task() for _ in range(4)), *(a_task(owner="bob") for _ in range(4)))
+        runs = [each.run for each in await claim_all(store, decide=seating())]
+        assert sorted(run.owner for run in runs) == ["ada"] * 2 + ["bob"] * 4
+        await settle(store, next(run for run in runs if run.owner == "ada"))
+        assert len(await _seated(store)) == 1
+
+    async def test_a_run_sits_in_all_its_lanes(self, store: WholeStore) -> None:
+        await store.set_lane(owner_lane("ada"), 1)
+        await store.set_lane("press", 1)
+        mine, neighbour, other = a_task(lane="press"), a_task(), a_task(owner="bob", lane="press")
+        await store.join(a_node())
+        await keep(store, mine, due=NOON - SECOND)
+        (claimed,) = (await claim(store, NOON - SECOND, seating())).runs
+        await keep(store, neighbour, other)
+        assert await _seated(store) == []
+        await settle(store, claimed.run)
+        assert sorted(await _seated(store)) == sorted([neighbour.id, other.id])
+
+    async def test_whoever_is_called_and_does_not_come_leaves_the_seat_to_the_next(self, store: WholeStore) -> None:
+        """A seat is free, and the entry that was called to it is skipped: nothing else will ever call the next one."""
+        (run,) = await fill(store, "press", *(a_task() for _ in range(3)))
+        await settle(store, run)
+        assert (await claim(store, decide=skip)).decided == 1
+        assert len(await _seated(store)) == 1
+
+    async def test_a_task_that_is_paused_when_called_leaves_the_seat_to_the_next(self, store: WholeStore) -> None:
+        first, second, third = a_task(priority=3), a_task(priority=2), a_task(priority=1)
+        (run,) = await fill(store, "press", first, second, third)
+        await settle(store, run)
+        (called,) = (await facts_of(store, second)).entries
+        asleep = called._replace(state=EntryState.ASLEEP, lane=None)
+        await store.change(second.id, None, saying(Change(put=(asleep,))))
+        assert await _seated(store) == [third.id]
+
+    async def test_a_task_that_is_deleted_when_called_leaves_the_seat_to_the_next(self, store: WholeStore) -> None:
+        first, second, third = a_task(priority=3), a_task(priority=2), a_task(priority=1)
+        (run,) = await fill(store, "press", first, second, third)
+        await settle(store, run)
+        await store.change(second.id, None, saying(Change(deleted=True)))
+        assert await _seated(store) == [third.id]
+
+    async def test_a_parked_entry_that_is_dropped_is_not_called(self, store: WholeStore) -> None:
+        first, second, third = a_task(priority=3), a_task(priority=2), a_task(priority=1)
+        (run,) = await fill(store, "press", first, second, third)
+        await store.change(second.id, None, lambda facts: drop(facts, facts.entries[0], 0))
+        await settle(store, run)
+        assert await _seated(store) == [third.id]
+
+    async def test_what_is_parked_in_one_lane_is_not_called_by_another(self, store: WholeStore) -> None:
+        run = await a_running(store, a_task(lane="oven"))
+        task = a_task()
+        await store.add([a_new_task(task, entries=[an_entry(task)])])
+        await claim(store, decide=park_on("press"))
+        await settle(store, run)
+        assert (await claim(store)).decided == 0

@@ -1,0 +1,167 @@
+"""Doors: what no node here can run waits without being claimed, until a node that can run it is there."""
+# ruff: noqa: S101 - asserting is what a contract does
+
+from __future__ import annotations
+
+from .....lifecycle.fire import park_unroutable
+from .....lifecycle.start import ClaimContext
+from .....model.change import Change, Facts, FireDecision
+from .....model.entry import Entry, EntryState
+from .....model.route import function_route, kind_route
+from .....model.task import Target, Task
+from .....ports.store import DEFAULT_TERMS, WaitingCounts
+from ....decisions import seating, start_everything
+from ....factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_entry, an_extra_entry
+from ..contract import Contract, WholeStore
+from ..setup import claim, claim_all, facts_of, fill, keep, settle
+
+WATER = function_route("garden.water")
+"""The door of the usual task."""
+_HTTP = kind_route("http")
+
+
+def _calling(url: str = "https://example.org") -> Task:
+    return a_task(target=Target("http", f'{{"url":"{url}"}}'))
+
+
+def _able(*routes: str) -> FireDecision:
+    """Starts what it can run, and leaves the rest at its door."""
+    claimant = ClaimContext(NODE, NOON, DEFAULT_TERMS.poll_ceiling, frozenset(routes))
+
+    def decide(facts: Facts, entry: Entry, token: int) -> Change:
+        return park_unroutable(facts, entry, claimant) or start_everything(facts, entry, token)
+
+    return decide
+
+
+class DoorsContract(Contract):
+    async def test_tasks_of_which_something_waits_at_a_door_are_found(self, store: WholeStore) -> None:
+        await store.join(a_node())
+        water, call = a_task(), a_task(target=Target("http", '{"url":"https://example.org"}'), owner="bob")
+        parked = a_task(lane="press")
+        await keep(store, water, call, parked)
+        await store.claim_due(NOON + HOUR, NODE, 10, _able())
+        assert [facts.task.id for facts in await store.stranded(None)] == [water.id, call.id, parked.id]
+        assert [facts.task.id for facts in await store.stranded("bob")] == [call.id]
+        assert len(await store.stranded(None, 1)) == 1
+        await store.admit([WATER])
+        assert [facts.task.id for facts in await store.stranded(None)] == [call.id]
+
+    async def test_what_waits_at_a_door_is_not_claimable_and_not_the_head(self, store: WholeStore) -> None:
+        task = a_task()
+        await store.join(a_node())
+        await keep(store, task)
+        left = await claim(store, decide=_able())
+        assert (left.runs, left.more, left.next_due) == ((), False, None)
+        assert (await claim(store, NOON + HOUR)).runs == ()
+        assert (await facts_of(store, task)).entries == (an_entry(task, state=EntryState.PARKED, lane=WATER),)
+
+    async def test_a_door_that_opens_lets_in_what_waits_there_and_nobody_else(self, store: WholeStore) -> None:
+        water, http = [a_task() for _ in range(3)], [_calling() for _ in range(2)]
+        await store.join(a_node())
+        await keep(store, *water, *http)
+        await claim_all(store, decide=_able())
+        assert await store.admit([WATER]) == 3
+        assert await store.next_due() == NOON
+        assert {each.task.id for each in await claim_all(store, decide=_able(WATER))} == {task.id for task in water}
+        assert [(await facts_of(store, task)).entries[0].lane for task in http] == [_HTTP, _HTTP]
+
+    async def test_a_door_opens_for_all_who_ask_at_once(self, store: WholeStore) -> None:
+        tasks = [a_task(), _calling()]
+        await store.join(a_node())
+        await keep(store, *tasks)
+        await claim_all(store, decide=_able())
+        async with self.another(store) as other:
+            assert await other.admit({WATER, _HTTP, kind_route("unknown")}) == 2
+        assert len(await claim_all(store)) == 2
+
+    async def test_where_nobody_waits_nothing_is_let_in(self, store: WholeStore) -> None:
+        await store.join(a_node())
+        await keep(store, a_task())
+        assert await store.admit([WATER, _HTTP]) == 0
+        assert await store.admit([]) == 0
+        await claim_all(store, decide=_able())
+        assert await store.admit([]) == 0
+        assert await store.admit([_HTTP]) == 0
+        assert await store.admit([WATER]) == 1
+        assert await store.admit([WATER]) == 0
+
+    async def test_what_is_let_in_is_as_it_was_when_it_came_due(self, store: WholeStore) -> None:
+        """Nothing was attempted: the same instant, the same attempt, the same place among others."""
+        urgent, idle = a_task(priority=9), a_task()
+        await store.join(a_node())
+        await store.add([a_new_task(each, entries=[an_entry(each, attempt=2)]) for each in (idle, urgent)])
+        await claim_all(store, decide=_able())
+        await store.admit([WATER])
+        assert (await facts_of(store, idle)).entries == (an_entry(idle, attempt=2),)
+        claimed = await claim_all(store, NOON + HOUR)
+        assert [(each.task.id, each.run.planned, each.run.attempt) for each in claimed] == [
+            (urgent.id, NOON, 2),
+            (idle.id, NOON, 2),
+        ]
+
+    async def test_a_task_may_have_one_entry_at_a_door_and_another_to_come(self, store: WholeStore) -> None:
+        task = a_task()
+        later = an_extra_entry(task, due=NOON + HOUR)
+        await store.join(a_node())
+        await store.add([a_new_task(task, entries=[an_entry(task), later])])
+        await claim_all(store, decide=_able())
+        assert await store.next_due() == NOON + HOUR
+        assert await store.admit([WATER]) == 1
+        assert await store.next_due() == NOON
+
+    async def test_a_free_seat_calls_nobody_from_a_door(self, store: WholeStore) -> None:
+        (run,) = await fill(store, "press", a_task())
+        await keep(store, _calling())
+        await claim_all(store, decide=_able())
+        await settle(store, run)
+        await store.set_lane(_HTTP, 5)
+        await store.set_lane("press", 5)
+        assert (await store.waiting(None, NOON)).parked == 0
+
+    async def test_a_door_lets_nobody_into_a_full_lane(self, store: WholeStore) -> None:
+        await fill(store, "press", a_task(), a_task())
+        assert await store.admit([WATER, _HTTP]) == 0
+        assert (await store.waiting(None, NOON)).parked == 1
+
+    # --- what waits, counted -----------------------------------------------------------------------------------------
+
+    async def test_what_waits_is_counted_by_what_it_waits_for(self, store: WholeStore) -> None:
+        await fill(store, "press", *(a_task() for _ in range(4)))
+        await keep(store, _calling(), a_task())
+        await claim_all(store, decide=_able())
+        await keep(store, a_task(), a_task(), due=NOON)
+        await keep(store, a_task(), due=NOON + HOUR)
+        assert await store.waiting(None, NOON) == WaitingCounts(overdue=2, parked=3, stranded=2)
+        assert await store.waiting(None, NOON + HOUR) == WaitingCounts(overdue=3, parked=3, stranded=2)
+
+    async def test_everybody_sees_what_waits_of_their_own(self, store: WholeStore) -> None:
+        await store.join(a_node())
+        await keep(store, a_task(owner="bob"), a_task(owner="ada"))
+        await claim_all(store, decide=_able())
+        await fill(store, "press", a_task(owner="bob"), a_task(owner="bob"))
+        await keep(store, a_task(owner="ada"))
+        assert await store.waiting("ada", NOON) == WaitingCounts(overdue=1, stranded=1)
+        assert await store.waiting("bob", NOON) == WaitingCounts(parked=1, stranded=1)
+        assert await store.waiting("cyd", NOON) == WaitingCounts()
+
+    async def test_what_sleeps_or_is_held_is_not_said_to_wait(self, store: WholeStore) -> None:
+        tasks = [a_task(), a_task()]
+        stands = (EntryState.ASLEEP, EntryState.HELD)
+        changes = [
+            a_new_task(task, entries=[an_entry(task, state=stand)]) for task, stand in zip(tasks, stands, strict=True)
+        ]
+        await store.add(changes)
+        assert await store.waiting(None, NOON + HOUR) == WaitingCounts()
+
+    async def test_in_doubt_who_holds_a_seat_parks_as_ever(self, store: WholeStore) -> None:
+        """A door is no lane: whoever was let in still needs a seat."""
+        (run,) = await fill(store, "press", a_task())
+        task = a_task(lane="press")
+        await keep(store, task)
+        await claim_all(store, decide=_able())
+        await store.admit([WATER])
+        assert await claim_all(store, decide=seating()) == []
+        assert await store.waiting(None, NOON) == WaitingCounts(parked=1)
+        await settle(store, run)
+        assert [each.task.id for each in await claim_all(store, decide=seating())] == [task.id]

@@ -1,0 +1,54 @@
+"""Upkeep: what is remembered of the deployment, and a check that finds nothing where all is well."""
+# ruff: noqa: S101 - asserting is what a contract does
+
+from __future__ import annotations
+
+from .....model.change import Change
+from .....model.lane import owner_lane
+from ....decisions import saying, seating, starting
+from ....factories import HOUR, NODE, NOON, a_node, a_task
+from ..contract import Contract, WholeStore
+from ..setup import claim, claim_all, facts_of, keep, settle
+
+
+class UpkeepContract(Contract):
+    async def test_what_was_remembered_is_recalled(self, store: WholeStore) -> None:
+        assert await store.read_metadata("tzdata") is None
+        await store.write_metadata("tzdata", "2026.1")
+        await store.write_metadata("名", "值")
+        assert (await store.read_metadata("tzdata"), await store.read_metadata("名")) == ("2026.1", "值")
+        await store.write_metadata("tzdata", "2026.2")
+        async with self.another(store) as other:
+            assert await other.read_metadata("tzdata") == "2026.2"
+
+    async def test_all_is_well_after_a_busy_day(self, store: WholeStore) -> None:
+        assert await store.check() == ()
+        await store.join(a_node())
+        await store.set_lane(owner_lane("ada"), 5)
+        await keep(store, *(a_task(lane="press" if place % 3 else None) for place in range(30)))
+        again = starting(again=HOUR)
+        await claim_all(store, decide=lambda *asked: again(*asked) if asked[0].task.lane is None else seating()(*asked))
+        assert await store.check() == ()
+        while runs := [each.run for each in (await claim(store, decide=seating())).runs]:
+            await settle(store, *runs)
+            assert await store.check() == ()
+
+    async def test_a_task_that_nobody_looks_after_is_found(self, store: WholeStore) -> None:
+        task = a_task()
+        await keep(store, task)
+        (entry,) = (await facts_of(store, task)).entries
+        await store.change(task.id, None, saying(Change(dropped=(entry.slot,))))
+        (doubt,) = await store.check()
+        assert task.id in doubt
+
+    async def test_opening_twice_is_as_good_as_once(self, store: WholeStore) -> None:
+        await keep(store, a_task())
+        await store.open()
+        assert await store.next_due() == NOON
+
+    async def test_a_second_handle_may_come_and_go(self, store: WholeStore) -> None:
+        await store.join(a_node())
+        await keep(store, a_task())
+        async with self.another(store) as other:
+            assert (await other.extend(NODE, NOON)).held
+        assert (await claim(store)).decided == 1

@@ -259,7 +259,7 @@ def _anybody_may_do_anything(patch: pytest.MonkeyPatch) -> None:
     def open_to_all(self: Data, task_id: str, _owner: str | None = None, *, lanes: bool = True) -> Facts | None:
         return facts(self, task_id, None, lanes=lanes)
 
-    patch.setattr(Data, "build_facts", open_to_all)
+    patch.setattr(Data, "facts", open_to_all)
 
 
 def _lists_show_everything(patch: pytest.MonkeyPatch) -> None:

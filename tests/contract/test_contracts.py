@@ -9,9 +9,9 @@ from importlib import import_module
 from pathlib import Path
 
 import horae.testing.contracts
-from horae.testing.contracts import Contract, JournalContract, RecordsContract, StoreContract, UsingContract
+from horae.testing.contracts import Contract, JournalContract, RecordsContract, StoreContract, SharedTransactionContract
 
-WHOLE = (StoreContract, RecordsContract, JournalContract, UsingContract)
+WHOLE = (StoreContract, RecordsContract, JournalContract, SharedTransactionContract)
 
 
 def chapters() -> Iterator[type[Contract]]:

@@ -19,8 +19,8 @@ from horae.ports.store import TaskFilter
 from horae.ports.transfer import Part
 from horae.runtime import make_store
 from horae.testing.contracts.stores.setup import everything
-from horae.testing.contracts.stores.writes.sample_contents import a_busy_day
-from horae.testing.contracts.stores.writes.transfer import all_parcels, moved
+from horae.testing.contracts.stores.writes.sample_contents import fill_store
+from horae.testing.contracts.stores.writes.transfer import read_all_parts, moved
 from horae.testing.decisions import saying
 from horae.testing.factories import DAY, MINUTE, NOON, a_new_task, a_task, an_ended_run, an_entry, an_event
 from tests.servers.postgres import PostgresServer
@@ -57,13 +57,13 @@ async def test_there_and_back_again(server_url: str, tmp_path: Path) -> None:
         opened(server_url) as server,
         opened(f"sqlite:///{tmp_path}/two.db") as two,
     ):
-        await a_busy_day(one)
+        await fill_store(one)
         await tell(one, EVENTS)
         await moved(one, server)
-        assert await all_parcels(server) == await all_parcels(one)
+        assert await read_all_parts(server) == await read_all_parts(one)
         assert await everything(server) == await everything(one)
         await moved(server, two)
-        assert await all_parcels(two) == await all_parcels(one)
+        assert await read_all_parts(two) == await read_all_parts(one)
         assert await server.check() == await two.check() == ()
 
 
@@ -71,7 +71,7 @@ async def test_a_log_that_was_moved_is_read_from_any_number_trimmed_and_gone_on_
     server_url: str, tmp_path: Path
 ) -> None:
     async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(server_url) as server:
-        await a_busy_day(one)
+        await fill_store(one)
         await tell(one, EVENTS)
         await moved(one, server)
         await tell(server, 3)
@@ -146,8 +146,8 @@ async def test_killed_on_the_way_it_is_taken_up_again(server_url: str, tmp_path:
     assert _ends(command(tmp_path, source, target))["tasks"] == TASKS
 
     async with opened(source) as one, opened(target) as two:
-        assert await all_parcels(one, 1_000) == await all_parcels(two, 1_000)
-        assert len((await all_parcels(two, 1_000))[Part.RUNS]) == 2 * TASKS
+        assert await read_all_parts(one, 1_000) == await read_all_parts(two, 1_000)
+        assert len((await read_all_parts(two, 1_000))[Part.RUNS]) == 2 * TASKS
         assert await two.check() == ()
 
 

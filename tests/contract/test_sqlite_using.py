@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import apsw
 
 from horae.stores.sqlite import SQLiteStore
-from horae.testing.contracts import Guest, UsingContract, WholeStore
+from horae.testing.contracts import Guest, SharedTransactionContract, WholeStore
 
 PATIENCE_MILLISECONDS = 30_000
 
@@ -27,7 +27,7 @@ class SQLiteGuest:
         return [note for (note,) in self.connection.execute("SELECT note FROM notes ORDER BY rowid")]
 
 
-class TestSQLiteUsing(UsingContract):
+class TestSQLiteUsing(SharedTransactionContract):
     kind = SQLiteStore
 
     @asynccontextmanager

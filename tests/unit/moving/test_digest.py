@@ -11,16 +11,16 @@ from horae.model.task import NEW_TASK_STATUS
 from horae.ports.transfer import Part, TransferItem
 from horae.schedule import Every
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts.stores.writes.sample_contents import a_busy_day
-from horae.testing.contracts.stores.writes.transfer import all_parcels
+from horae.testing.contracts.stores.writes.sample_contents import fill_store
+from horae.testing.contracts.stores.writes.transfer import read_all_parts
 from horae.testing.factories import HOUR, NOON, a_run, a_task, an_entry
 from horae.transfer import PartDigest, compute_digest
 
 
 async def all_of_a_day() -> dict[Part, list[TransferItem]]:
     store = MemoryStore()
-    await a_busy_day(store)
-    return await all_parcels(store)
+    await fill_store(store)
+    return await read_all_parts(store)
 
 
 def weight(part: Part, *parcels: TransferItem) -> PartDigest:
@@ -99,6 +99,6 @@ def test_what_cannot_be_carried_is_an_error() -> None:
 
 async def test_each_page_is_told() -> None:
     store, told = MemoryStore(), list[int]()
-    await a_busy_day(store)
+    await fill_store(store)
     carried = await compute_digest(store, Part.EVENTS, told.append)
     assert sum(told) == carried.item_count > 0

@@ -13,15 +13,15 @@ from horae.ports.store import Node, TaskFilter
 from horae.ports.transfer import Part, TransferItem
 from horae.stores.memory import MemoryStore
 from horae.testing.contracts.stores.setup import everything, keep
-from horae.testing.contracts.stores.writes.sample_contents import a_busy_day
-from horae.testing.contracts.stores.writes.transfer import all_parcels
+from horae.testing.contracts.stores.writes.sample_contents import fill_store
+from horae.testing.contracts.stores.writes.transfer import read_all_parts
 from horae.testing.decisions import saying
 from horae.testing.factories import a_node, a_task, an_event
 from horae.transfer import MoveProgress, MoveStage, NamedStore, digest, move_store, plan_move
 from horae.transfer.idle_check import LivenessCheck
 from horae.transfer.progress import PROGRESS_KEY
 
-NOBODY_WORKS = LivenessCheck(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
+NO_LIVE_NODES = LivenessCheck(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
 
 
 class Interrupted(Exception):  # noqa: N818 - it is planned
@@ -59,12 +59,12 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def a_source() -> NamedStore:
     store = MemoryStore()
-    await a_busy_day(store)
+    await fill_store(store)
     return NamedStore("source", store)
 
 
 async def goes(source: NamedStore, target: NamedStore) -> MoveProgress | None:
-    return (await move_store(source, target, NOBODY_WORKS)).resumed_from
+    return (await move_store(source, target, NO_LIVE_NODES)).resumed_from
 
 
 async def refused(work: Awaitable[object]) -> Refusal:
@@ -76,7 +76,7 @@ async def refused(work: Awaitable[object]) -> Refusal:
 @pytest.mark.parametrize("done_before", [False, True])
 async def test_a_move_that_is_interrupted_anywhere_is_taken_up_again(done_before: bool) -> None:  # noqa: FBT001
     source = await a_source()
-    whole = await all_parcels(source.store)
+    whole = await read_all_parts(source.store)
     counting = Mortal()
     await goes(source, NamedStore("target", counting))
     for writes in range(1, counting.writes + 1):
@@ -85,7 +85,7 @@ async def test_a_move_that_is_interrupted_anywhere_is_taken_up_again(done_before
         with pytest.raises(Interrupted):
             await goes(source, NamedStore("target", target))
         await goes(source, NamedStore("target", target))
-        assert await all_parcels(target) == whole, writes
+        assert await read_all_parts(target) == whole, writes
         assert await everything(target) == await everything(source.store)
         assert await target.check() == ()
         # Nearly everything was there already, but for the very first write.
@@ -100,31 +100,31 @@ async def test_a_move_that_is_done_is_not_done_again() -> None:
     begun = await goes(source, target)
     assert begun == MoveProgress("source", None, done=True)
     assert target.store.writes == before + 1
-    assert PROGRESS_KEY not in {getattr(each, "name", "") for each in (await all_parcels(source.store))[Part.METADATA]}
+    assert PROGRESS_KEY not in {getattr(each, "name", "") for each in (await read_all_parts(source.store))[Part.METADATA]}
 
 
 async def test_what_a_move_noted_does_not_move_on() -> None:
     first, second, third = await a_source(), NamedStore("second", MemoryStore()), NamedStore("third", MemoryStore())
     await goes(first, second)
     await goes(second, third)
-    assert await all_parcels(third.store) == await all_parcels(first.store)
+    assert await read_all_parts(third.store) == await read_all_parts(first.store)
     assert "second" in str(await third.store.read_metadata(PROGRESS_KEY))
 
 
 async def test_a_target_that_holds_something_is_left_alone() -> None:
     source, target = await a_source(), NamedStore("target", MemoryStore())
     await keep(target.store, a_task())
-    before = await all_parcels(target.store)
+    before = await read_all_parts(target.store)
     for attempt in (goes(source, target), plan_move(source, target)):
         found = await refused(attempt)
         assert (found.code, found.facts["part"], type(found)) == ("move_target_not_empty", Part.TASKS, Conflict)
-    assert await all_parcels(target.store) == before
+    assert await read_all_parts(target.store) == before
 
 
 @pytest.mark.parametrize("part", [Part.METADATA, Part.RECORDS, Part.LANES, Part.BLOCKED_OWNERS, Part.NODES, Part.MARKS])
 async def test_a_target_with_anything_at_all_is_not_empty(part: Part) -> None:
     source, target = await a_source(), NamedStore("target", MemoryStore())
-    await target.store.import_page(part, (await all_parcels(source.store))[part])
+    await target.store.import_page(part, (await read_all_parts(source.store))[part])
     assert (await refused(goes(source, target))).code == "move_target_not_empty"
 
 
@@ -134,10 +134,10 @@ async def test_a_move_begun_from_another_source_is_left_alone() -> None:
     with pytest.raises(Interrupted):
         await goes(await a_source(), NamedStore("target", target))
     other = (await a_source())._replace(name="other")
-    before = await all_parcels(target)
+    before = await read_all_parts(target)
     found = await refused(goes(other, NamedStore("target", target)))
     assert (found.code, found.facts["source"]) == ("move_begun_elsewhere", "source")
-    assert await all_parcels(target) == before
+    assert await read_all_parts(target) == before
 
 
 async def test_a_store_cannot_move_to_itself() -> None:
@@ -151,9 +151,9 @@ async def test_a_target_that_was_at_work_since_is_not_touched_again() -> None:
     source, target = await a_source(), NamedStore("target", MemoryStore())
     await goes(source, target)
     await keep(target.store, a_task())
-    before = await all_parcels(target.store)
+    before = await read_all_parts(target.store)
     assert (await refused(goes(source, target))).code == "move_target_in_use"
-    assert await all_parcels(target.store) == before
+    assert await read_all_parts(target.store) == before
 
 
 async def test_a_source_that_changed_meanwhile_is_noticed_and_the_next_move_brings_it() -> None:
@@ -167,7 +167,7 @@ async def test_a_source_that_changed_meanwhile_is_noticed_and_the_next_move_brin
     found = await refused(goes(source, NamedStore("target", target)))
     assert (found.code, found.facts["part"]) == ("move_differs", Part.TASKS)
     await goes(source, NamedStore("target", target))
-    assert await all_parcels(target) == await all_parcels(source.store)
+    assert await read_all_parts(target) == await read_all_parts(source.store)
     assert await target.check() == ()
 
 
@@ -196,10 +196,10 @@ async def test_a_node_that_comes_while_it_goes_on_ends_it_and_it_can_be_taken_up
     source, target = await a_source(), NamedStore("target", Joined())
     found = await refused(goes(source, target))
     assert (found.code, found.facts["nodes"]) == ("move_node_is_live", "late")
-    assert (await all_parcels(target.store))[Part.EVENTS] == []
+    assert (await read_all_parts(target.store))[Part.EVENTS] == []
     await target.store.leave("late")
     await goes(source, target)
-    assert await all_parcels(target.store) == await all_parcels(source.store)
+    assert await read_all_parts(target.store) == await read_all_parts(source.store)
 
 
 async def test_a_survey_changes_nothing_and_tells_how_far_it_came() -> None:
@@ -220,7 +220,7 @@ async def test_the_stages_are_told_from_the_beginning_to_the_end() -> None:
     told: list[tuple[MoveStage, float]] = []
 
     await move_store(
-        await a_source(), NamedStore("target", MemoryStore()), NOBODY_WORKS, lambda *each: told.append(each)
+        await a_source(), NamedStore("target", MemoryStore()), NO_LIVE_NODES, lambda *each: told.append(each)
     )
     for stage in (MoveStage.COPYING, MoveStage.COMPARING):
         shares = [share for each, share in told if each is stage]

@@ -6,7 +6,7 @@ from .stores.contract import Contract, WholeStore
 from .stores.store_contract import StoreContract
 from .stores.writes.journal import JournalContract
 from .stores.writes.records import RecordsContract
-from .stores.writes.shared_transactions import Guest, UsingContract
+from .stores.writes.shared_transactions import Guest, SharedTransactionContract
 from .targets import TargetContract, TargetKeysContract, TargetSecretsContract
 
 __all__ = [
@@ -18,6 +18,6 @@ __all__ = [
     "TargetContract",
     "TargetKeysContract",
     "TargetSecretsContract",
-    "UsingContract",
+    "SharedTransactionContract",
     "WholeStore",
 ]

@@ -12,8 +12,8 @@ from horae.testing.contracts import WholeStore
 from horae.testing.contracts.stores.claims.fencing import FencingContract
 from horae.testing.contracts.stores.claims.lanes import LanesContract
 from horae.testing.contracts.stores.claims.nodes import NodesContract
-from horae.testing.contracts.stores.reads.events import FeedContract
-from horae.testing.contracts.stores.writes.task_keys import KeysContract
+from horae.testing.contracts.stores.reads.events import EventsContract
+from horae.testing.contracts.stores.writes.task_keys import TaskKeysContract
 from horae.testing.decisions import lose
 from horae.testing.factories import NODE, a_node
 from tests.servers.pgbouncer import PgBouncer
@@ -27,7 +27,7 @@ def pooler(postgres_server: PostgresServer) -> Iterator[PgBouncer]:
         yield running
 
 
-class TestBehindAPooler(LanesContract, FencingContract, FeedContract, KeysContract, NodesContract):
+class TestBehindAPooler(LanesContract, FencingContract, EventsContract, TaskKeysContract, NodesContract):
     _server: PostgresServer
     _pooler: PgBouncer
 

@@ -46,10 +46,10 @@ class Contract(ABC):
         super().__init_subclass__(**options)
         for name, test in list(vars(cls).items()):
             if name.startswith("test_") and iscoroutinefunction(test):
-                setattr(cls, name, _played_to_the_end(name, test))
+                setattr(cls, name, _as_sync_test(name, test))
 
 
-def _played_to_the_end(name: str, scene: Scene) -> Callable[[Contract], None]:
+def _as_sync_test(name: str, scene: Scene) -> Callable[[Contract], None]:
     async def play(contract: Contract) -> None:
         async with contract.make() as store:
             await scene(contract, store)

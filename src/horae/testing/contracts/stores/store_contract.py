@@ -3,57 +3,57 @@
 from __future__ import annotations
 
 from .claims.backlog import BacklogContract
-from .claims.claims import ClaimingContract
-from .claims.decision_facts import DecidingContract
+from .claims.claims import ClaimsContract
+from .claims.decision_facts import DecisionFactsContract
 from .claims.fencing import FencingContract
 from .claims.lanes import LanesContract
 from .claims.nodes import NodesContract
-from .claims.routes import DoorsContract
-from .claims.run_deduplication import BirthsContract
+from .claims.routes import RoutesContract
+from .claims.run_deduplication import RunDeduplicationContract
 from .reads.counts import CountsContract
-from .reads.events import FeedContract
+from .reads.events import EventsContract
 from .reads.id_prefixes import IdPrefixContract
 from .reads.labels import LabelsContract
 from .reads.ledger import LedgerContract
 from .reads.output_bytes import OutputBytesContract
-from .reads.overview import GlancesContract
+from .reads.overview import OverviewContract
 from .reads.tasks import TasksContract
 from .writes.atomicity import AtomicityContract
-from .writes.attached_records import BesideContract
-from .writes.maintenance import UpkeepContract
+from .writes.attached_records import AttachedRecordsContract
+from .writes.maintenance import MaintenanceContract
 from .writes.precision import PrecisionContract
 from .writes.retention import RetentionContract
-from .writes.shared_transactions import SharingContract
-from .writes.task_deletion import DeletingContract
-from .writes.task_keys import KeysContract
-from .writes.transfer import MovingContract
+from .writes.shared_transactions import ConnectionCheckContract
+from .writes.task_deletion import TaskDeletionContract
+from .writes.task_keys import TaskKeysContract
+from .writes.transfer import TransferContract
 
 
 class StoreContract(
-    ClaimingContract,
+    ClaimsContract,
     BacklogContract,
-    DecidingContract,
+    DecisionFactsContract,
     FencingContract,
     AtomicityContract,
-    BesideContract,
-    BirthsContract,
+    AttachedRecordsContract,
+    RunDeduplicationContract,
     LanesContract,
     NodesContract,
     TasksContract,
-    KeysContract,
+    TaskKeysContract,
     LabelsContract,
-    DeletingContract,
+    TaskDeletionContract,
     LedgerContract,
     IdPrefixContract,
-    FeedContract,
+    EventsContract,
     RetentionContract,
     PrecisionContract,
-    DoorsContract,
-    GlancesContract,
+    RoutesContract,
+    OverviewContract,
     CountsContract,
     OutputBytesContract,
-    UpkeepContract,
-    MovingContract,
-    SharingContract,
+    MaintenanceContract,
+    TransferContract,
+    ConnectionCheckContract,
 ):
     """A subclass gives `make`, and `another` wherever data outlives an object."""

@@ -130,7 +130,7 @@ class TargetCase(ABC):
         super().__init_subclass__(**options)
         for name, test in list(vars(cls).items()):
             if name.startswith("test_") and iscoroutinefunction(test):
-                setattr(cls, name, _played_to_the_end(name, test))
+                setattr(cls, name, _as_sync_test(name, test))
 
 
 async def _play(case: TargetCase, scene: Scene) -> None:
@@ -145,7 +145,7 @@ async def _play(case: TargetCase, scene: Scene) -> None:
         await before.is_all_there_is(case.patience)
 
 
-def _played_to_the_end(name: str, scene: Scene) -> Callable[[TargetCase], None]:
+def _as_sync_test(name: str, scene: Scene) -> Callable[[TargetCase], None]:
     def test(self: TargetCase) -> None:
         asyncio.run(_play(self, scene))
 

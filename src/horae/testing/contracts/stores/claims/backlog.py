@@ -15,7 +15,7 @@ _MANY = 2 * CLAIM_SLICE + 30
 
 
 class BacklogContract(Contract):
-    async def test_a_backlog_is_worked_off_without_losing_or_doubling_anything(self, store: WholeStore) -> None:
+    async def test_a_backlog_is_claimed_without_loss_or_duplicates(self, store: WholeStore) -> None:
         tasks = [a_task(owner=f"owner-{place % 5}", priority=place % 7) for place in range(_MANY)]
         await store.join(a_node())
         await keep(store, *tasks)
@@ -33,7 +33,7 @@ class BacklogContract(Contract):
         soon = [*(await claim(store)).runs, *(await claim(store)).runs]
         assert punctual.id in {each.task.id for each in soon}
 
-    async def test_owners_take_turns(self, store: WholeStore) -> None:
+    async def test_owners_are_claimed_round_robin(self, store: WholeStore) -> None:
         await store.join(a_node())
         for place, owner in enumerate(("ada", "bob", "cyd")):
             await keep(
@@ -43,7 +43,7 @@ class BacklogContract(Contract):
         assert set(owners) == {"ada", "bob", "cyd"}
         assert max(owners.count(owner) for owner in set(owners)) <= CLAIM_SLICE // 2
 
-    async def test_with_little_room_owners_still_take_turns(self, store: WholeStore) -> None:
+    async def test_owners_are_claimed_round_robin_across_small_claims(self, store: WholeStore) -> None:
         """Whoever had the last turn waits until the others had theirs, also from one claim to the next."""
         await store.join(a_node())
         for owner in ("ada", "bob", "cyd"):
@@ -60,7 +60,7 @@ class BacklogContract(Contract):
         assert len(ranks) == 2 * CLAIM_SLICE
         assert all(earlier <= later for earlier, later in pairwise(ranks))
 
-    async def test_a_slower_clock_does_not_claim_what_a_faster_one_has_seen(self, store: WholeStore) -> None:
+    async def test_a_slower_clock_does_not_claim_entries_that_a_faster_one_has_queued(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, *(a_task() for _ in range(_MANY)), due=NOON)
         fast = await claim(store, NOON, room=1)
@@ -69,7 +69,7 @@ class BacklogContract(Contract):
         assert await store.next_due() == NOON
         assert len(await claim_all(store, NOON)) == _MANY - 1
 
-    async def test_what_is_postponed_in_a_backlog_is_not_claimed_early(self, store: WholeStore) -> None:
+    async def test_a_postponed_entry_of_a_backlog_is_not_claimed_early(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, *(a_task() for _ in range(_MANY)))
         await claim_all(store, decide=postpone(HOUR))
@@ -77,7 +77,7 @@ class BacklogContract(Contract):
         assert (await claim(store, NOON + HOUR - MICROSECOND)).decided == 0
         assert len(await claim_all(store, NOON + HOUR)) == _MANY
 
-    async def test_the_head_stays_known_in_a_backlog(self, store: WholeStore) -> None:
+    async def test_the_next_due_instant_is_reported_during_a_backlog(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task(priority=-100), due=NOON - MINUTE)
         await keep(store, *(a_task() for _ in range(_MANY)))
@@ -85,7 +85,7 @@ class BacklogContract(Contract):
         assert (slice_.more, slice_.next_due) == (True, NOON - MINUTE)
         assert await store.next_due() == NOON - MINUTE
 
-    async def test_entries_in_a_backlog_can_be_taken_off_the_agenda(self, store: WholeStore) -> None:
+    async def test_an_entry_can_be_dropped_from_a_backlog(self, store: WholeStore) -> None:
         tasks = [a_task() for _ in range(_MANY)]
         await store.join(a_node())
         await keep(store, *tasks)
@@ -97,7 +97,7 @@ class BacklogContract(Contract):
         claimed = [each.task.id for each in await claim_all(store)]
         assert sorted(claimed) == [task.id for task in stays]
 
-    async def test_one_task_with_very_many_entries_stops_nobody(self, store: WholeStore) -> None:
+    async def test_one_task_with_very_many_entries_does_not_delay_others(self, store: WholeStore) -> None:
         greedy, modest = a_task(owner="greedy", priority=100), a_task(owner="modest")
         many = [an_entry(greedy, slot=f"manual/{place}", planned=NOON + place * SECOND) for place in range(_MANY)]
         await store.join(a_node())

@@ -26,7 +26,7 @@ from ..contract import Contract, WholeStore
 from ..setup import claim, claim_all, facts_of, keep
 
 
-class ClaimingContract(Contract):
+class ClaimsContract(Contract):
     async def test_nothing_is_claimed_early_not_even_by_a_microsecond(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task(), due=NOON)
@@ -38,7 +38,7 @@ class ClaimingContract(Contract):
         nothing = await claim(store)
         assert (nothing.runs, nothing.decided, nothing.more, nothing.next_due) == ((), 0, False, None)
 
-    async def test_what_is_claimed_is_running_and_is_not_claimed_again(self, store: WholeStore) -> None:
+    async def test_a_claimed_entry_is_running_and_not_claimed_again(self, store: WholeStore) -> None:
         task = a_task()
         await store.join(a_node())
         await keep(store, task)
@@ -47,7 +47,7 @@ class ClaimingContract(Contract):
         assert await store.run(claimed.run.id, None) == claimed.run
         assert (await claim(store, NOON + HOUR)).decided == 0
 
-    async def test_the_oldest_comes_first(self, store: WholeStore) -> None:
+    async def test_entries_are_claimed_oldest_first(self, store: WholeStore) -> None:
         tasks = [a_task() for _ in range(5)]
         await store.join(a_node())
         for place in (3, 1, 4, 0, 2):
@@ -55,7 +55,7 @@ class ClaimingContract(Contract):
         claimed = await claim_all(store, NOON + SECOND)
         assert [each.task.id for each in claimed] == [task.id for task in tasks]
 
-    async def test_when_there_is_little_room_the_highest_priority_comes_first(self, store: WholeStore) -> None:
+    async def test_with_little_capacity_the_highest_priority_is_claimed_first(self, store: WholeStore) -> None:
         low, high, middle = (a_task(priority=priority) for priority in (-5, 100, 0))
         await store.join(a_node())
         await keep(store, low, due=NOON - MINUTE)
@@ -63,7 +63,7 @@ class ClaimingContract(Contract):
         order = [(await claim(store, room=1)).runs[0].task.id for _ in range(3)]
         assert order == [high.id, middle.id, low.id]
 
-    async def test_among_equals_the_task_that_was_added_first_comes_first(self, store: WholeStore) -> None:
+    async def test_entries_of_equal_rank_are_claimed_in_order_of_creation(self, store: WholeStore) -> None:
         """Whatever they are called, and however often they have been written since."""
         await store.join(a_node())
         tasks = [a_task() for _ in range(6)]
@@ -75,14 +75,14 @@ class ClaimingContract(Contract):
         assert one.task.id == first.id
         assert [each.task.id for each in await claim_all(store)] == [task.id for task in others]
 
-    async def test_among_the_entries_of_a_task_the_slot_decides(self, store: WholeStore) -> None:
+    async def test_entries_of_one_task_are_claimed_by_slot(self, store: WholeStore) -> None:
         await store.join(a_node())
         task = a_task()
         entries = [an_entry(task, slot=slot, planned=NOON - place * HOUR) for place, slot in enumerate("cab")]
         await store.add([a_new_task(task, entries=entries)])
         assert [each.run.planned for each in await claim_all(store)] == [NOON - place * HOUR for place in (1, 2, 0)]
 
-    async def test_no_more_is_claimed_than_there_is_room_for(self, store: WholeStore) -> None:
+    async def test_a_claim_takes_no_more_than_the_requested_capacity(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, *(a_task() for _ in range(5)))
         first = await claim(store, room=3)
@@ -90,13 +90,13 @@ class ClaimingContract(Contract):
         second = await claim(store, room=3)
         assert (len(second.runs), second.more, second.next_due) == (2, False, None)
 
-    async def test_without_room_nothing_is_touched(self, store: WholeStore) -> None:
+    async def test_a_claim_without_capacity_changes_nothing(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task())
         nothing = await claim(store, room=0)
         assert (nothing.runs, nothing.decided, nothing.more) == ((), 0, True)
 
-    async def test_what_is_skipped_takes_no_room(self, store: WholeStore) -> None:
+    async def test_a_skipped_entry_takes_no_capacity(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, *(a_task(priority=1) for _ in range(3)), a_task(), a_task())
 
@@ -106,7 +106,7 @@ class ClaimingContract(Contract):
         slice_ = await claim(store, decide=skip_the_urgent, room=1)
         assert (len(slice_.runs), slice_.decided, slice_.more) == (1, 4, True)
 
-    async def test_a_slice_is_bounded_however_much_room_there_is(self, store: WholeStore) -> None:
+    async def test_a_claim_batch_is_bounded_whatever_the_capacity(self, store: WholeStore) -> None:
         await store.join(a_node())
         for owners in (1, 9):
             await keep(store, *(a_task(owner=f"owner-{place % owners}") for place in range(2 * self.slice_size)))
@@ -120,7 +120,7 @@ class ClaimingContract(Contract):
             assert decided == 2 * self.slice_size
             assert not slice_.more
 
-    async def test_at_most_one_entry_of_a_task_is_decided_in_a_slice(self, store: WholeStore) -> None:
+    async def test_a_claim_batch_decides_at_most_one_entry_of_a_task(self, store: WholeStore) -> None:
         task = a_task()
         extra = [an_extra_entry(task, due=NOON - place * SECOND) for place in (2, 1)]
         await store.join(a_node())
@@ -130,7 +130,7 @@ class ClaimingContract(Contract):
         assert [each.more for each in slices] == [True, True, False]
         assert [each.runs[0].run.planned for each in slices] == [NOON - 2 * SECOND, NOON - SECOND, NOON]
 
-    async def test_two_claimers_behind_one_barrier_share_without_overlap(self, store: WholeStore) -> None:
+    async def test_concurrent_claims_do_not_overlap(self, store: WholeStore) -> None:
         tasks = [a_task() for _ in range(200)]
         await store.join(a_node())
         await keep(store, *tasks)
@@ -140,7 +140,7 @@ class ClaimingContract(Contract):
         assert sorted(claimed) == sorted(task.id for task in tasks)
         assert (await claim(store)).decided == 0
 
-    async def test_tokens_rise_with_each_claim_whoever_makes_it(self, store: WholeStore) -> None:
+    async def test_tokens_rise_with_each_claim_across_handles(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, *(a_task() for _ in range(6)))
         async with self.another(store) as other:
@@ -149,7 +149,7 @@ class ClaimingContract(Contract):
         assert all(earlier < later for earlier, later in pairwise(tokens))
         assert tokens[0] > 0
 
-    async def test_the_head_of_the_agenda_is_known_before_and_after_a_claim(self, store: WholeStore) -> None:
+    async def test_the_next_due_instant_is_reported_before_and_after_a_claim(self, store: WholeStore) -> None:
         assert await store.next_due() is None
         await store.join(a_node())
         await keep(store, a_task(), due=NOON + HOUR)
@@ -161,7 +161,7 @@ class ClaimingContract(Contract):
         assert (in_time.more, in_time.next_due) == (False, NOON + HOUR)
         assert await store.next_due() == NOON + HOUR
 
-    async def test_what_comes_due_again_at_once_is_announced_and_claimed(self, store: WholeStore) -> None:
+    async def test_an_entry_that_is_due_again_at_once_is_claimed(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task())
         first = await claim(store, NOON + SECOND, starting(again=SECOND))
@@ -169,7 +169,7 @@ class ClaimingContract(Contract):
         second = await claim(store, NOON + SECOND, starting(again=SECOND))
         assert (second.more, second.next_due) == (False, NOON + 2 * SECOND)
 
-    async def test_what_sleeps_is_held_or_parked_is_never_claimed(self, store: WholeStore) -> None:
+    async def test_sleeping_held_and_parked_entries_are_not_claimed(self, store: WholeStore) -> None:
         await store.join(a_node())
         for stand in (EntryState.ASLEEP, EntryState.HELD, EntryState.PARKED):
             task = a_task()
@@ -186,7 +186,7 @@ class ClaimingContract(Contract):
         assert (nothing.runs, nothing.decided) == ((), 0)
         assert (await claim(store, node="another")).decided == 1
 
-    async def test_an_entry_that_is_put_again_takes_the_place_of_the_old_one(self, store: WholeStore) -> None:
+    async def test_putting_an_entry_again_replaces_it(self, store: WholeStore) -> None:
         task = a_task()
         await store.join(a_node())
         await keep(store, task)
@@ -196,7 +196,7 @@ class ClaimingContract(Contract):
         assert (await claim(store, NOON + HOUR - MICROSECOND)).decided == 0
         assert (await claim(store, NOON + HOUR)).decided == 1
 
-    async def test_an_entry_that_is_dropped_leaves_the_others_alone(self, store: WholeStore) -> None:
+    async def test_dropping_an_entry_leaves_the_others(self, store: WholeStore) -> None:
         task = a_task()
         extra = an_extra_entry(task, due=NOON + HOUR)
         await store.join(a_node())

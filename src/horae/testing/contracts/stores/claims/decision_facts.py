@@ -35,8 +35,8 @@ class _Notes:
         return succeed(facts, run, report)
 
 
-class DecidingContract(Contract):
-    async def test_a_claim_is_told_task_standing_and_all_entries(self, store: WholeStore) -> None:
+class DecisionFactsContract(Contract):
+    async def test_a_claim_decision_receives_the_task_its_status_and_entries(self, store: WholeStore) -> None:
         task, standing = a_task(), TaskStatus(counted=7, failures=2, last_end=NOON - HOUR)
         entries = [an_entry(task), an_extra_entry(task, due=NOON + HOUR)]
         await store.join(a_node())
@@ -47,14 +47,14 @@ class DecidingContract(Contract):
         assert sorted(facts.entries) == sorted(entries)
         assert (facts.live, facts.lanes, facts.block_reason) == ((), (), None)
 
-    async def test_a_claim_is_told_which_runs_of_the_task_are_going(self, store: WholeStore) -> None:
+    async def test_a_claim_decision_receives_the_live_runs_of_the_task(self, store: WholeStore) -> None:
         task = a_task()
         run = await a_running(store, task)
         await store.change(task.id, None, saying(Change(put=(an_extra_entry(task),))))
         await claim(store, decide=(notes := _Notes()).start)
         assert notes.facts[task.id].live == (run,)
 
-    async def test_nothing_of_other_tasks_is_told(self, store: WholeStore) -> None:
+    async def test_a_decision_receives_nothing_of_other_tasks(self, store: WholeStore) -> None:
         tasks = [a_task() for _ in range(3)]
         await store.join(a_node())
         await keep(store, *tasks)
@@ -63,7 +63,7 @@ class DecidingContract(Contract):
             assert {entry.task_id for entry in notes.facts[task.id].entries} == {task.id}
             assert notes.facts[task.id].live == ()
 
-    async def test_the_seats_that_are_taken_are_counted_within_a_slice(self, store: WholeStore) -> None:
+    async def test_lane_use_is_counted_within_a_claim_batch(self, store: WholeStore) -> None:
         tasks = [a_task(lane="press", priority=-place) for place in range(4)]
         await store.set_lane("press", 2)
         await store.join(a_node())
@@ -89,7 +89,7 @@ class DecidingContract(Contract):
         assert set(notes.facts[limited.id].lanes) == expected
         assert notes.facts[free.id].lanes == ()
 
-    async def test_a_barred_owner_is_known_as_such_until_the_bar_is_lifted(self, store: WholeStore) -> None:
+    async def test_a_decision_receives_the_block_reason_of_the_owner(self, store: WholeStore) -> None:
         barred, other = a_task(owner="barred"), a_task(owner="other")
         await store.join(a_node())
         await keep(store, barred, other)
@@ -101,7 +101,7 @@ class DecidingContract(Contract):
         await store.block_owner("barred", None)
         assert (await facts_of(store, barred)).block_reason is None
 
-    async def test_the_lane_of_an_agent_can_be_barred_and_no_other(self, store: WholeStore) -> None:
+    async def test_only_the_lane_of_an_agent_can_be_blocked(self, store: WholeStore) -> None:
         robots, own, shared = (
             a_task(owner="ada", lane=agent_lane("ada", "robot")),
             a_task(owner="ada", lane="ada/press"),
@@ -121,7 +121,7 @@ class DecidingContract(Contract):
         await store.block_owner(agent_lane("ada", "robot"), None)
         assert (await facts_of(store, robots)).block_reason is None
 
-    async def test_two_runs_of_one_task_in_one_batch_see_each_other_end(self, store: WholeStore) -> None:
+    async def test_two_runs_of_one_task_settled_in_one_batch_see_each_other_end(self, store: WholeStore) -> None:
         task = a_task()
         first = await a_running(store, task)
         await store.change(task.id, None, saying(Change(put=(an_extra_entry(task),))))
@@ -130,7 +130,7 @@ class DecidingContract(Contract):
         assert {run.id for run in notes.facts[first.id].live} == {first.id, second.id}
         assert [run.id for run in notes.facts[second.id].live] == [second.id]
 
-    async def test_a_settlement_is_told_the_run_as_it_is_now(self, store: WholeStore) -> None:
+    async def test_a_settle_decision_receives_the_current_run(self, store: WholeStore) -> None:
         run = await a_running(store)
         await store.change(run.task_id, None, saying(Change(cancelled=((run.id, Reason.REPLACED),))))
         seen: list[Run] = []
@@ -143,7 +143,7 @@ class DecidingContract(Contract):
         await store.settle([report], look)
         assert seen[-1] == run._replace(cancel=Reason.REPLACED)
 
-    async def test_settling_and_recovering_are_told_about_lanes(self, store: WholeStore) -> None:
+    async def test_settle_and_recover_decisions_receive_lane_use(self, store: WholeStore) -> None:
         await store.set_lane("press", 2)
         first, second = await fill(store, "press", a_task(), a_task())
         await settle(store, first, decide=(notes := _Notes()).succeed)
@@ -157,7 +157,7 @@ class DecidingContract(Contract):
         await store.release([(second.id, second.token)], look)
         assert seen[-1].lanes == (LaneUse("press", 2, 1),)
 
-    async def test_a_claim_hands_out_the_task_as_it_is_after_the_change(self, store: WholeStore) -> None:
+    async def test_a_claim_returns_the_task_after_the_change(self, store: WholeStore) -> None:
         task = a_task()
         await store.join(a_node())
         await keep(store, task)

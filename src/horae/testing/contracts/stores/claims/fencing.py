@@ -21,7 +21,7 @@ _CLAIMED = starting(state=RunState.CLAIMED)
 
 
 class FencingContract(Contract):
-    async def test_a_settled_run_has_its_end_and_its_result(self, store: WholeStore) -> None:
+    async def test_a_settled_run_has_its_end_and_result(self, store: WholeStore) -> None:
         run = await a_running(store)
         assert await settle(store, run) == frozenset()
         ended = run._replace(state=RunState.SUCCEEDED, ended=NOON + SECOND, result_json='"done"')
@@ -39,13 +39,13 @@ class FencingContract(Contract):
         assert await everything(store) == before
         assert await settle(store, run) == frozenset()
 
-    async def test_a_run_that_is_not_there_is_stale(self, store: WholeStore) -> None:
+    async def test_an_absent_run_is_stale(self, store: WholeStore) -> None:
         run = await a_running(store)
         assert await store.settle([a_settlement(run, run_id="run_unknown")], fail) == {"run_unknown"}
         assert await store.start([("run_unknown", 1)], NOON) == frozenset()
         assert await store.release([("run_unknown", 1)], fail) == {"run_unknown"}
 
-    async def test_what_was_settled_is_stale_for_whoever_settles_again(self, store: WholeStore) -> None:
+    async def test_a_settled_run_is_stale_for_a_second_settlement(self, store: WholeStore) -> None:
         run = await a_running(store)
         await settle(store, run)
         before = await everything(store)
@@ -54,7 +54,7 @@ class FencingContract(Contract):
         assert await store.release([(run.id, run.token)], fail) == {run.id}
         assert await everything(store) == before
 
-    async def test_two_who_settle_at_once_do_it_once(self, store: WholeStore) -> None:
+    async def test_concurrent_settlements_settle_once(self, store: WholeStore) -> None:
         run = await a_running(store)
         async with self.another(store) as other:
             answers = await asyncio.gather(settle(store, run), settle(other, run))
@@ -63,7 +63,7 @@ class FencingContract(Contract):
         assert facts is not None
         assert facts.status.counted == 1
 
-    async def test_one_stale_settlement_does_not_harm_the_rest_of_its_batch(self, store: WholeStore) -> None:
+    async def test_a_stale_settlement_does_not_affect_the_rest_of_its_batch(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task(), a_task(), a_task())
         runs = [each.run for each in await claim_all(store)]
@@ -77,14 +77,14 @@ class FencingContract(Contract):
         assert await store.release([], fail) == frozenset()
         assert await store.start([], NOON) == frozenset()
 
-    async def test_another_handle_may_settle_what_this_one_claimed(self, store: WholeStore) -> None:
+    async def test_another_handle_may_settle_a_claimed_run(self, store: WholeStore) -> None:
         run = await a_running(store)
         async with self.another(store) as other:
             assert await run_of(other, run) == run
             assert await settle(other, run) == frozenset()
         assert (await run_of(store, run)).state is RunState.SUCCEEDED
 
-    async def test_no_change_moves_a_run_that_has_ended(self, store: WholeStore) -> None:
+    async def test_no_change_reopens_an_ended_run(self, store: WholeStore) -> None:
         run = await a_running(store)
         await settle(store, run)
         ended = await run_of(store, run)
@@ -107,7 +107,7 @@ class FencingContract(Contract):
         assert await store.start([(run.id, run.token)], begun + SECOND) == frozenset()
         assert (await run_of(store, run)).started == begun
 
-    async def test_of_many_claimed_runs_those_start_that_may(self, store: WholeStore) -> None:
+    async def test_only_uncancelled_runs_of_a_batch_start(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task(), a_task(), a_task())
         runs = [each.run for each in await claim_all(store, decide=_CLAIMED)]
@@ -115,13 +115,13 @@ class FencingContract(Contract):
         assert await store.start([(run.id, run.token) for run in runs], NOON) == {run.id for run in runs[1:]}
         assert (await run_of(store, runs[0])).state is RunState.CLAIMED
 
-    async def test_a_run_that_is_to_end_does_not_start(self, store: WholeStore) -> None:
+    async def test_a_cancelled_claimed_run_does_not_start(self, store: WholeStore) -> None:
         run = await a_running(store, decide=_CLAIMED)
         await store.change(run.task_id, None, cancelling([run], Reason.REPLACED))
         assert await store.start([(run.id, run.token)], NOON) == frozenset()
         assert (await run_of(store, run)).cancel is Reason.REPLACED
 
-    async def test_what_is_given_back_has_ended_for_its_holder(self, store: WholeStore) -> None:
+    async def test_a_released_run_is_stale_for_its_node(self, store: WholeStore) -> None:
         run = await a_running(store)
         assert await store.release([(run.id, run.token + 1)], fail) == {run.id}
         assert await store.release([(run.id, run.token)], lose) == frozenset()

@@ -21,13 +21,13 @@ async def _seated(store: WholeStore) -> list[str]:
 
 
 class LanesContract(Contract):
-    async def test_a_lane_holds_as_many_as_its_limit_says(self, store: WholeStore) -> None:
+    async def test_a_lane_runs_at_most_its_limit(self, store: WholeStore) -> None:
         await store.set_lane("press", 3)
         runs = await fill(store, "press", *(a_task() for _ in range(10)))
         assert len(runs) == 3
         assert (await claim(store, decide=seating())).decided == 0
 
-    async def test_the_limit_holds_across_handles(self, store: WholeStore) -> None:
+    async def test_the_lane_limit_holds_across_handles(self, store: WholeStore) -> None:
         await store.set_lane("press", 5)
         await store.join(a_node())
         await keep(store, *(a_task(lane="press") for _ in range(40)))
@@ -36,18 +36,18 @@ class LanesContract(Contract):
             shares = await asyncio.gather(*(claim_all(each, decide=seating(), room=2) for each in both))
         assert sum(map(len, shares)) == 5
 
-    async def test_lanes_do_not_stand_in_each_others_way(self, store: WholeStore) -> None:
+    async def test_a_full_lane_does_not_block_another_lane(self, store: WholeStore) -> None:
         assert len(await fill(store, "press", a_task(), a_task())) == 1
         assert len(await fill(store, "oven", a_task(), a_task())) == 1
 
-    async def test_a_seat_is_free_again_when_its_run_has_ended(self, store: WholeStore) -> None:
+    async def test_a_lane_slot_is_freed_when_its_run_ends(self, store: WholeStore) -> None:
         first, second = a_task(), a_task()
         (run,) = await fill(store, "press", first, second)
         assert await _seated(store) == []
         await settle(store, run)
         assert await _seated(store) == [second.id]
 
-    async def test_a_seat_is_free_again_however_its_run_ended(self, store: WholeStore) -> None:
+    async def test_a_lane_slot_is_freed_by_every_kind_of_end(self, store: WholeStore) -> None:
         (first,) = await fill(store, "press", *(a_task() for _ in range(3)))
         await store.release([(first.id, first.token)], lose)
         (second,) = (await claim(store, decide=seating())).runs
@@ -56,7 +56,7 @@ class LanesContract(Contract):
         third = (await claim(store, decide=seating(node="watcher"), node="watcher")).runs
         assert len({first.id, second.run.id, *(each.run.id for each in third)}) == 3
 
-    async def test_a_run_that_waits_for_an_answer_keeps_its_seat(self, store: WholeStore) -> None:
+    async def test_a_waiting_run_holds_its_lane_slot(self, store: WholeStore) -> None:
         (run,) = await fill(store, "press", a_task(), a_task())
         waiting = run._replace(state=RunState.WAITING, node=None, deadline=NOON + MINUTE)
         await store.settle([a_settlement(run)], lambda *_: Change(updated_runs=(waiting,)))
@@ -64,7 +64,7 @@ class LanesContract(Contract):
         await settle(store, await run_of(store, run))
         assert len(await _seated(store)) == 1
 
-    async def test_free_seats_go_by_priority_and_then_by_due(self, store: WholeStore) -> None:
+    async def test_free_lane_slots_are_given_by_priority_then_by_due_instant(self, store: WholeStore) -> None:
         first = a_task(priority=100)
         (run,) = await fill(store, "press", first)
         after, late, early, urgent = a_task(), a_task(), a_task(), a_task(priority=5)
@@ -79,18 +79,18 @@ class LanesContract(Contract):
             run = claimed.run
         assert order == [urgent.id, early.id, late.id, after.id], "among equals the one that was added first"
 
-    async def test_one_free_seat_calls_one_of_many_who_wait(self, store: WholeStore) -> None:
+    async def test_one_free_lane_slot_unparks_one_entry(self, store: WholeStore) -> None:
         (run,) = await fill(store, "press", *(a_task() for _ in range(20)))
         await settle(store, run)
         assert (await claim(store, decide=seating())).decided == 1
 
-    async def test_seats_that_a_batch_frees_together_are_filled_together(self, store: WholeStore) -> None:
+    async def test_lane_slots_freed_in_one_batch_are_filled_together(self, store: WholeStore) -> None:
         await store.set_lane("press", 4)
         runs = await fill(store, "press", *(a_task() for _ in range(10)))
         await settle(store, *runs[:3])
         assert len(await _seated(store)) == 3
 
-    async def test_an_entry_that_waited_keeps_its_due_instant(self, store: WholeStore) -> None:
+    async def test_a_parked_entry_keeps_its_due_instant(self, store: WholeStore) -> None:
         first, second = a_task(), a_task()
         (run,) = await fill(store, "press", first, second)
         (parked,) = (await facts_of(store, second)).entries
@@ -101,12 +101,12 @@ class LanesContract(Contract):
         assert called == parked._replace(state=EntryState.TIMED)
         assert await store.next_due() == NOON
 
-    async def test_a_higher_limit_calls_those_who_wait(self, store: WholeStore) -> None:
+    async def test_raising_a_lane_limit_unparks_entries(self, store: WholeStore) -> None:
         await fill(store, "press", *(a_task() for _ in range(5)))
         await store.set_lane("press", 3)
         assert len(await _seated(store)) == 2
 
-    async def test_a_lower_limit_lets_what_goes_on_end_first(self, store: WholeStore) -> None:
+    async def test_lowering_a_lane_limit_lets_live_runs_end(self, store: WholeStore) -> None:
         await store.set_lane("press", 3)
         runs = await fill(store, "press", *(a_task() for _ in range(5)))
         await store.set_lane("press", 1)
@@ -115,7 +115,7 @@ class LanesContract(Contract):
         await settle(store, runs[2])
         assert len(await _seated(store)) == 1
 
-    async def test_a_lane_of_none_stops_everything_in_it(self, store: WholeStore) -> None:
+    async def test_a_lane_limit_of_zero_blocks_the_lane(self, store: WholeStore) -> None:
         await store.set_lane("press", 0)
         assert await fill(store, "press", a_task()) == []
         await store.set_lane("press", 1)
@@ -130,7 +130,7 @@ class LanesContract(Contract):
         await settle(store, next(run for run in runs if run.owner == "ada"))
         assert len(await _seated(store)) == 1
 
-    async def test_a_run_sits_in_all_its_lanes(self, store: WholeStore) -> None:
+    async def test_a_run_takes_a_slot_in_each_of_its_lanes(self, store: WholeStore) -> None:
         await store.set_lane(owner_lane("ada"), 1)
         await store.set_lane("press", 1)
         mine, neighbour, other = a_task(lane="press"), a_task(), a_task(owner="bob", lane="press")
@@ -142,14 +142,14 @@ class LanesContract(Contract):
         await settle(store, claimed.run)
         assert sorted(await _seated(store)) == sorted([neighbour.id, other.id])
 
-    async def test_whoever_is_called_and_does_not_come_leaves_the_seat_to_the_next(self, store: WholeStore) -> None:
+    async def test_an_unparked_entry_that_is_skipped_leaves_the_slot_to_the_next(self, store: WholeStore) -> None:
         """A seat is free, and the entry that was called to it is skipped: nothing else will ever call the next one."""
         (run,) = await fill(store, "press", *(a_task() for _ in range(3)))
         await settle(store, run)
         assert (await claim(store, decide=skip)).decided == 1
         assert len(await _seated(store)) == 1
 
-    async def test_a_task_that_is_paused_when_called_leaves_the_seat_to_the_next(self, store: WholeStore) -> None:
+    async def test_an_unparked_entry_of_a_paused_task_leaves_the_slot_to_the_next(self, store: WholeStore) -> None:
         first, second, third = a_task(priority=3), a_task(priority=2), a_task(priority=1)
         (run,) = await fill(store, "press", first, second, third)
         await settle(store, run)
@@ -158,21 +158,21 @@ class LanesContract(Contract):
         await store.change(second.id, None, saying(Change(put=(asleep,))))
         assert await _seated(store) == [third.id]
 
-    async def test_a_task_that_is_deleted_when_called_leaves_the_seat_to_the_next(self, store: WholeStore) -> None:
+    async def test_an_unparked_entry_of_a_deleted_task_leaves_the_slot_to_the_next(self, store: WholeStore) -> None:
         first, second, third = a_task(priority=3), a_task(priority=2), a_task(priority=1)
         (run,) = await fill(store, "press", first, second, third)
         await settle(store, run)
         await store.change(second.id, None, saying(Change(deleted=True)))
         assert await _seated(store) == [third.id]
 
-    async def test_a_parked_entry_that_is_dropped_is_not_called(self, store: WholeStore) -> None:
+    async def test_a_dropped_parked_entry_is_not_unparked(self, store: WholeStore) -> None:
         first, second, third = a_task(priority=3), a_task(priority=2), a_task(priority=1)
         (run,) = await fill(store, "press", first, second, third)
         await store.change(second.id, None, lambda facts: drop(facts, facts.entries[0], 0))
         await settle(store, run)
         assert await _seated(store) == [third.id]
 
-    async def test_what_is_parked_in_one_lane_is_not_called_by_another(self, store: WholeStore) -> None:
+    async def test_a_free_slot_does_not_unpark_entries_of_another_lane(self, store: WholeStore) -> None:
         run = await a_running(store, a_task(lane="oven"))
         task = a_task()
         await store.add([a_new_task(task, entries=[an_entry(task)])])

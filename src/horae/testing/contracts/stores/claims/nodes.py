@@ -30,7 +30,7 @@ async def _nodes(store: WholeStore) -> list[str]:
 
 
 class NodesContract(Contract):
-    async def test_a_renewal_is_seen_by_the_others(self, store: WholeStore) -> None:
+    async def test_a_lease_renewal_is_visible_to_other_nodes(self, store: WholeStore) -> None:
         joined = a_node(home="machine/42", version="2.1", joined=NOON - HOUR)
         await store.join(joined)
         await store.join(a_node(_WATCHER))
@@ -42,7 +42,7 @@ class NodesContract(Contract):
             seen = (await store.extend(_WATCHER, at)).nodes
             assert seen == (joined._replace(renewals=renewals, renewed=at),)
 
-    async def test_what_a_node_says_of_itself_is_seen_by_the_others(self, store: WholeStore) -> None:
+    async def test_the_fields_of_a_node_are_visible_to_other_nodes(self, store: WholeStore) -> None:
         """All of it when it joins, and with every renewal what changes: its load, and what its clock lacks."""
         joined = a_node(host="north", load=3, capacity=100, offset=-MICROSECOND, draining=True, renewals=2)
         await store.join(joined)
@@ -55,7 +55,7 @@ class NodesContract(Contract):
             assert (seen.host, seen.capacity, seen.draining) == ("north", 100, True)
             assert seen in await store.nodes()
 
-    async def test_a_node_that_is_drained_is_told_with_every_renewal(self, store: WholeStore) -> None:
+    async def test_a_renewal_reports_that_the_node_is_draining(self, store: WholeStore) -> None:
         """By whomever, and until somebody takes it back; no other node hears of it."""
         await store.join(a_node())
         await store.join(a_node(_WATCHER))
@@ -69,7 +69,7 @@ class NodesContract(Contract):
         assert await store.drain(NODE, draining=False)
         assert not (await store.extend(NODE, NOON)).draining
 
-    async def test_a_node_that_is_drained_still_holds_its_lease(self, store: WholeStore) -> None:
+    async def test_a_draining_node_keeps_its_lease(self, store: WholeStore) -> None:
         """What it carries it carries to the end; a drain is no renewal, and hides no death."""
         await _carrying(store, 2)
         await store.extend(NODE, NOON)
@@ -78,7 +78,7 @@ class NodesContract(Contract):
         assert (node.renewals, len(await store.held(NODE))) == (1, 2)
         assert await store.recover(NODE, 1, lose, 10) == 2
 
-    async def test_only_a_node_that_is_there_can_be_drained(self, store: WholeStore) -> None:
+    async def test_an_absent_node_cannot_be_drained(self, store: WholeStore) -> None:
         assert not await store.drain("nobody")
         await store.join(a_node())
         await store.leave(NODE)
@@ -86,17 +86,17 @@ class NodesContract(Contract):
         assert not await store.drain(NODE, draining=False)
         assert await store.nodes() == ()
 
-    async def test_a_node_that_is_not_there_holds_nothing(self, store: WholeStore) -> None:
+    async def test_an_absent_node_holds_no_lease(self, store: WholeStore) -> None:
         assert not (await store.extend("nobody", NOON)).held
         assert await store.recover("nobody", 0, fail, 10) is None
 
-    async def test_a_renewal_tells_the_head_of_the_agenda(self, store: WholeStore) -> None:
+    async def test_a_renewal_reports_the_next_due_instant(self, store: WholeStore) -> None:
         await store.join(a_node())
         assert (await store.extend(NODE, NOON)).next_due is None
         await keep(store, a_task(), due=NOON + HOUR)
         assert (await store.extend(NODE, NOON)).next_due == NOON + HOUR
 
-    async def test_a_renewal_tells_which_runs_are_to_end(self, store: WholeStore) -> None:
+    async def test_a_renewal_reports_cancel_requests(self, store: WholeStore) -> None:
         run, other = await a_running(store), await a_running(store)
         await store.join(a_node(_WATCHER))
         await store.change(run.task_id, None, cancelling([run], Reason.REPLACED))
@@ -108,7 +108,7 @@ class NodesContract(Contract):
         await settle(store, run)
         assert (await store.extend(NODE, NOON)).cancel_requests == ()
 
-    async def test_what_a_node_holds_is_known_by_run_and_token(self, store: WholeStore) -> None:
+    async def test_held_runs_are_listed_by_run_and_token(self, store: WholeStore) -> None:
         """Neither what another node carries, nor what somebody else holds, nor what has ended."""
         await store.join(a_node())
         await store.join(a_node(_WATCHER))
@@ -122,21 +122,21 @@ class NodesContract(Contract):
         assert await store.held(_WATCHER) == ((theirs.id, theirs.token),)
         assert await store.held("nobody") == ()
 
-    async def test_a_node_that_left_is_gone(self, store: WholeStore) -> None:
+    async def test_a_node_that_left_is_not_listed(self, store: WholeStore) -> None:
         await _carrying(store, 0)
         await store.leave(NODE)
         assert await _nodes(store) == []
         assert not (await store.extend(NODE, NOON)).held
         await store.leave(NODE)
 
-    async def test_a_node_that_leaves_in_haste_can_still_be_recovered(self, store: WholeStore) -> None:
+    async def test_a_node_that_left_with_live_runs_can_be_recovered(self, store: WholeStore) -> None:
         """With its row would go the only trace of who held its runs."""
         await _carrying(store, 2)
         await store.leave(NODE)
         assert await store.recover(NODE, 0, lose, 10) == 2
         assert await _nodes(store) == []
 
-    async def test_a_node_is_recovered_only_as_long_as_it_stands_still(self, store: WholeStore) -> None:
+    async def test_a_node_that_renewed_meanwhile_is_not_recovered(self, store: WholeStore) -> None:
         await _carrying(store, 2)
         await store.extend(NODE, NOON + SECOND)
         assert await store.recover(NODE, 0, fail, 10) is None
@@ -144,7 +144,7 @@ class NodesContract(Contract):
         assert await _nodes(store) == [NODE]
         assert await store.recover(NODE, 1, lose, 10) == 2
 
-    async def test_recovery_goes_in_batches_and_takes_the_node_with_the_last(self, store: WholeStore) -> None:
+    async def test_recovery_runs_in_batches_and_the_last_removes_the_node(self, store: WholeStore) -> None:
         await _carrying(store, 5)
         assert await store.recover(NODE, 0, lose, 2) == 2
         assert await _nodes(store) == [NODE]
@@ -153,17 +153,17 @@ class NodesContract(Contract):
         assert await _nodes(store) == []
         assert await store.recover(NODE, 0, fail, 2) is None
 
-    async def test_a_batch_of_exactly_the_last_takes_the_node(self, store: WholeStore) -> None:
+    async def test_a_recovery_batch_of_exactly_the_remaining_runs_removes_the_node(self, store: WholeStore) -> None:
         await _carrying(store, 2)
         assert await store.recover(NODE, 0, lose, 2) == 2
         assert await _nodes(store) == []
 
-    async def test_a_node_that_carries_nothing_is_recovered_at_once(self, store: WholeStore) -> None:
+    async def test_a_node_without_runs_is_recovered_in_one_batch(self, store: WholeStore) -> None:
         await _carrying(store, 0)
         assert await store.recover(NODE, 0, fail, 2) == 0
         assert await _nodes(store) == []
 
-    async def test_two_who_recover_at_once_lose_each_run_once(self, store: WholeStore) -> None:
+    async def test_concurrent_recoveries_lose_each_run_once(self, store: WholeStore) -> None:
         await _carrying(store, 30)
         async with self.another(store) as other:
             counts = await asyncio.gather(*(each.recover(NODE, 0, lose, 8) for each in (store, other) * 4))
@@ -171,7 +171,7 @@ class NodesContract(Contract):
         lost = [event for event in await store.events(0) if event.event.kind == "run.lost"]
         assert len(lost) == len({event.event.run_id for event in lost}) == 30
 
-    async def test_what_is_recovered_may_be_queued_again(self, store: WholeStore) -> None:
+    async def test_a_recovered_run_may_be_queued_again(self, store: WholeStore) -> None:
         run = await a_running(store)
         again = an_entry(a_task(id=run.task_id), attempt=2, forgiven=1)
         await store.recover(NODE, 0, lambda facts, run: lose(facts, run)._replace(put=(again,), status=None), 10)
@@ -185,7 +185,7 @@ class NodesContract(Contract):
         assert await store.recover(NODE, 0, lose, 10) == 2
         assert await run_of(store, others.run) == others.run
 
-    async def test_a_run_that_somebody_else_holds_outlives_its_node(self, store: WholeStore) -> None:
+    async def test_a_waiting_run_is_not_recovered_with_its_node(self, store: WholeStore) -> None:
         run = await a_running(store)
         waiting = run._replace(state=RunState.WAITING, node=None, deadline=NOON + HOUR)
         await store.settle([a_settlement(run)], lambda *_: Change(updated_runs=(waiting,)))
@@ -193,7 +193,7 @@ class NodesContract(Contract):
         assert await run_of(store, run) == waiting
         assert await settle(store, waiting) == frozenset()
 
-    async def test_after_recovery_the_node_holds_nothing(self, store: WholeStore) -> None:
+    async def test_a_recovered_node_holds_no_lease(self, store: WholeStore) -> None:
         run = await a_running(store)
         await store.join(a_node(_WATCHER))
         await keep(store, a_task())
@@ -204,7 +204,7 @@ class NodesContract(Contract):
         assert (await run_of(store, run)).state is RunState.LOST
         assert (await claim(store, node=_WATCHER)).decided == 1
 
-    async def test_a_node_that_joins_again_claims_again(self, store: WholeStore) -> None:
+    async def test_a_node_that_rejoins_can_claim(self, store: WholeStore) -> None:
         await _carrying(store, 1)
         await store.recover(NODE, 0, lose, 10)
         await store.join(a_node())

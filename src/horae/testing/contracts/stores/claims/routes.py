@@ -34,8 +34,8 @@ def _able(*routes: str) -> FireDecision:
     return decide
 
 
-class DoorsContract(Contract):
-    async def test_tasks_of_which_something_waits_at_a_door_are_found(self, store: WholeStore) -> None:
+class RoutesContract(Contract):
+    async def test_tasks_with_stranded_entries_are_listed(self, store: WholeStore) -> None:
         await store.join(a_node())
         water, call = a_task(), a_task(target=Target("http", '{"url":"https://example.org"}'), owner="bob")
         parked = a_task(lane="press")
@@ -47,7 +47,7 @@ class DoorsContract(Contract):
         await store.admit([WATER])
         assert [facts.task.id for facts in await store.stranded(None)] == [call.id]
 
-    async def test_what_waits_at_a_door_is_not_claimable_and_not_the_head(self, store: WholeStore) -> None:
+    async def test_a_stranded_entry_is_neither_claimable_nor_next_due(self, store: WholeStore) -> None:
         task = a_task()
         await store.join(a_node())
         await keep(store, task)
@@ -56,7 +56,7 @@ class DoorsContract(Contract):
         assert (await claim(store, NOON + HOUR)).runs == ()
         assert (await facts_of(store, task)).entries == (an_entry(task, state=EntryState.PARKED, lane=WATER),)
 
-    async def test_a_door_that_opens_lets_in_what_waits_there_and_nobody_else(self, store: WholeStore) -> None:
+    async def test_admitting_a_route_unparks_its_entries_only(self, store: WholeStore) -> None:
         water, http = [a_task() for _ in range(3)], [_calling() for _ in range(2)]
         await store.join(a_node())
         await keep(store, *water, *http)
@@ -66,7 +66,7 @@ class DoorsContract(Contract):
         assert {each.task.id for each in await claim_all(store, decide=_able(WATER))} == {task.id for task in water}
         assert [(await facts_of(store, task)).entries[0].lane for task in http] == [_HTTP, _HTTP]
 
-    async def test_a_door_opens_for_all_who_ask_at_once(self, store: WholeStore) -> None:
+    async def test_several_routes_are_admitted_in_one_call(self, store: WholeStore) -> None:
         tasks = [a_task(), _calling()]
         await store.join(a_node())
         await keep(store, *tasks)
@@ -75,7 +75,7 @@ class DoorsContract(Contract):
             assert await other.admit({WATER, _HTTP, kind_route("unknown")}) == 2
         assert len(await claim_all(store)) == 2
 
-    async def test_where_nobody_waits_nothing_is_let_in(self, store: WholeStore) -> None:
+    async def test_admitting_a_route_without_entries_unparks_nothing(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task())
         assert await store.admit([WATER, _HTTP]) == 0
@@ -86,7 +86,7 @@ class DoorsContract(Contract):
         assert await store.admit([WATER]) == 1
         assert await store.admit([WATER]) == 0
 
-    async def test_what_is_let_in_is_as_it_was_when_it_came_due(self, store: WholeStore) -> None:
+    async def test_an_admitted_entry_is_unchanged(self, store: WholeStore) -> None:
         """Nothing was attempted: the same instant, the same attempt, the same place among others."""
         urgent, idle = a_task(priority=9), a_task()
         await store.join(a_node())
@@ -100,7 +100,7 @@ class DoorsContract(Contract):
             (idle.id, NOON, 2),
         ]
 
-    async def test_a_task_may_have_one_entry_at_a_door_and_another_to_come(self, store: WholeStore) -> None:
+    async def test_a_task_may_have_a_stranded_and_a_future_entry(self, store: WholeStore) -> None:
         task = a_task()
         later = an_extra_entry(task, due=NOON + HOUR)
         await store.join(a_node())
@@ -110,7 +110,7 @@ class DoorsContract(Contract):
         assert await store.admit([WATER]) == 1
         assert await store.next_due() == NOON
 
-    async def test_a_free_seat_calls_nobody_from_a_door(self, store: WholeStore) -> None:
+    async def test_a_free_lane_slot_does_not_unpark_stranded_entries(self, store: WholeStore) -> None:
         (run,) = await fill(store, "press", a_task())
         await keep(store, _calling())
         await claim_all(store, decide=_able())
@@ -119,14 +119,14 @@ class DoorsContract(Contract):
         await store.set_lane("press", 5)
         assert (await store.waiting(None, NOON)).parked == 0
 
-    async def test_a_door_lets_nobody_into_a_full_lane(self, store: WholeStore) -> None:
+    async def test_admitting_a_route_does_not_unpark_entries_of_a_full_lane(self, store: WholeStore) -> None:
         await fill(store, "press", a_task(), a_task())
         assert await store.admit([WATER, _HTTP]) == 0
         assert (await store.waiting(None, NOON)).parked == 1
 
     # --- what waits, counted -----------------------------------------------------------------------------------------
 
-    async def test_what_waits_is_counted_by_what_it_waits_for(self, store: WholeStore) -> None:
+    async def test_waiting_entries_are_counted_by_cause(self, store: WholeStore) -> None:
         await fill(store, "press", *(a_task() for _ in range(4)))
         await keep(store, _calling(), a_task())
         await claim_all(store, decide=_able())
@@ -135,7 +135,7 @@ class DoorsContract(Contract):
         assert await store.waiting(None, NOON) == WaitingCounts(overdue=2, parked=3, stranded=2)
         assert await store.waiting(None, NOON + HOUR) == WaitingCounts(overdue=3, parked=3, stranded=2)
 
-    async def test_everybody_sees_what_waits_of_their_own(self, store: WholeStore) -> None:
+    async def test_waiting_entries_are_counted_by_owner(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task(owner="bob"), a_task(owner="ada"))
         await claim_all(store, decide=_able())
@@ -145,7 +145,7 @@ class DoorsContract(Contract):
         assert await store.waiting("bob", NOON) == WaitingCounts(parked=1, stranded=1)
         assert await store.waiting("cyd", NOON) == WaitingCounts()
 
-    async def test_what_sleeps_or_is_held_is_not_said_to_wait(self, store: WholeStore) -> None:
+    async def test_sleeping_and_held_entries_are_not_counted_as_waiting(self, store: WholeStore) -> None:
         tasks = [a_task(), a_task()]
         stands = (EntryState.ASLEEP, EntryState.HELD)
         changes = [
@@ -154,7 +154,7 @@ class DoorsContract(Contract):
         await store.add(changes)
         assert await store.waiting(None, NOON + HOUR) == WaitingCounts()
 
-    async def test_in_doubt_who_holds_a_seat_parks_as_ever(self, store: WholeStore) -> None:
+    async def test_an_admitted_entry_still_needs_a_lane_slot(self, store: WholeStore) -> None:
         """A door is no lane: whoever was let in still needs a seat."""
         (run,) = await fill(store, "press", a_task())
         task = a_task(lane="press")

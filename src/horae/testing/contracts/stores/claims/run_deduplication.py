@@ -43,8 +43,8 @@ async def _events_since(store: WholeStore, number: int) -> list[Event]:
     return [numbered.event for numbered in await store.events(number)]
 
 
-class BirthsContract(Contract):
-    async def test_an_attempt_that_was_made_is_not_made_again(self, store: WholeStore) -> None:
+class RunDeduplicationContract(Contract):
+    async def test_an_existing_attempt_is_not_started_again(self, store: WholeStore) -> None:
         """The agenda may come to an instant a second time; the ledger knows that it was there."""
         task = a_task()
         run = an_ended_run(task)
@@ -58,7 +58,7 @@ class BirthsContract(Contract):
         assert (facts.live, facts.entries) == ((), ())
         assert [event.task_id for event in await _events_since(store, told)] == [other.id]
 
-    async def test_who_decides_on_a_claim_hears_what_was_made_already(self, store: WholeStore) -> None:
+    async def test_a_claim_decision_receives_the_ids_of_existing_runs(self, store: WholeStore) -> None:
         """It can say then what becomes of a task for which nothing starts."""
         task = a_task()
         run = an_ended_run(task)
@@ -79,7 +79,7 @@ class BirthsContract(Contract):
         assert await run_of(store, run) == run
         assert await store.check() == ()
 
-    async def test_a_wish_that_writes_a_row_again_is_granted_without_it(self, store: WholeStore) -> None:
+    async def test_a_change_that_repeats_a_run_is_applied_without_it(self, store: WholeStore) -> None:
         """The clock was set back, and somebody cancels: what was due has its row already."""
         task = a_task()
         run, fresh = an_ended_run(task), _skipped(task, id="other", planned=NOON + HOUR)
@@ -100,7 +100,7 @@ class BirthsContract(Contract):
         assert await _events_since(store, told) == [*_told(fresh), cancelled]
         assert await store.check() == ()
 
-    async def test_a_live_run_is_not_born_again_and_keeps_its_seat(self, store: WholeStore) -> None:
+    async def test_a_live_run_is_not_inserted_again_and_keeps_its_lane_slot(self, store: WholeStore) -> None:
         run = await a_running(store, task := a_task(lane="press"))
         told = await store.last_event()
         again = run._replace(token=run.token + 1, node="other")
@@ -111,7 +111,7 @@ class BirthsContract(Contract):
         assert [(lane.name, lane.used) for lane in after.lanes] == [("press", 1)]
         assert await _events_since(store, told) == []
 
-    async def test_how_the_same_run_ends_is_told_all_the_same(self, store: WholeStore) -> None:
+    async def test_the_end_event_of_a_repeated_run_is_written(self, store: WholeStore) -> None:
         run = await a_running(store, task := a_task())
         told = await store.last_event()
         ended = run._replace(state=RunState.CANCELLED, reason=Reason.CANCELLED, ended=NOON + SECOND)
@@ -121,7 +121,7 @@ class BirthsContract(Contract):
         assert await run_of(store, run) == ended
         assert await _events_since(store, told) == list(end)
 
-    async def test_what_one_change_says_twice_is_written_once(self, store: WholeStore) -> None:
+    async def test_a_run_repeated_within_one_change_is_written_once(self, store: WholeStore) -> None:
         task = a_task()
         await store.add([a_new_task(task)])
         told = await store.last_event()
@@ -131,7 +131,7 @@ class BirthsContract(Contract):
         assert await run_of(store, row) == row
         assert await _events_since(store, told) == list(_told(row))
 
-    async def test_a_settlement_that_writes_a_row_again_settles(self, store: WholeStore) -> None:
+    async def test_a_settlement_that_repeats_a_run_is_applied(self, store: WholeStore) -> None:
         run = await a_running(store)
         other = a_task()
         await store.add([a_new_task(other, runs=[a_run(other, planned=NOON + HOUR, token=run.token)])])
@@ -150,7 +150,7 @@ class BirthsContract(Contract):
         assert (await run_of(store, run)).state is RunState.SUCCEEDED
         assert (await run_of(store, row)).task_id == run.task_id
 
-    async def test_a_recovery_that_writes_a_row_again_recovers(self, store: WholeStore) -> None:
+    async def test_a_recovery_that_repeats_a_run_is_applied(self, store: WholeStore) -> None:
         run = await a_running(store, task := a_task())
         row = _skipped(task, id="row", planned=NOON + HOUR)
         await store.change(task.id, None, saying(Change(new_runs=(row,))))
@@ -165,7 +165,7 @@ class BirthsContract(Contract):
         assert await run_of(store, row) == row
         assert await _events_since(store, told) == []
 
-    async def test_an_upsert_that_writes_a_row_again_edits(self, store: WholeStore) -> None:
+    async def test_an_upsert_that_repeats_a_run_is_applied(self, store: WholeStore) -> None:
         task = a_task(key="report")
         run = an_ended_run(task)
         await store.add([a_new_task(task, runs=[run])])

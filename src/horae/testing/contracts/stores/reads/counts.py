@@ -78,14 +78,14 @@ class CountsContract(Contract):
             await store.upsert("ada", "report", lambda found: a_new_task(task) if found is None else Change())
         assert await _states(store) == {"active": 1}
 
-    async def test_a_deleted_task_is_counted_no_more_and_its_history_still_is(self, store: WholeStore) -> None:
+    async def test_a_deleted_task_is_not_counted_but_its_runs_are(self, store: WholeStore) -> None:
         task = a_task()
         await store.add([a_new_task(task, runs=[an_ended_run(task)])])
         await store.change(task.id, None, saying(Change(deleted=True)))
         assert await _states(store) == {}
         assert (await _in_hour(store))[OUTCOME_PREFIX + "succeeded"] == 1
 
-    async def test_a_task_that_is_forgotten_is_counted_no_more(self, store: WholeStore) -> None:
+    async def test_a_task_deleted_by_retention_is_not_counted(self, store: WholeStore) -> None:
         long_ago = NOON - 90 * DAY
         over = a_task()
         await store.add([a_new_task(over, standing=_over(TaskState.COMPLETED, long_ago), entries=[])])
@@ -98,7 +98,7 @@ class CountsContract(Contract):
 
     # --- outcomes ----------------------------------------------------------------------------------------------------
 
-    async def test_a_run_that_goes_on_is_not_counted_and_its_end_is_once(self, store: WholeStore) -> None:
+    async def test_a_run_is_counted_once_when_it_ends(self, store: WholeStore) -> None:
         run = await a_running(store)
         assert await _in_hour(store) == {}
         await settle(store, run)
@@ -115,7 +115,7 @@ class CountsContract(Contract):
         assert await _in_hour(store, "bob") == {OUTCOME_PREFIX + "succeeded": 2, _ON_TIME: 2}
         assert await _states(store) == {"completed": 5}
 
-    async def test_what_is_released_or_recovered_is_counted(self, store: WholeStore) -> None:
+    async def test_released_and_recovered_runs_are_counted(self, store: WholeStore) -> None:
         first = await a_running(store)
         await store.release([(first.id, first.token)], lose)
         await keep(store, a_task())
@@ -123,13 +123,13 @@ class CountsContract(Contract):
         assert await store.recover(NODE, 0, lose, 10) == 1
         assert await _in_hour(store) == {OUTCOME_PREFIX + "lost": 2, _ON_TIME: 2}
 
-    async def test_what_is_skipped_is_counted_by_its_reason(self, store: WholeStore) -> None:
+    async def test_skipped_runs_are_counted_by_reason(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task(), a_task())
         await claim_all(store, decide=skip)
         assert await _in_hour(store) == {OUTCOME_PREFIX + "skipped:overlap": 2}
 
-    async def test_a_stretch_is_counted_as_often_as_it_stands_for(self, store: WholeStore) -> None:
+    async def test_a_span_counts_as_many_occurrences_as_it_covers(self, store: WholeStore) -> None:
         task = a_task()
         span = Span(NOON - 1_000 * SECOND, NOON, 1_001)
         row = a_run(task, span=span, state=RunState.SKIPPED, reason=Reason.MISSED_SKIPPED, started=None, node=None)
@@ -153,14 +153,14 @@ class CountsContract(Contract):
             f"{LATENESS_PREFIX}{bucket_of(late[1])}": 2,
         }
 
-    async def test_a_row_that_the_ledger_has_already_is_not_counted_again(self, store: WholeStore) -> None:
+    async def test_a_run_that_exists_already_is_not_counted_again(self, store: WholeStore) -> None:
         task = a_task()
         await store.add([a_new_task(task, runs=[an_ended_run(task)])])
         again = an_ended_run(task, state=RunState.FAILED)
         await store.change(task.id, None, saying(Change(new_runs=(again, an_ended_run(task, attempt=2)))))
         assert await _in_hour(store) == {OUTCOME_PREFIX + "succeeded": 2, _ON_TIME: 2}
 
-    async def test_what_was_not_written_is_not_counted(self, store: WholeStore) -> None:
+    async def test_a_rolled_back_change_is_not_counted(self, store: WholeStore) -> None:
         run = await a_running(store)
         before = await store.counts(None, [NO_HOUR, _NOW])
         await keep(store, a_task())
@@ -183,13 +183,13 @@ class CountsContract(Contract):
 
     # --- hours -------------------------------------------------------------------------------------------------------
 
-    async def test_only_the_hours_that_are_asked_for_are_told(self, store: WholeStore) -> None:
+    async def test_only_the_requested_hours_are_returned(self, store: WholeStore) -> None:
         task = a_task()
         await self._one_an_hour(store, task, 5)
         found = await store.counts(None, [_NOW + 1, _NOW + 3, _NOW + 99])
         assert {hour for hour, _ in found} == {_NOW + 1, _NOW + 3}
 
-    async def test_hours_of_more_than_two_days_ago_are_forgotten_and_states_never(self, store: WholeStore) -> None:
+    async def test_hours_older_than_two_days_are_deleted_and_state_counts_are_not(self, store: WholeStore) -> None:
         task = a_task()
         last = 3 * RETAINED_HOURS
         await self._one_an_hour(store, task, last + 1)
@@ -203,7 +203,7 @@ class CountsContract(Contract):
             run = an_ended_run(task, planned=NOON + place * HOUR)
             await store.change(task.id, None, saying(Change(new_runs=(run,))))
 
-    async def test_the_counts_are_what_a_recount_of_the_ledger_finds(self, store: WholeStore) -> None:
+    async def test_the_counts_equal_a_recount_of_the_ledger(self, store: WholeStore) -> None:
         tasks = [a_task(owner="ada" if place % 2 else "bob") for place in range(6)]
         states = [RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED]
         changes = [

@@ -27,8 +27,8 @@ async def _read(store: WholeStore, size: int, owner: str | None = None) -> list[
     return found
 
 
-class FeedContract(Contract):
-    async def test_a_new_store_has_told_nothing(self, store: WholeStore) -> None:
+class EventsContract(Contract):
+    async def test_a_new_store_has_no_events(self, store: WholeStore) -> None:
         assert await store.events(0) == ()
         assert await store.last_event() == 0
 
@@ -42,7 +42,7 @@ class FeedContract(Contract):
         assert [numbered.event.detail for numbered in events[2:]] == ["one", "two", "three"]
         assert await store.last_event() == 5
 
-    async def test_what_was_not_kept_leaves_no_gap(self, store: WholeStore) -> None:
+    async def test_a_rolled_back_change_leaves_no_gap_in_the_numbers(self, store: WholeStore) -> None:
         task = a_task()
         await keep(store, task)
         for _ in range(3):
@@ -64,7 +64,7 @@ class FeedContract(Contract):
         assert await store.owner_event_counts(["ada", "bob"], 0) == {"ada": 0, "bob": 0}
         assert await store.owner_event_counts([], 5) == {}
 
-    async def test_claims_and_settlements_tell_their_events(self, store: WholeStore) -> None:
+    async def test_claims_and_settlements_write_their_events(self, store: WholeStore) -> None:
         run = await a_running(store)
         await settle(store, run)
         told = [numbered.event for numbered in await store.events(0)]
@@ -83,12 +83,12 @@ class FeedContract(Contract):
         for size in (1, 7, 26, 100):
             assert await _read(store, size) == list(await store.events(0))
 
-    async def test_a_reader_that_is_ahead_waits(self, store: WholeStore) -> None:
+    async def test_reading_past_the_last_number_returns_nothing(self, store: WholeStore) -> None:
         await keep(store, a_task())
         assert await store.events(1) == ()
         assert await store.events(1_000) == ()
 
-    async def test_an_owner_reads_only_what_is_told_of_their_tasks(self, store: WholeStore) -> None:
+    async def test_an_owner_reads_only_events_of_their_own_tasks(self, store: WholeStore) -> None:
         mine, theirs = a_task(owner="ada"), a_task(owner="bob")
         await keep(store, mine, theirs)
         for number in range(5):
@@ -97,7 +97,7 @@ class FeedContract(Contract):
         assert [numbered.event.detail for numbered in read] == [None, "event 0", "event 2", "event 4"]
         assert read == [numbered for numbered in await store.events(0) if numbered.event.owner == "ada"]
 
-    async def test_many_writers_leave_no_gap_and_a_reader_sees_none_late(self, store: WholeStore) -> None:
+    async def test_concurrent_writers_leave_no_gap_and_a_reader_misses_none(self, store: WholeStore) -> None:
         tasks = [a_task() for _ in range(8)]
         await keep(store, *tasks)
         told: asyncio.Queue[None] = asyncio.Queue()

@@ -29,7 +29,7 @@ class IdPrefixContract(Contract):
         assert set(await store.task_ids("tsk_", None, 10)) == {mine.id, other.id}
         assert await store.task_ids(other.id[:_MOMENT], "carol", 10) == ()
 
-    async def test_run_ids_are_found_by_the_planned_instant_and_by_more(self, store: WholeStore) -> None:
+    async def test_run_ids_are_found_by_prefixes_with_and_beyond_the_planned_instant(self, store: WholeStore) -> None:
         task = a_task()
         runs = [an_ended_run(task, planned=NOON, attempt=attempt) for attempt in (1, 2, 3)]
         later = an_ended_run(task, planned=NOON + HOUR)
@@ -51,7 +51,7 @@ class IdPrefixContract(Contract):
         assert await store.run_ids(theirs.id, "ada", 10) == ()
         assert await store.run_ids(ours.id[:_MOMENT], None, 10) == tuple(sorted((ours.id, theirs.id)))
 
-    async def test_a_run_is_found_by_prefix_while_it_goes_on_and_after(self, store: WholeStore) -> None:
+    async def test_live_and_ended_runs_are_found_by_prefix(self, store: WholeStore) -> None:
         run = await a_running(store)
         assert await store.run_ids(run.id[:_MOMENT], None, 10) == (run.id,)
         await store.settle([a_settlement(run)], succeed)
@@ -64,7 +64,7 @@ class IdPrefixContract(Contract):
         assert await store.run_ids(stray.id[:_MOMENT], None, 10) == (stray.id,)
         assert await store.run_ids("run_0000000000fe", None, 10) == ()
 
-    async def test_ids_of_what_was_deleted_are_absent(self, store: WholeStore) -> None:
+    async def test_ids_of_deleted_tasks_and_runs_are_absent(self, store: WholeStore) -> None:
         task = a_task()
         run = an_ended_run(task)
         await store.add([a_new_task(task, runs=[run])])

@@ -53,7 +53,7 @@ class LabelsContract(Contract):
         assert await _found(store, _ROOM, ("team", "red")) == []
         assert await store.check() == ()
 
-    async def test_a_label_is_a_name_and_a_value_and_nothing_in_between(self, store: WholeStore) -> None:
+    async def test_a_label_matches_by_exact_name_and_value(self, store: WholeStore) -> None:
         odd = (
             ('"', "\\"),
             ("['a','b']", '["a","b"]'),
@@ -73,7 +73,7 @@ class LabelsContract(Contract):
         assert await _found(store, _ROOM) == []
         assert await store.check() == ()
 
-    async def test_an_edit_changes_by_which_labels_a_task_is_found(self, store: WholeStore) -> None:
+    async def test_an_edit_updates_the_labels_that_find_a_task(self, store: WholeStore) -> None:
         first, second, other = a_task(labels=(_ROOM,)), a_task(labels=(_ROOM, _TEAM)), a_task(labels=(_ROOM,))
         await keep(store, first, second, other)
         await _relabel(store, first, _TEAM)
@@ -86,7 +86,7 @@ class LabelsContract(Contract):
             assert await _found(handle, _ROOM, owner="ada") == _ids(second, other)
         assert await store.check() == ()
 
-    async def test_an_upsert_labels_too(self, store: WholeStore) -> None:
+    async def test_an_upsert_updates_labels(self, store: WholeStore) -> None:
         task = a_task(key="report", labels=(_ROOM,))
 
         def made_or_edited(facts: Facts | None) -> Change:
@@ -105,7 +105,7 @@ class LabelsContract(Contract):
         assert (await _found(store, _ROOM), await _found(store, _TEAM)) == (_ids(stays), [])
         assert await store.check() == ()
 
-    async def test_what_retention_forgets_is_found_by_no_label(self, store: WholeStore) -> None:
+    async def test_a_task_deleted_by_retention_is_found_by_no_label(self, store: WholeStore) -> None:
         over, stays = a_task(labels=(_ROOM,)), a_task(labels=(_ROOM,))
         ended = TaskStatus(TaskState.COMPLETED, ended=NOON - 9 * DAY)
         await store.add([a_new_task(over, entries=[], standing=ended), a_new_task(stays)])
@@ -113,7 +113,7 @@ class LabelsContract(Contract):
         assert await _found(store, _ROOM) == _ids(stays)
         assert await store.check() == ()
 
-    async def test_nobody_finds_by_a_label_what_is_anothers(self, store: WholeStore) -> None:
+    async def test_a_label_finds_no_task_of_another_owner(self, store: WholeStore) -> None:
         owners = ("ada", "bob", "bob", "cyd") * 5
         tasks = [a_task(owner=owner, labels=(_ROOM, ("owner", owner))) for owner in owners]
         await keep(store, *tasks)
@@ -124,7 +124,7 @@ class LabelsContract(Contract):
             assert await _found(store, ("owner", "bob"), owner=owner) == (_ids(*mine) if owner == "bob" else [])
         assert await _found(store, _ROOM) == _ids(*tasks)
 
-    async def test_labels_and_states_hold_together(self, store: WholeStore) -> None:
+    async def test_label_and_state_filters_combine(self, store: WholeStore) -> None:
         tasks = [
             a_task(labels=(_ROOM,) if place % 2 else (), owner="ada" if place % 3 else "bob") for place in range(30)
         ]
@@ -139,7 +139,7 @@ class LabelsContract(Contract):
                 labelled = [task.id for task, _ in mine if task.labels]
                 assert await _listed(store, asked._replace(labels=(_ROOM,))) == labelled
 
-    async def test_a_change_that_fails_leaves_the_labels_as_they_were(self, store: WholeStore) -> None:
+    async def test_a_failed_change_leaves_the_labels_unchanged(self, store: WholeStore) -> None:
         taken, task = a_task(key="taken"), a_task(labels=(_ROOM,))
         await keep(store, taken, task)
         new = a_task(labels=(_TEAM,))
@@ -157,7 +157,7 @@ class LabelsContract(Contract):
         assert (await _found(store, _ROOM), await _found(store, _TEAM)) == (_ids(task), [])
         assert await store.check() == ()
 
-    async def test_what_is_carried_in_is_found_by_its_labels(self, store: WholeStore) -> None:
+    async def test_an_imported_task_is_found_by_its_labels(self, store: WholeStore) -> None:
         task = a_task(labels=(_ROOM, _TEAM))
         await keep(store, task, a_task())
         parcels = (await store.export_page(Part.TASKS)).items

@@ -38,13 +38,13 @@ def _ids(*runs: Run) -> list[str]:
 
 
 class LedgerContract(Contract):
-    async def test_the_newest_planned_comes_first(self, store: WholeStore) -> None:
+    async def test_runs_are_listed_newest_planned_first(self, store: WholeStore) -> None:
         days = [NOON + place * DAY for place in (2, 0, 3, 1)]
         runs = await _with_history(store, a_task(), *days)
         newest_first = sorted(runs, key=lambda run: run.planned, reverse=True)
         assert await _listed(store) == _ids(*newest_first)
 
-    async def test_instants_that_differ_by_a_microsecond_are_in_order(self, store: WholeStore) -> None:
+    async def test_runs_a_microsecond_apart_are_in_order(self, store: WholeStore) -> None:
         runs = await _with_history(store, a_task(), *(NOON + place * MICROSECOND for place in range(5)))
         assert await _listed(store, size=2) == _ids(*reversed(runs))
 
@@ -69,7 +69,7 @@ class LedgerContract(Contract):
         first = await store.runs(RunFilter(), None, 2)
         assert await store.runs(RunFilter(), first.after, 2) == await store.runs(RunFilter(), first.after, 2)
 
-    async def test_every_filter_of_runs_narrows_and_all_of_them_hold_together(self, store: WholeStore) -> None:
+    async def test_run_filters_narrow_and_combine(self, store: WholeStore) -> None:
         task, other = a_task(), a_task(owner="bob")
         won = an_ended_run(task)
         lost = an_ended_run(task, planned=NOON + HOUR, state=RunState.LOST, reason=Reason.LEASE_LOST)
@@ -85,7 +85,7 @@ class LedgerContract(Contract):
         assert await _listed(store, RunFilter(states=succeeded, owner="ada")) == _ids(won)
         assert await _listed(store, RunFilter(states=frozenset())) == []
 
-    async def test_runs_in_every_set_of_states_are_found_whatever_else_is_asked(self, store: WholeStore) -> None:
+    async def test_filters_by_state_combine_with_all_other_filters(self, store: WholeStore) -> None:
         """Live ones, those in trouble, and any mixture: of everybody, of an owner, of a task, within a window."""
         tasks = [a_task(), a_task(owner="bob"), a_task()]
         runs = [
@@ -126,7 +126,7 @@ class LedgerContract(Contract):
         assert await _listed(store, RunFilter(until=NOON + HOUR - MICROSECOND)) == _ids(first)
         assert await _listed(store, RunFilter(since=NOON + HOUR, until=NOON + HOUR)) == _ids(second)
 
-    async def test_a_stretch_is_in_every_window_that_it_touches(self, store: WholeStore) -> None:
+    async def test_a_span_is_in_every_window_that_it_touches(self, store: WholeStore) -> None:
         task = a_task()
         span = Span(NOON, NOON + HOUR, 61)
         stretch = an_ended_run(task, planned=span.last, state=RunState.SKIPPED, reason=Reason.PAUSED, span=span)

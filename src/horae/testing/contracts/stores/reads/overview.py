@@ -39,10 +39,10 @@ def _ids(*tasks: Task) -> list[str]:
     return [task.id for task in tasks]
 
 
-class GlancesContract(Contract):
+class OverviewContract(Contract):
     # --- what is next ------------------------------------------------------------------------------------------------
 
-    async def test_what_comes_due_next_comes_first(self, store: WholeStore) -> None:
+    async def test_upcoming_tasks_are_sorted_by_due_instant(self, store: WholeStore) -> None:
         tasks = [a_task() for _ in range(5)]
         for task, hours in zip(tasks, (3, 1, 5, 2, 4), strict=True):
             await keep(store, task, due=NOON + hours * HOUR)
@@ -52,7 +52,7 @@ class GlancesContract(Contract):
         assert await _coming(store, "ada") == in_order
         assert await _coming(store, "ada", limit=2) == in_order[:2]
 
-    async def test_everybody_sees_what_comes_of_their_own(self, store: WholeStore) -> None:
+    async def test_upcoming_tasks_are_filtered_by_owner(self, store: WholeStore) -> None:
         mine, yours = a_task(owner="ada"), a_task(owner="bob")
         await keep(store, yours)
         await keep(store, mine, due=NOON + HOUR)
@@ -61,7 +61,7 @@ class GlancesContract(Contract):
         assert await _coming(store, "bob") == _ids(yours)
         assert await _coming(store, "cyd") == []
 
-    async def test_a_task_comes_once_however_much_of_it_does(self, store: WholeStore) -> None:
+    async def test_a_task_with_many_entries_is_upcoming_once(self, store: WholeStore) -> None:
         busy, other = a_task(), a_task()
         extra = [an_extra_entry(busy, due=NOON + place * SECOND) for place in range(1, 60)]
         await store.add([a_new_task(busy, entries=[an_entry(busy), *extra])])
@@ -71,7 +71,7 @@ class GlancesContract(Contract):
         assert await _coming(store, limit=2) == _ids(busy, other)
         assert await _coming(store, limit=1) == _ids(busy)
 
-    async def test_what_sleeps_waits_or_is_over_does_not_come(self, store: WholeStore) -> None:
+    async def test_sleeping_held_parked_and_ended_tasks_are_not_upcoming(self, store: WholeStore) -> None:
         stands = (EntryState.ASLEEP, EntryState.HELD, EntryState.PARKED)
         tasks = [a_task() for _ in stands]
         changes = [
@@ -85,7 +85,7 @@ class GlancesContract(Contract):
         assert await _coming(store) == _ids(coming)
         assert await _coming(store, "ada") == _ids(coming)
 
-    async def test_what_stands_in_an_owners_queue_comes_before_what_is_still_to_come(self, store: WholeStore) -> None:
+    async def test_queued_overdue_tasks_come_before_future_ones(self, store: WholeStore) -> None:
         """A backlog is overdue: nothing comes sooner."""
         late, soon = [a_task() for _ in range(3 * self.slice_size)], a_task()
         await store.join(a_node())
@@ -98,7 +98,7 @@ class GlancesContract(Contract):
             assert found[-1] == soon.id
             assert set(found[:-1]) < set(_ids(*late))
 
-    async def test_what_comes_carries_its_entries_and_live_runs_and_no_lanes(self, store: WholeStore) -> None:
+    async def test_upcoming_facts_have_entries_and_live_runs_but_no_lanes(self, store: WholeStore) -> None:
         task = a_task(lane="press")
         run = await a_running(store, task)
         await store.change(task.id, None, saying(Change(put=(an_entry(task, due=NOON + HOUR),))))
@@ -108,7 +108,7 @@ class GlancesContract(Contract):
 
     # --- what was last -----------------------------------------------------------------------------------------------
 
-    async def test_the_newest_row_of_each_task_is_told(self, store: WholeStore) -> None:
+    async def test_the_latest_run_of_each_task_is_returned(self, store: WholeStore) -> None:
         busy, idle, new = a_task(), a_task(), a_task()
         runs = [an_ended_run(busy, planned=NOON + place * HOUR) for place in (1, 3, 2)]
         row = a_run(idle, state=RunState.SKIPPED, reason=Reason.OVERLAP, started=None, node=None, ended=NOON)
@@ -118,13 +118,13 @@ class GlancesContract(Contract):
         assert await store.latest([new.id, "tsk_unknown"]) == {}
         assert await store.latest([]) == {}
 
-    async def test_of_one_instant_the_last_attempt_is_the_newest(self, store: WholeStore) -> None:
+    async def test_the_last_attempt_of_an_instant_is_the_latest_run(self, store: WholeStore) -> None:
         task = a_task()
         runs = [an_ended_run(task, attempt=attempt) for attempt in (2, 3, 1)]
         await store.add([a_new_task(task, runs=runs)])
         assert await store.latest([task.id]) == {task.id: runs[1]}
 
-    async def test_the_newest_is_the_first_of_the_list(self, store: WholeStore) -> None:
+    async def test_the_latest_run_is_the_first_of_the_run_list(self, store: WholeStore) -> None:
         """Also where runs of several origins share an instant."""
         task = a_task()
         runs = [an_ended_run(task, origin=origin) for origin in Origin]
@@ -132,14 +132,14 @@ class GlancesContract(Contract):
         (first,) = (await store.runs(RunFilter(task_id=task.id), limit=1)).items
         assert await store.latest([task.id]) == {task.id: first}
 
-    async def test_a_run_that_goes_on_may_be_the_newest(self, store: WholeStore) -> None:
+    async def test_a_live_run_may_be_the_latest(self, store: WholeStore) -> None:
         run = await a_running(store)
         assert await store.latest([run.task_id]) == {run.task_id: run}
         await settle(store, run)
         ended = (await store.latest([run.task_id]))[run.task_id]
         assert (ended.id, ended.state) == (run.id, RunState.SUCCEEDED)
 
-    async def test_a_stretch_is_as_new_as_its_last_instant(self, store: WholeStore) -> None:
+    async def test_a_span_is_as_recent_as_its_last_instant(self, store: WholeStore) -> None:
         task = a_task()
         span = Span(NOON, NOON + 5 * HOUR, 6)
         gone = a_run(
@@ -151,7 +151,7 @@ class GlancesContract(Contract):
 
     # --- lanes and nodes ---------------------------------------------------------------------------------------------
 
-    async def test_lanes_are_told_when_somebody_limits_them_or_sits_in_them(self, store: WholeStore) -> None:
+    async def test_lanes_with_a_limit_or_a_live_run_are_listed(self, store: WholeStore) -> None:
         assert await store.lanes() == ()
         await store.set_lane("wide", 5)
         (run,) = await fill(store, "narrow", a_task(), a_task())
@@ -160,7 +160,7 @@ class GlancesContract(Contract):
         await settle(store, run)
         assert await store.lanes() == (LaneUse("narrow", 3, 0), LaneUse("wide", 5, 0))
 
-    async def test_nodes_are_told_as_of_their_last_renewal(self, store: WholeStore) -> None:
+    async def test_nodes_are_listed_as_of_their_last_renewal(self, store: WholeStore) -> None:
         assert await store.nodes() == ()
         joined = [a_node("node-2", home="b/2"), a_node(NODE, home="a/1", version="2.0")]
         for node in joined:

@@ -35,7 +35,7 @@ def _ids(*tasks: Task) -> list[str]:
 
 
 class TasksContract(Contract):
-    async def test_an_added_task_is_there_with_its_entries(self, store: WholeStore) -> None:
+    async def test_an_added_task_is_read_back_with_its_entries(self, store: WholeStore) -> None:
         task = a_task()
         entries = [an_entry(task), an_extra_entry(task, due=NOON + HOUR)]
         await store.add([a_new_task(task, entries=entries)])
@@ -56,7 +56,7 @@ class TasksContract(Contract):
         assert await _listed(store, size=1_000) == _ids(*tasks)
         assert await store.last_event() == BULK_TASKS
 
-    async def test_adding_no_tasks_is_no_trouble(self, store: WholeStore) -> None:
+    async def test_adding_no_tasks_is_allowed(self, store: WholeStore) -> None:
         await store.add([])
         assert await _listed(store) == []
 
@@ -72,7 +72,7 @@ class TasksContract(Contract):
         assert (await facts_of(store, task)).entries == ()
         assert await store.next_due() is None
 
-    async def test_a_change_answers_with_the_facts_after_it(self, store: WholeStore) -> None:
+    async def test_a_change_returns_the_facts_after_it(self, store: WholeStore) -> None:
         task = a_task(lane="press")
         await keep(store, task)
         edited = task._replace(name="edited", labels=(("source", "test"),), version=2)
@@ -82,14 +82,14 @@ class TasksContract(Contract):
         assert facts == Facts(edited, paused, (entry,), (), (LaneUse("press", 1, 0),), None)
         assert await store.facts(task.id, "ada") == facts
 
-    async def test_a_change_of_nothing_changes_nothing(self, store: WholeStore) -> None:
+    async def test_an_empty_change_changes_nothing(self, store: WholeStore) -> None:
         task = a_task()
         await keep(store, task)
         before = await facts_of(store, task)
         assert await store.change(task.id, None, saying(NOTHING)) == before
         assert await facts_of(store, task) == before
 
-    async def test_a_change_is_told_what_the_change_before_it_wrote(self, store: WholeStore) -> None:
+    async def test_a_change_decision_receives_the_writes_of_the_change_before(self, store: WholeStore) -> None:
         task = a_task()
         await keep(store, task)
 
@@ -100,20 +100,20 @@ class TasksContract(Contract):
             await asyncio.gather(*(each.change(task.id, None, count_up) for each in (store, other) * 10))
         assert (await facts_of(store, task)).status.counted == 20
 
-    async def test_the_facts_show_how_full_the_lane_is(self, store: WholeStore) -> None:
+    async def test_the_facts_include_lane_use(self, store: WholeStore) -> None:
         await store.set_lane("press", 2)
         (run,) = await fill(store, "press", a_task())
         facts = await store.facts(run.task_id, None)
         assert facts is not None
         assert (facts.lanes, facts.live) == ((LaneUse("press", 2, 1),), (run,))
 
-    async def test_what_is_not_there_is_none(self, store: WholeStore) -> None:
+    async def test_an_absent_task_is_none(self, store: WholeStore) -> None:
         assert await store.facts("tsk_unknown", None) is None
         assert await store.change("tsk_unknown", None, fail) is None
         assert await store.find("ada", "unknown") is None
         assert await store.run("run_unknown", None) is None
 
-    async def test_what_is_somebody_elses_is_as_good_as_not_there(self, store: WholeStore) -> None:
+    async def test_a_task_of_another_owner_is_none(self, store: WholeStore) -> None:
         run = await a_running(store, a_task(owner="ada", key="report"))
         assert await store.facts(run.task_id, "bob") is None
         assert await store.change(run.task_id, "bob", fail) is None
@@ -128,7 +128,7 @@ class TasksContract(Contract):
         await store.add([a_new_task(tasks[place]) for place in (3, 1)])
         assert await _listed(store) == _ids(*(tasks[place] for place in (4, 0, 2, 3, 1)))
 
-    async def test_every_filter_of_tasks_narrows_and_all_of_them_hold_together(self, store: WholeStore) -> None:
+    async def test_task_filters_narrow_and_combine(self, store: WholeStore) -> None:
         plain = a_task()
         named = a_task(name="water")
         laned = a_task(lane="press", labels=(("source", "test"), ("room", "a")))
@@ -147,7 +147,7 @@ class TasksContract(Contract):
         assert await _listed(store, TaskFilter(labels=(("room", "a"), ("source", "test")))) == _ids(laned)
         assert await _listed(store, TaskFilter(labels=(("source", "tes"),))) == []
 
-    async def test_tasks_are_found_by_a_part_of_their_name(self, store: WholeStore) -> None:
+    async def test_tasks_are_found_by_part_of_their_name(self, store: WholeStore) -> None:
         report, daily, percent = a_task(name="Report of the day"), a_task(name="daily REPORT"), a_task(name="100% _x")
         chinese = a_task(name="浇花 every Ä")
         await keep(store, report, daily, percent, chinese)
@@ -167,7 +167,7 @@ class TasksContract(Contract):
         assert await _listed(store, TaskFilter(kind="function", owner="ada")) == _ids(function)
         assert await _listed(store, TaskFilter(kind="htt")) == []
 
-    async def test_tasks_are_found_by_how_their_id_begins(self, store: WholeStore) -> None:
+    async def test_tasks_are_found_by_id_prefix(self, store: WholeStore) -> None:
         ids = ["tsk_10", "tsk_100", "tsk_101", "tsk_11", "tsk_2"]
         tasks = [a_task(id=each, owner="bob" if each == "tsk_101" else "ada") for each in ids]
         await keep(store, *tasks)
@@ -178,7 +178,7 @@ class TasksContract(Contract):
         assert await _listed(store, TaskFilter(prefix="sk_1")) == []
         assert await _listed(store, TaskFilter(prefix="")) == ids
 
-    async def test_new_filters_hold_together_with_all_others(self, store: WholeStore) -> None:
+    async def test_name_kind_and_prefix_filters_combine_with_all_others(self, store: WholeStore) -> None:
         http = Target("http", '{"url":"https://example.org"}')
         wanted = a_task(name="send the report", target=http, lane="press", labels=(("room", "a"),))
         others = [
@@ -195,7 +195,7 @@ class TasksContract(Contract):
         assert await _listed(store, both._replace(name="send the report")) == _ids(wanted)
         assert await _listed(store, both._replace(states=frozenset({TaskState.PAUSED, TaskState.FAILED}))) == []
 
-    async def test_tasks_in_trouble_are_listed_in_the_same_order(self, store: WholeStore) -> None:
+    async def test_failed_tasks_are_listed_in_the_same_order(self, store: WholeStore) -> None:
         states = [TaskState.FAILED, TaskState.ACTIVE, TaskState.PAUSED, TaskState.COMPLETED, TaskState.FAILED] * 3
         tasks = [a_task(owner="bob" if place % 4 == 0 else "ada") for place in range(len(states))]
         await store.add(
@@ -228,7 +228,7 @@ class TasksContract(Contract):
             after = page.after
         return found
 
-    async def test_the_last_page_says_that_it_is_the_last(self, store: WholeStore) -> None:
+    async def test_the_last_page_has_no_cursor(self, store: WholeStore) -> None:
         await keep(store, *(a_task() for _ in range(4)))
         first = await store.tasks(TaskFilter(), None, 2)
         assert first.after is not None
@@ -242,7 +242,7 @@ class TasksContract(Contract):
         (facts,) = (await store.tasks(TaskFilter())).items
         assert (facts.live, facts.entries, facts.lanes) == ((run,), (an_entry(task, due=NOON + HOUR),), ())
 
-    async def test_what_was_handed_in_may_be_reused(self, store: WholeStore) -> None:
+    async def test_the_store_copies_its_arguments(self, store: WholeStore) -> None:
         """Lists that the caller goes on filling must not be the store's own."""
         task = a_task()
         changes = [a_new_task(task)]
@@ -256,7 +256,7 @@ class TasksContract(Contract):
         assert isinstance((await store.tasks(TaskFilter())).items, tuple)
         assert isinstance(await store.events(0), tuple)
 
-    async def test_an_edit_tells_its_events_in_order(self, store: WholeStore) -> None:
+    async def test_an_edit_writes_its_events_in_order(self, store: WholeStore) -> None:
         task = a_task()
         await keep(store, task)
         events = tuple(an_event(task, detail=text) for text in ("first", "second"))

@@ -45,7 +45,7 @@ class AtomicityContract(Contract):
             assert await everything(store) == before
         assert len(await claim_all(store)) == 5
 
-    async def test_a_claim_in_a_backlog_whose_decision_fails_loses_nothing(self, store: WholeStore) -> None:
+    async def test_a_failed_claim_in_a_backlog_loses_no_entry(self, store: WholeStore) -> None:
         tasks = [a_task(owner=f"owner-{place % 3}") for place in range(300)]
         await store.join(a_node())
         await keep(store, *tasks)
@@ -54,7 +54,7 @@ class AtomicityContract(Contract):
         assert await everything(store) == before
         assert sorted(each.task.id for each in await claim_all(store)) == sorted(task.id for task in tasks)
 
-    async def test_a_decision_that_overlooks_its_entry_is_refused(self, store: WholeStore) -> None:
+    async def test_a_decision_that_neither_drops_nor_reschedules_its_entry_is_refused(self, store: WholeStore) -> None:
         """The entry would come due for ever."""
         await store.join(a_node())
         await keep(store, a_task())
@@ -74,7 +74,7 @@ class AtomicityContract(Contract):
         assert await everything(store) == before
         assert await settle(store, *runs) == frozenset()
 
-    async def test_what_was_written_twice_is_taken_back_wholly(self, store: WholeStore) -> None:
+    async def test_a_status_written_twice_in_a_batch_is_rolled_back_whole(self, store: WholeStore) -> None:
         task = a_task()
         runs = [a_run(task, planned=NOON + place * HOUR) for place in range(3)]
         await store.add([a_new_task(task, runs=runs)])
@@ -87,13 +87,13 @@ class AtomicityContract(Contract):
         await _raises(PlannedFailure, store.settle([a_settlement(run) for run in runs], count_and_fail_at_the_last))
         assert await everything(store) == before
 
-    async def test_a_hand_back_whose_decision_fails_gives_nothing_back(self, store: WholeStore) -> None:
+    async def test_a_release_whose_decision_fails_releases_nothing(self, store: WholeStore) -> None:
         runs = await fill(store, "press", a_task())
         before = await everything(store)
         await _raises(PlannedFailure, store.release([(run.id, run.token) for run in runs], fail))
         assert await everything(store) == before
 
-    async def test_a_recovery_whose_decision_fails_leaves_node_and_runs(self, store: WholeStore) -> None:
+    async def test_a_recovery_whose_decision_fails_leaves_the_node_and_its_runs(self, store: WholeStore) -> None:
         await store.join(a_node("watcher"))
         await fill(store, "press", a_task())
         before = await everything(store)
@@ -102,7 +102,7 @@ class AtomicityContract(Contract):
         assert [node.id for node in (await store.extend("watcher", NOON)).nodes] == [NODE]
         assert await store.recover(NODE, 0, lose, 10) == 1
 
-    async def test_a_wish_that_is_refused_changes_nothing(self, store: WholeStore) -> None:
+    async def test_a_refused_change_changes_nothing(self, store: WholeStore) -> None:
         task = a_task()
         await keep(store, task)
         before = await everything(store)
@@ -136,21 +136,21 @@ class AtomicityContract(Contract):
         assert await everything(store) == before
         await store.add(fresh)
 
-    async def test_an_upsert_whose_decision_fails_makes_nothing(self, store: WholeStore) -> None:
+    async def test_an_upsert_whose_decision_fails_creates_nothing(self, store: WholeStore) -> None:
         await keep(store, a_task(key="report"))
         before = await everything(store)
         for key in ("report", "other"):
             await _raises(PlannedFailure, store.upsert("ada", key, fail))
         assert await everything(store) == before
 
-    async def test_a_claim_that_failed_has_taken_no_seats(self, store: WholeStore) -> None:
+    async def test_a_failed_claim_takes_no_lane_slots(self, store: WholeStore) -> None:
         await store.set_lane("press", 2)
         await store.join(a_node())
         await keep(store, *(a_task(lane="press") for _ in range(3)))
         await _raises(PlannedFailure, claim(store, decide=failing_at(3, seating())))
         assert len((await claim(store, decide=seating())).runs) == 2
 
-    async def test_a_batch_that_failed_has_freed_no_seats(self, store: WholeStore) -> None:
+    async def test_a_failed_settlement_frees_no_lane_slots(self, store: WholeStore) -> None:
         await store.set_lane("press", 2)
         first, second = await fill(store, "press", *(a_task() for _ in range(4)))
 

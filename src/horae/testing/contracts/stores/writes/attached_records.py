@@ -154,8 +154,8 @@ _WAYS: Final[tuple[_Way, ...]] = (
 """In an order in which each of them finds what it needs."""
 
 
-class BesideContract(Contract):
-    async def test_records_come_with_whatever_they_stand_beside(self, store: WholeStore) -> None:
+class AttachedRecordsContract(Contract):
+    async def test_records_are_written_with_each_kind_of_change(self, store: WholeStore) -> None:
         stage = await _set_the_stage(store)
         for way in _WAYS:
             before = await _state(store)
@@ -165,7 +165,7 @@ class BesideContract(Contract):
             assert found == [_new(f"{way.__name__} 1").record, _new(f"{way.__name__} 2", '"漢字 🌱"').record]
         assert await store.check() == ()
 
-    async def test_whoever_was_slower_with_a_record_has_changed_nothing(self, store: WholeStore) -> None:
+    async def test_a_record_version_conflict_rolls_the_change_back(self, store: WholeStore) -> None:
         stage = await _set_the_stage(store)
         await store.put_record(_new("taken", "1").record, replacing=None)
         before, notes = await _state(store), await _notes(store)
@@ -180,7 +180,7 @@ class BesideContract(Contract):
             await way(store, stage, (_new(way.__name__),))
         assert {note.key for note in await _notes(store)} == {"taken", *(way.__name__ for way in _WAYS)}
 
-    async def test_a_record_beside_a_change_replaces_or_drops_the_version_that_was_seen(
+    async def test_an_attached_record_replaces_or_deletes_the_expected_version(
         self, store: WholeStore
     ) -> None:
         stage = await _set_the_stage(store)
@@ -195,7 +195,7 @@ class BesideContract(Contract):
         await _refused(_change(store, stage, (RecordWrite(_new("dropped").record, 1, dropped=True),)))
         await _refused(_change(store, stage, (RecordWrite(_new("dropped").record, dropped=True),)))
 
-    async def test_records_alone_are_a_change_too(self, store: WholeStore) -> None:
+    async def test_a_change_of_records_alone_is_written(self, store: WholeStore) -> None:
         stage = await _set_the_stage(store)
         before = await _state(store)
         await store.change(stage.task.id, None, saying(Change(attached=(_new("audit"),))))
@@ -212,7 +212,7 @@ class BesideContract(Contract):
         await _refused(store.add([a_new_task(a_task()), third]))
         assert await _state(store) == before
 
-    async def test_where_nothing_happens_no_record_says_so(self, store: WholeStore) -> None:
+    async def test_a_change_that_is_not_made_writes_no_record(self, store: WholeStore) -> None:
         stage = await _set_the_stage(store)
         said = saying(Change(attached=(_new("audit"),)))
         assert await store.change("tsk_none", None, said) is None
@@ -221,7 +221,7 @@ class BesideContract(Contract):
         assert await store.settle([a_settlement(stage.runs[0])._replace(token=99)], fail) == {stage.runs[0].id}
         assert await _notes(store) == ()
 
-    async def test_a_name_that_is_taken_is_refused_before_a_record_is(self, store: WholeStore) -> None:
+    async def test_a_taken_key_is_refused_before_a_changed_record(self, store: WholeStore) -> None:
         await _set_the_stage(store)
         await store.put_record(_new("taken").record, replacing=None)
         for changes in (("report", "taken"), ("report", "fresh"), ("other", "taken")):
@@ -230,7 +230,7 @@ class BesideContract(Contract):
             assert refused.code == ("key_taken" if key == "report" else "record_changed")
         assert [note.key for note in await _notes(store)] == ["taken"]
 
-    async def test_of_many_with_the_same_record_one_wins_and_the_others_change_nothing(self, store: WholeStore) -> None:
+    async def test_one_of_many_changes_with_the_same_record_wins_and_the_others_change_nothing(self, store: WholeStore) -> None:
         tasks = [a_task() for _ in range(8)]
         await keep(store, *tasks)
         await store.put_record(_new("head").record, replacing=None)
@@ -250,7 +250,7 @@ class BesideContract(Contract):
         assert (head.version, head.body) == (2, f'"{tasks[won].id}"')
         assert await store.check() == ()
 
-    async def test_a_request_that_is_refused_takes_no_other_with_it(self, store: WholeStore) -> None:
+    async def test_a_refused_request_does_not_affect_concurrent_requests(self, store: WholeStore) -> None:
         await store.put_record(_new("taken").record, replacing=None)
         tasks = [a_task() for _ in range(20)]
         async with self.another(store) as other:
@@ -266,7 +266,7 @@ class BesideContract(Contract):
             assert (await store.facts(task.id, None) is None) == bool(place % 2)
         assert {note.key for note in await _notes(store)} == {"taken", *(task.id for task in tasks[::2])}
 
-    async def test_one_who_makes_a_task_twice_at_once_makes_it_once(self, store: WholeStore) -> None:
+    async def test_concurrent_adds_with_one_idempotency_record_create_one_task(self, store: WholeStore) -> None:
         """As with a key that a caller chose for their request."""
         async with self.another(store) as other:
             said = [

@@ -23,7 +23,7 @@ async def _said(store: WholeStore, run_id: str, size: int = 300) -> list[Numbere
 
 
 class JournalContract(Contract):
-    async def test_lines_come_back_in_the_order_in_which_they_were_written(self, store: WholeStore) -> None:
+    async def test_lines_are_read_in_write_order(self, store: WholeStore) -> None:
         run = await a_running(store)
         lines = [
             Line(run.id, NOON + MICROSECOND, "info", "漢字 🌱\n'quoted'"),
@@ -44,24 +44,24 @@ class JournalContract(Contract):
         assert numbers == sorted(set(numbers))
         assert await store.lines(run.id, numbers[-1]) == ()
 
-    async def test_runs_do_not_hear_each_other(self, store: WholeStore) -> None:
+    async def test_lines_of_one_run_are_not_read_with_another(self, store: WholeStore) -> None:
         one, two = await a_running(store), await a_running(store)
         mixed = [line for pair in zip(_lines(one.id, 5), _lines(two.id, 5), strict=True) for line in pair]
         await store.write_lines(mixed)
         for run in (one, two):
             assert [numbered.line for numbered in await store.lines(run.id)] == _lines(run.id, 5)
 
-    async def test_a_run_that_said_nothing_has_no_lines(self, store: WholeStore) -> None:
+    async def test_a_run_without_output_has_no_lines(self, store: WholeStore) -> None:
         await store.write_lines([])
         assert await store.lines((await a_running(store)).id) == ()
         assert await store.lines("run_unknown") == ()
 
-    async def test_as_many_lines_as_are_allowed_are_kept_whole(self, store: WholeStore) -> None:
+    async def test_lines_up_to_the_limit_are_stored_whole(self, store: WholeStore) -> None:
         run = await a_running(store)
         await store.write_lines(_lines(run.id, LOG_LINES))
         assert [numbered.line for numbered in await _said(store, run.id)] == _lines(run.id, LOG_LINES)
 
-    async def test_beyond_the_bound_one_last_line_says_that_more_was_said(self, store: WholeStore) -> None:
+    async def test_lines_beyond_the_limit_are_replaced_by_one_truncation_mark(self, store: WholeStore) -> None:
         run = await a_running(store)
         await store.write_lines(_lines(run.id, LOG_LINES - 1))
         await store.write_lines(_lines(run.id, 50, first=LOG_LINES - 1))
@@ -72,12 +72,12 @@ class JournalContract(Contract):
         assert said[-1].level == "warning"
         assert said[-1].text
 
-    async def test_one_run_that_talks_too_much_silences_no_other(self, store: WholeStore) -> None:
+    async def test_one_run_over_the_limit_does_not_cut_another(self, store: WholeStore) -> None:
         loud, quiet = await a_running(store), await a_running(store)
         await store.write_lines([*_lines(loud.id, LOG_LINES + 10), *_lines(quiet.id, 3)])
         assert [numbered.line for numbered in await store.lines(quiet.id)] == _lines(quiet.id, 3)
 
-    async def test_a_line_that_is_too_long_is_cut(self, store: WholeStore) -> None:
+    async def test_a_long_line_is_truncated(self, store: WholeStore) -> None:
         run = await a_running(store)
         fits, too_long = "漢" * LOG_LINE_CHARACTERS, "字" * (LOG_LINE_CHARACTERS + 1)
         await store.write_lines([Line(run.id, NOON, "output", text) for text in (fits, too_long)])
@@ -86,14 +86,14 @@ class JournalContract(Contract):
         assert len(second) == LOG_LINE_CHARACTERS
         assert too_long.startswith(second[:-1])
 
-    async def test_what_is_said_of_a_run_that_is_gone_is_not_kept(self, store: WholeStore) -> None:
+    async def test_lines_of_a_deleted_run_are_not_stored(self, store: WholeStore) -> None:
         """Nothing would ever remove it."""
         run = await a_running(store)
         await store.write_lines([*_lines("run_unknown", 2), *_lines(run.id, 1)])
         assert await store.lines("run_unknown") == ()
         assert len(await store.lines(run.id)) == 1
 
-    async def test_other_handles_hear_it_too(self, store: WholeStore) -> None:
+    async def test_other_handles_read_the_lines(self, store: WholeStore) -> None:
         run = await a_running(store)
         await store.write_lines(_lines(run.id, 1))
         async with self.another(store) as other:

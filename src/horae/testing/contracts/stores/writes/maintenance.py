@@ -11,8 +11,8 @@ from ..contract import Contract, WholeStore
 from ..setup import claim, claim_all, facts_of, keep, settle
 
 
-class UpkeepContract(Contract):
-    async def test_what_was_remembered_is_recalled(self, store: WholeStore) -> None:
+class MaintenanceContract(Contract):
+    async def test_metadata_is_read_back(self, store: WholeStore) -> None:
         assert await store.read_metadata("tzdata") is None
         await store.write_metadata("tzdata", "2026.1")
         await store.write_metadata("名", "值")
@@ -21,7 +21,7 @@ class UpkeepContract(Contract):
         async with self.another(store) as other:
             assert await other.read_metadata("tzdata") == "2026.2"
 
-    async def test_all_is_well_after_a_busy_day(self, store: WholeStore) -> None:
+    async def test_the_integrity_check_finds_nothing_after_many_operations(self, store: WholeStore) -> None:
         assert await store.check() == ()
         await store.join(a_node())
         await store.set_lane(owner_lane("ada"), 5)
@@ -33,7 +33,7 @@ class UpkeepContract(Contract):
             await settle(store, *runs)
             assert await store.check() == ()
 
-    async def test_a_task_that_nobody_looks_after_is_found(self, store: WholeStore) -> None:
+    async def test_the_integrity_check_finds_an_active_task_without_an_entry(self, store: WholeStore) -> None:
         task = a_task()
         await keep(store, task)
         (entry,) = (await facts_of(store, task)).entries
@@ -41,12 +41,12 @@ class UpkeepContract(Contract):
         (doubt,) = await store.check()
         assert task.id in doubt
 
-    async def test_opening_twice_is_as_good_as_once(self, store: WholeStore) -> None:
+    async def test_opening_a_store_twice_is_idempotent(self, store: WholeStore) -> None:
         await keep(store, a_task())
         await store.open()
         assert await store.next_due() == NOON
 
-    async def test_a_second_handle_may_come_and_go(self, store: WholeStore) -> None:
+    async def test_closing_a_second_handle_leaves_the_first_open(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task())
         async with self.another(store) as other:

@@ -82,7 +82,7 @@ class PrecisionContract(Contract):
         for schedule in _schedules():
             assert (await _kept(store, a_task(schedule=schedule))).schedule == schedule
 
-    async def test_every_field_of_a_standing_comes_back(self, store: WholeStore) -> None:
+    async def test_every_field_of_a_task_status_comes_back(self, store: WholeStore) -> None:
         pauses = [Pause(NOON + MICROSECOND, cause, _TEXT, NOON + HOUR + MICROSECOND) for cause in PauseCause]
         standings = [
             TaskStatus(TaskState.PAUSED, 5, 4, 3, NOON - MICROSECOND, _TEXT, pause, Reason.PAUSED) for pause in pauses

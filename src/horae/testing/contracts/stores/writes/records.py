@@ -15,35 +15,35 @@ def _a_record(key: str = "first", kind: str = "token", owner: str = "ada", body:
 
 
 class RecordsContract(Contract):
-    async def test_a_record_comes_back_as_it_was_put(self, store: WholeStore) -> None:
+    async def test_a_record_is_read_back_unchanged(self, store: WholeStore) -> None:
         record = _a_record("ключ/钥匙 '\"", body='{"text": "漢字 🌱", "nothing": null}')
         assert await store.put_record(record, replacing=None)
         assert await store.get_record(record.kind, record.key) == record
         assert await store.get_record(record.kind, record.key, "ada") == record
 
-    async def test_what_is_not_there_or_foreign_is_none(self, store: WholeStore) -> None:
+    async def test_an_absent_or_foreign_record_is_none(self, store: WholeStore) -> None:
         await store.put_record(_a_record(), replacing=None)
         assert await store.get_record("token", "second") is None
         assert await store.get_record("group", "first") is None
         assert await store.get_record("token", "first", "bob") is None
 
-    async def test_a_record_that_is_there_is_not_made_again(self, store: WholeStore) -> None:
+    async def test_creating_an_existing_record_is_refused(self, store: WholeStore) -> None:
         await store.put_record(_a_record(body="1"), replacing=None)
         assert not await store.put_record(_a_record(body="2"), replacing=None)
         assert await store.get_record("token", "first") == _a_record(body="1")
 
-    async def test_a_record_is_replaced_only_at_the_version_that_was_seen(self, store: WholeStore) -> None:
+    async def test_a_record_is_replaced_only_at_the_expected_version(self, store: WholeStore) -> None:
         await store.put_record(_a_record(body="1"), replacing=None)
         assert not await store.put_record(_a_record(body="2"), replacing=2)
         assert await store.put_record(_a_record(body="2"), replacing=1)
         assert not await store.put_record(_a_record(body="3"), replacing=1)
         assert await store.get_record("token", "first") == _a_record(body="2")._replace(version=2)
 
-    async def test_what_is_not_there_cannot_be_replaced(self, store: WholeStore) -> None:
+    async def test_an_absent_record_cannot_be_replaced(self, store: WholeStore) -> None:
         assert not await store.put_record(_a_record(), replacing=1)
         assert await store.get_record("token", "first") is None
 
-    async def test_of_many_who_replace_at_once_one_wins(self, store: WholeStore) -> None:
+    async def test_one_of_many_concurrent_replacements_wins(self, store: WholeStore) -> None:
         await store.put_record(_a_record(), replacing=None)
         async with self.another(store) as other:
             handles = (store, other) * 5
@@ -53,7 +53,7 @@ class RecordsContract(Contract):
         assert won.count(True) == 1
         assert await store.get_record("token", "first") == _a_record(body=str(won.index(True)))._replace(version=2)
 
-    async def test_exactly_one_version_is_dropped(self, store: WholeStore) -> None:
+    async def test_a_record_is_deleted_only_at_the_expected_version(self, store: WholeStore) -> None:
         await store.put_record(_a_record(), replacing=None)
         await store.put_record(_a_record(), replacing=1)
         assert not await store.drop_record("token", "first", 1)
@@ -80,7 +80,7 @@ class RecordsContract(Contract):
             await store.put_record(_a_record(key), replacing=None)
         assert (await store.records("token", limit=2)).after is None
 
-    async def test_the_newest_come_first_where_that_is_asked_for(self, store: WholeStore) -> None:
+    async def test_records_are_listed_newest_first_on_request(self, store: WholeStore) -> None:
         for key in ("d", "a", "e", "漢", "c", "b"):
             await store.put_record(_a_record(key, owner="bob" if key in "ace" else "ada"), replacing=None)
         await store.put_record(_a_record("b", kind="group"), replacing=None)
@@ -94,7 +94,7 @@ class RecordsContract(Contract):
         assert ([record.key for record in last.items], last.after) == (["a"], None)
         assert (await store.records("token", "cyd", newest=True)).items == ()
 
-    async def test_an_owners_records_come_in_pages_of_their_own(self, store: WholeStore) -> None:
+    async def test_the_records_of_one_owner_are_paged(self, store: WholeStore) -> None:
         for place in range(9):
             await store.put_record(_a_record(f"{place}", owner="bob" if place % 3 == 0 else "ada"), replacing=None)
         first = await store.records("token", "bob", limit=2)
@@ -104,7 +104,7 @@ class RecordsContract(Contract):
 
     # --- several at once -----------------------------------------------------------------------------------------
 
-    async def test_several_are_written_together(self, store: WholeStore) -> None:
+    async def test_several_records_are_written_in_one_transaction(self, store: WholeStore) -> None:
         for key in ("replaced", "dropped"):
             await store.put_record(_a_record(key), replacing=None)
         together = (
@@ -117,7 +117,7 @@ class RecordsContract(Contract):
         assert found == (_a_record("made", body="1"), _a_record("replaced", body="2")._replace(version=2))
         assert await store.write_records(())
 
-    async def test_of_several_all_are_written_or_none(self, store: WholeStore) -> None:
+    async def test_a_batch_of_record_writes_is_all_or_nothing(self, store: WholeStore) -> None:
         await store.put_record(_a_record("there"), replacing=None)
         before = (await store.records("token")).items
         for late in (
@@ -135,7 +135,7 @@ class RecordsContract(Contract):
             assert not await store.write_records([late])
             assert (await store.records("token")).items == before
 
-    async def test_later_ones_see_what_earlier_ones_have_written(self, store: WholeStore) -> None:
+    async def test_later_writes_of_a_batch_see_the_earlier_ones(self, store: WholeStore) -> None:
         made, replaced, dropped = (
             RecordWrite(_a_record(body="1")),
             RecordWrite(_a_record(body="2"), 1),
@@ -147,7 +147,7 @@ class RecordsContract(Contract):
         assert await store.get_record("token", "first") == _a_record(body="1")
         assert not await store.write_records([made, replaced])
 
-    async def test_many_who_seal_a_chain_at_once_leave_no_gap_in_it(self, store: WholeStore) -> None:
+    async def test_concurrent_appends_to_a_hash_chain_leave_no_gap(self, store: WholeStore) -> None:
         """A head that is replaced by whoever was first, and a row that is written with it."""
         await store.put_record(_a_record("head", kind="head", body="0"), replacing=None)
 
@@ -166,7 +166,7 @@ class RecordsContract(Contract):
         assert [row.key for row in rows] == [f"{place:04}" for place in range(12)]
         assert {row.body for row in rows} == {f"{number}" for number in range(12)}
 
-    async def test_those_who_write_the_same_ones_in_another_order_all_get_an_answer(self, store: WholeStore) -> None:
+    async def test_batches_that_write_the_same_records_in_another_order_do_not_deadlock(self, store: WholeStore) -> None:
         keys = [f"{place}" for place in range(6)]
         for key in keys:
             await store.put_record(_a_record(key), replacing=None)
@@ -179,7 +179,7 @@ class RecordsContract(Contract):
 
     # --- for a while ---------------------------------------------------------------------------------------------
 
-    async def test_when_a_record_may_go_is_kept_and_replaced_with_it(self, store: WholeStore) -> None:
+    async def test_the_expiry_of_a_record_is_stored_and_replaced_with_it(self, store: WholeStore) -> None:
         record = _a_record()._replace(expires=NOON + MICROSECOND)
         await store.put_record(record, replacing=None)
         assert await store.get_record("token", "first") == record
@@ -189,7 +189,7 @@ class RecordsContract(Contract):
         assert await store.drop_expired(NOON + 2 * HOUR, 10) == 0
         assert (await store.records("token")).items == (record._replace(version=3, expires=None),)
 
-    async def test_what_has_expired_goes_and_all_else_stays(self, store: WholeStore) -> None:
+    async def test_only_expired_records_are_purged(self, store: WholeStore) -> None:
         kept = [_a_record("a"), _a_record("later")._replace(expires=NOON + MICROSECOND)]
         gone = [
             _a_record("b")._replace(expires=NOON),
@@ -203,7 +203,7 @@ class RecordsContract(Contract):
         assert (await store.records("answer")).items == ()
         assert await store.put_record(gone[0], replacing=None)
 
-    async def test_the_oldest_go_first_and_no_more_than_were_asked_for(self, store: WholeStore) -> None:
+    async def test_a_purge_deletes_the_oldest_up_to_its_limit(self, store: WholeStore) -> None:
         for key, age in (("a", 1), ("b", 5), ("c", 3), ("d", 5), ("e", 2)):
             await store.put_record(_a_record(key)._replace(expires=NOON - age * SECOND), replacing=None)
         left = []
@@ -211,7 +211,7 @@ class RecordsContract(Contract):
             left.append([record.key for record in (await store.records("token")).items])
         assert left == [["a", "c", "e"], ["a"], []]
 
-    async def test_a_record_that_is_kept_on_does_not_go(self, store: WholeStore) -> None:
+    async def test_a_record_with_an_extended_expiry_is_not_purged(self, store: WholeStore) -> None:
         async with self.another(store) as other:
             await store.put_record(_a_record()._replace(expires=NOON), replacing=None)
             assert await other.put_record(_a_record()._replace(expires=NOON + HOUR), replacing=1)

@@ -51,7 +51,7 @@ async def _left(store: WholeStore, task: Task) -> list[Run]:
 
 
 class RetentionContract(Contract):
-    async def test_runs_that_ended_too_long_ago_go(self, store: WholeStore) -> None:
+    async def test_runs_that_ended_before_the_cutoff_are_deleted(self, store: WholeStore) -> None:
         task = a_task(created=NOON)
         runs = _daily(task, NOON - 5 * DAY, 10)
         await store.add([a_new_task(task, runs=runs)])
@@ -60,7 +60,7 @@ class RetentionContract(Contract):
         assert _removed(await _trim(store, last_to_go.ended)) == (3, 0, 0)
         assert await _left(store, task) == runs[:2:-1]
 
-    async def test_beyond_the_newest_so_many_runs_go(self, store: WholeStore) -> None:
+    async def test_runs_beyond_the_newest_n_of_a_task_are_deleted(self, store: WholeStore) -> None:
         task, other = a_task(), a_task()
         runs, others = _daily(task, NOON, 10), _daily(other, NOON, 2)
         await store.add([a_new_task(task, runs=runs), a_new_task(other, runs=others)])
@@ -68,7 +68,7 @@ class RetentionContract(Contract):
         assert await _left(store, task) == runs[:6:-1]
         assert await _left(store, other) == others[::-1]
 
-    async def test_what_is_live_is_never_touched(self, store: WholeStore) -> None:
+    async def test_live_runs_are_never_deleted(self, store: WholeStore) -> None:
         task = a_task()
         live = [a_run(task, planned=_LONG_AGO + place * HOUR, state=state) for place, state in enumerate(_LIVE)]
         ended = an_ended_run(task, planned=_LONG_AGO - HOUR)
@@ -76,7 +76,7 @@ class RetentionContract(Contract):
         assert _removed(await _trim(store, keep_runs=0))[:2] == (1, 0)
         assert sorted(run.id for run in await _left(store, task)) == sorted(run.id for run in live)
 
-    async def test_live_runs_do_not_count_among_those_that_are_kept(self, store: WholeStore) -> None:
+    async def test_live_runs_do_not_count_towards_the_run_limit(self, store: WholeStore) -> None:
         task = a_task()
         runs = _daily(task, NOON, 3)
         live = a_run(task, planned=NOON + 9 * DAY)
@@ -84,7 +84,7 @@ class RetentionContract(Contract):
         await _trim(store, _LONG_AGO, keep_runs=2)
         assert await _left(store, task) == [live, runs[2], runs[1]]
 
-    async def test_a_task_that_is_over_goes_with_its_runs(self, store: WholeStore) -> None:
+    async def test_an_ended_task_is_deleted_with_its_runs(self, store: WholeStore) -> None:
         over = [a_task(key=str(state)) for state in _OVER]
         for task, state in zip(over, _OVER, strict=True):
             history = [an_ended_run(task, planned=_LONG_AGO)]
@@ -94,7 +94,7 @@ class RetentionContract(Contract):
         assert await store.find("ada", str(_OVER[0])) is None
         assert await store.check() == ()
 
-    async def test_a_task_that_is_not_over_or_not_long_enough_stays(self, store: WholeStore) -> None:
+    async def test_an_active_or_recently_ended_task_is_not_deleted(self, store: WholeStore) -> None:
         active, paused, recent, queued = a_task(), a_task(), a_task(), a_task()
         await store.add(
             [
@@ -107,7 +107,7 @@ class RetentionContract(Contract):
         assert _removed(await _trim(store, NOON))[:2] == (0, 0)
         assert len((await store.tasks(TaskFilter())).items) == 4
 
-    async def test_old_events_go_and_their_numbers_are_never_used_again(self, store: WholeStore) -> None:
+    async def test_old_events_are_deleted_and_their_numbers_never_reused(self, store: WholeStore) -> None:
         task = a_task(created=_LONG_AGO)
         await store.add([a_new_task(task, entries=[an_entry(task, due=NOON + DAY)])])
         told = tuple(an_event(task, at=at) for at in (_LONG_AGO, NOON, NOON + HOUR))
@@ -134,7 +134,7 @@ class RetentionContract(Contract):
         await store.change(ada.id, None, saying(Change(events=(an_event(ada),))))
         assert await store.owner_event_counts(["ada"], last + 1) == {"ada": 6}
 
-    async def test_the_last_number_is_remembered_when_all_events_are_gone(self, store: WholeStore) -> None:
+    async def test_the_last_event_number_survives_deletion_of_all_events(self, store: WholeStore) -> None:
         task = a_task(created=_LONG_AGO)
         await store.add([a_new_task(task, entries=[an_entry(task, due=NOON + DAY)])])
         await _trim(store)
@@ -143,7 +143,7 @@ class RetentionContract(Contract):
         await store.change(task.id, None, saying(Change(events=(an_event(task),))))
         assert [numbered.number for numbered in await store.events(0)] == [2]
 
-    async def test_each_batch_is_small_and_together_they_do_it_all(self, store: WholeStore) -> None:
+    async def test_trim_batches_respect_the_limit_and_complete_the_work(self, store: WholeStore) -> None:
         over = [a_task(created=_LONG_AGO) for _ in range(4)]
         stays = a_task(created=_LONG_AGO)
         await store.add(
@@ -159,7 +159,7 @@ class RetentionContract(Contract):
         assert _removed(await _trim(store)) == (0, 0, 0)
         assert await store.check() == ()
 
-    async def test_what_forgotten_runs_said_is_forgotten(self, store: WholeStore) -> None:
+    async def test_log_lines_of_deleted_runs_are_deleted(self, store: WholeStore) -> None:
         task = a_task()
         old, new = an_ended_run(task, planned=_LONG_AGO), an_ended_run(task, planned=NOON)
         await store.add([a_new_task(task, runs=[old, new])])
@@ -168,14 +168,14 @@ class RetentionContract(Contract):
         assert await store.lines(old.id) == ()
         assert len(await store.lines(new.id)) == 1
 
-    async def test_a_run_that_was_too_late_for_its_plan_is_as_old_as_its_end(self, store: WholeStore) -> None:
+    async def test_the_age_of_a_run_is_that_of_its_end_not_of_its_planned_instant(self, store: WholeStore) -> None:
         task = a_task()
         backfilled = an_ended_run(task, planned=_LONG_AGO, ended=NOON)
         await store.add([a_new_task(task, runs=[backfilled])])
         await _trim(store)
         assert await _left(store, task) == [backfilled]
 
-    async def test_a_task_that_is_over_stays_as_long_as_one_of_its_runs(self, store: WholeStore) -> None:
+    async def test_an_ended_task_stays_as_long_as_one_of_its_runs(self, store: WholeStore) -> None:
         task = a_task()
         runs = [an_ended_run(task, planned=_LONG_AGO), an_ended_run(task, planned=NOON, origin=Origin.MANUAL)]
         await store.add([a_new_task(task, standing=_over(_LONG_AGO), entries=[], runs=runs)])
@@ -183,7 +183,7 @@ class RetentionContract(Contract):
         assert await _left(store, task) == runs[1:]
         assert _removed(await _trim(store, NOON + DAY))[:2] == (1, 1)
 
-    async def test_going_on_from_an_earlier_look_finds_all_that_came_since(self, store: WholeStore) -> None:
+    async def test_a_trim_resumed_from_a_cursor_finds_later_rows(self, store: WholeStore) -> None:
         """By age whatever was told, and too many runs of a task wherever one of its runs was told of."""
         busy, idle = a_task(), a_task()
         first, others = _daily(busy, NOON, 5), _daily(idle, NOON, 3)
@@ -200,7 +200,7 @@ class RetentionContract(Contract):
         assert _removed(looked)[0] == 1, "the first of the others has become too old"
         assert await _left(store, idle) == others[:0:-1]
 
-    async def test_a_store_with_nothing_to_forget_is_looked_at_once(self, store: WholeStore) -> None:
+    async def test_a_trim_with_nothing_to_delete_is_one_batch(self, store: WholeStore) -> None:
         (looked,) = await _trim(store)
         assert looked._replace(after=None) == TrimResult()
 

@@ -29,7 +29,7 @@ from ..contract import WholeStore
 from ..setup import claim_all, keep, settle
 
 
-async def a_busy_day(store: WholeStore) -> None:
+async def fill_store(store: WholeStore) -> None:
     """Something of everything, with every field that a value has filled in somewhere."""
     await store.join(a_node(host="花园", load=3, capacity=8, offset=MICROSECOND, draining=True))
     await store.set_lane("press", 2)

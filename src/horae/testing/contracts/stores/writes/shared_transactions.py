@@ -36,33 +36,33 @@ class Guest(Protocol):
         """What is in their table, in order."""
 
 
-def nobody_hears() -> None: ...
+def ignore_end() -> None: ...
 
 
-class SharingContract(Contract):
+class ConnectionCheckContract(Contract):
     """Every store: whoever cannot do it says so."""
 
-    async def test_what_is_no_connection_is_refused_and_nothing_is_written(self, store: WholeStore) -> None:
+    async def test_an_object_that_is_no_connection_is_refused(self, store: WholeStore) -> None:
         code = "wrong_connection" if store.shares_transactions else "no_shared_transaction"
         for connection in (object(), "sqlite:///horae.db", 5):
             assert await _refusal(store, connection, [a_new_task(a_task())]) == code
         assert (await store.tasks(TaskFilter())).items == ()
 
 
-class UsingContract(Contract):
+class SharedTransactionContract(Contract):
     """For stores that share transactions; a subclass gives `guest` besides."""
 
-    tells_of_the_end = True
+    reports_transaction_end = True
     """False for a store whose commit rings by itself."""
 
     @abstractmethod
     def guest(self, store: WholeStore) -> AbstractAsyncContextManager[Guest]:
         """A new connection to the database of this store, in no transaction; `notes` is empty when it is first asked for."""
 
-    async def test_a_store_that_can_says_so(self, store: WholeStore) -> None:
+    async def test_the_store_reports_that_it_shares_transactions(self, store: WholeStore) -> None:
         assert store.shares_transactions is True
 
-    async def test_what_is_committed_is_there_with_all_that_belongs_to_it(self, store: WholeStore) -> None:
+    async def test_a_committed_task_has_its_entries_labels_key_and_events(self, store: WholeStore) -> None:
         task = a_task(key="report", labels=(("source", "orders"),))
         async with self.guest(store) as guest:
             await guest.run("BEGIN")
@@ -78,7 +78,7 @@ class UsingContract(Contract):
         assert [each.event.task_id for each in await store.events(0)] == [task.id]
         assert await store.check() == ()
 
-    async def test_it_is_as_if_it_had_been_added_in_the_ordinary_way(self, store: WholeStore) -> None:
+    async def test_a_task_added_in_a_shared_transaction_equals_one_added_by_the_store(self, store: WholeStore) -> None:
         task = a_task()
         async with self.make() as other:
             await keep(other, task)
@@ -88,7 +88,7 @@ class UsingContract(Contract):
             assert await store.counts("ada", [NO_HOUR]) == await other.counts("ada", [NO_HOUR]) != {}
             assert [each.event for each in await store.events(0)] == [each.event for each in await other.events(0)]
 
-    async def test_nobody_sees_it_before_the_commit(self, store: WholeStore) -> None:
+    async def test_an_uncommitted_task_is_invisible(self, store: WholeStore) -> None:
         task = a_task(key="report")
         await store.join(a_node())
         async with self.guest(store) as guest, _begun(guest):
@@ -100,7 +100,7 @@ class UsingContract(Contract):
             assert (await claim(store)).runs == ()
         assert [each.task for each in (await claim(store)).runs] == [task]
 
-    async def test_what_is_rolled_back_was_never_there(self, store: WholeStore) -> None:
+    async def test_a_rolled_back_task_leaves_no_trace(self, store: WholeStore) -> None:
         await keep(store, a_task())
         before = await everything(store)
         async with self.guest(store) as guest:
@@ -112,14 +112,14 @@ class UsingContract(Contract):
         assert await everything(store) == before
         assert await store.check() == ()
 
-    async def test_a_connection_that_is_lost_takes_it_along(self, store: WholeStore) -> None:
+    async def test_a_lost_connection_rolls_the_task_back(self, store: WholeStore) -> None:
         before = await everything(store)
         async with self.guest(store) as guest:
             await guest.run("BEGIN")
             await _add(store, guest, a_task())
         assert await everything(store) == before
 
-    async def test_a_savepoint_takes_back_what_came_after_it(self, store: WholeStore) -> None:
+    async def test_rolling_back_to_a_savepoint_removes_later_tasks(self, store: WholeStore) -> None:
         first, second, third = a_task(key="first"), a_task(key="second"), a_task(key="third")
         async with self.guest(store) as guest, _begun(guest):
             await _add(store, guest, first)
@@ -131,7 +131,7 @@ class UsingContract(Contract):
         assert await store.find("ada", "second") is None
         assert await store.check() == ()
 
-    async def test_a_savepoint_of_theirs_still_stands_after_it(self, store: WholeStore) -> None:
+    async def test_a_savepoint_of_the_caller_survives_an_add(self, store: WholeStore) -> None:
         async with self.guest(store) as guest, _begun(guest):
             await guest.run("SAVEPOINT theirs")
             await _add(store, guest, a_task())
@@ -140,7 +140,7 @@ class UsingContract(Contract):
             await guest.run("INSERT INTO notes VALUES ('kept')")
         assert await _kept(store) == []
 
-    async def test_a_key_that_is_taken_is_refused_and_the_transaction_goes_on(self, store: WholeStore) -> None:
+    async def test_a_taken_key_is_refused_and_the_transaction_stays_usable(self, store: WholeStore) -> None:
         before, after = a_task(key="report"), a_task(key="other")
         await keep(store, before)
         async with self.guest(store) as guest:
@@ -155,18 +155,18 @@ class UsingContract(Contract):
         assert await _kept(store) == [before, after]
         assert await store.check() == ()
 
-    async def test_records_beside_it_come_and_go_with_the_transaction(self, store: WholeStore) -> None:
+    async def test_attached_records_commit_and_roll_back_with_the_transaction(self, store: WholeStore) -> None:
         note = Record("note", "audit", "ada", '"order 7"')
         change = a_new_task(a_task())._replace(attached=(RecordWrite(note),))
         async with self.guest(store) as guest:
             for end, kept in (("ROLLBACK", None), ("COMMIT", note)):
                 await guest.run("BEGIN")
-                await store.add_using(guest.connection, [change], nobody_hears)
+                await store.add_using(guest.connection, [change], ignore_end)
                 assert await store.get_record("note", "audit") is None
                 await guest.run(end)
                 assert await store.get_record("note", "audit") == kept
 
-    async def test_a_record_that_is_taken_is_refused_and_the_transaction_goes_on(self, store: WholeStore) -> None:
+    async def test_a_changed_record_is_refused_and_the_transaction_stays_usable(self, store: WholeStore) -> None:
         note, after = Record("note", "audit", "ada", "{}"), a_task()
         await store.put_record(note, replacing=None)
         late = [a_new_task(a_task()), a_new_task(a_task())._replace(attached=(RecordWrite(note),))]
@@ -176,7 +176,7 @@ class UsingContract(Contract):
             assert await _refusal(store, guest.connection, late) == "record_changed"
             await guest.run("INSERT INTO notes VALUES ('after')")
             await store.add_using(
-                guest.connection, [a_new_task(after)._replace(attached=(RecordWrite(note, 1),))], nobody_hears
+                guest.connection, [a_new_task(after)._replace(attached=(RecordWrite(note, 1),))], ignore_end
             )
             await guest.run("COMMIT")
             assert await guest.notes() == ["before", "after"]
@@ -184,7 +184,7 @@ class UsingContract(Contract):
         assert await store.get_record("note", "audit") == note._replace(version=2)
         assert await store.check() == ()
 
-    async def test_keys_clash_within_one_transaction_too(self, store: WholeStore) -> None:
+    async def test_a_key_conflict_within_one_transaction_is_refused(self, store: WholeStore) -> None:
         task = a_task(key="report")
         async with self.guest(store) as guest, _begun(guest):
             await _add(store, guest, task)
@@ -194,7 +194,7 @@ class UsingContract(Contract):
             await _add(store, guest, a_task(owner="bob", key="report"))
         assert [each.owner for each in await _kept(store)] == ["ada", "bob"]
 
-    async def test_an_id_that_is_there_is_refused_and_the_transaction_goes_on(self, store: WholeStore) -> None:
+    async def test_an_existing_id_is_refused_and_the_transaction_stays_usable(self, store: WholeStore) -> None:
         task, other = a_task(), a_task()
         await keep(store, task)
         async with self.guest(store) as guest, _begun(guest):
@@ -206,7 +206,7 @@ class UsingContract(Contract):
                 raise AssertionError("two tasks with one id were accepted")
         assert await _kept(store) == [task, other]
 
-    async def test_without_a_transaction_it_is_refused(self, store: WholeStore) -> None:
+    async def test_a_connection_without_a_transaction_is_refused(self, store: WholeStore) -> None:
         async with self.guest(store) as guest:
             assert await _refusal(store, guest.connection, [a_new_task(a_task())]) == "no_transaction"
             async with _begun(guest):
@@ -227,7 +227,7 @@ class UsingContract(Contract):
             connection = guest.connection
         assert await _refusal(store, connection, [a_new_task(a_task())]) == "wrong_connection"
 
-    async def test_many_are_added_in_their_order_and_others_come_after(self, store: WholeStore) -> None:
+    async def test_many_tasks_keep_their_order_and_later_tasks_follow(self, store: WholeStore) -> None:
         tasks = [a_task(name=f"task {number}") for number in range(300)]
         last = a_task()
         async with self.guest(store) as guest, _begun(guest):
@@ -239,7 +239,7 @@ class UsingContract(Contract):
         assert await _kept(store) == [*tasks, last]
         assert await store.check() == ()
 
-    async def test_what_was_added_so_runs_like_all_else(self, store: WholeStore) -> None:
+    async def test_a_task_added_in_a_shared_transaction_runs(self, store: WholeStore) -> None:
         await store.join(a_node())
         async with self.guest(store) as guest, _begun(guest):
             await _add(store, guest, a_task(), a_task(lane="press"))
@@ -248,19 +248,19 @@ class UsingContract(Contract):
         assert await settle(store, *runs) == frozenset()
         assert await store.check() == ()
 
-    async def test_whoever_added_it_hears_of_the_commit_and_not_before(self, store: WholeStore) -> None:
+    async def test_the_caller_is_notified_after_the_commit_only(self, store: WholeStore) -> None:
         async with self.guest(store) as guest:
             bell = await self._until(store, guest, "COMMIT")
             await self._rings(bell)
         assert await store.next_due() == NOON
 
-    async def test_whoever_added_it_hears_of_a_rollback_too(self, store: WholeStore) -> None:
+    async def test_the_caller_is_notified_of_a_rollback(self, store: WholeStore) -> None:
         async with self.guest(store) as guest:
             bell = await self._until(store, guest, "ROLLBACK")
             await self._rings(bell)
         assert await store.next_due() is None
 
-    async def test_each_of_several_transactions_is_told_of(self, store: WholeStore) -> None:
+    async def test_each_of_several_transactions_notifies_its_caller(self, store: WholeStore) -> None:
         async with self.guest(store) as first, self.guest(store) as second:
             bells = [await self._until(store, guest, "COMMIT") for guest in (first, second, first)]
             for bell in bells:
@@ -279,11 +279,11 @@ class UsingContract(Contract):
         return bell
 
     async def _rings(self, bell: asyncio.Event) -> None:
-        if self.tells_of_the_end:
+        if self.reports_transaction_end:
             await asyncio.wait_for(bell.wait(), PATIENCE)
 
 
-async def _add(store: WholeStore, guest: Guest, *tasks: Task, over: Callable[[], None] = nobody_hears) -> None:
+async def _add(store: WholeStore, guest: Guest, *tasks: Task, over: Callable[[], None] = ignore_end) -> None:
     await store.add_using(guest.connection, [a_new_task(task) for task in tasks], over)
 
 
@@ -301,7 +301,7 @@ async def _kept(store: WholeStore) -> list[Task]:
 
 async def _refusal(store: WholeStore, connection: object, changes: Sequence[Change]) -> str | None:
     try:
-        await store.add_using(connection, changes, nobody_hears)
+        await store.add_using(connection, changes, ignore_end)
     except Refusal as refusal:
         return refusal.code
     return None

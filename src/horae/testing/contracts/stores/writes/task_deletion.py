@@ -15,7 +15,7 @@ from ..setup import a_running, claim, fill, keep
 _DELETED = saying(Change(deleted=True))
 
 
-class DeletingContract(Contract):
+class TaskDeletionContract(Contract):
     async def test_nothing_is_left_of_a_deleted_task(self, store: WholeStore) -> None:
         task = a_task(key="report")
         await store.add([a_new_task(task, entries=[an_extra_entry(task, due=NOON + HOUR)], runs=[an_ended_run(task)])])
@@ -28,7 +28,7 @@ class DeletingContract(Contract):
         assert await store.change(task.id, "ada", _DELETED) is None
         assert await store.check() == ()
 
-    async def test_other_tasks_keep_what_is_theirs(self, store: WholeStore) -> None:
+    async def test_deleting_a_task_leaves_other_tasks_unchanged(self, store: WholeStore) -> None:
         gone, stays = a_task(), a_task()
         run = an_ended_run(stays)
         await store.add([a_new_task(gone, runs=[an_ended_run(gone)]), a_new_task(stays, runs=[run])])
@@ -45,19 +45,19 @@ class DeletingContract(Contract):
         assert await store.settle([a_settlement(run)], fail) == {run.id}
         assert await store.recover(NODE, 0, fail, 10) == 0
 
-    async def test_the_seats_of_a_deleted_task_are_free(self, store: WholeStore) -> None:
+    async def test_deleting_a_task_frees_its_lane_slots(self, store: WholeStore) -> None:
         (run,) = await fill(store, "press", a_task(), a_task())
         await store.change(run.task_id, None, _DELETED)
         assert len((await claim(store, decide=seating())).runs) == 1
         assert await store.check() == ()
 
-    async def test_what_runs_of_a_deleted_task_said_is_gone(self, store: WholeStore) -> None:
+    async def test_deleting_a_task_deletes_its_log_lines(self, store: WholeStore) -> None:
         run = await a_running(store)
         await store.write_lines([Line(run.id, NOON, "info", "hello")])
         await store.change(run.task_id, None, _DELETED)
         assert await store.lines(run.id) == ()
 
-    async def test_what_was_told_stays_told(self, store: WholeStore) -> None:
+    async def test_deleting_a_task_leaves_its_events(self, store: WholeStore) -> None:
         task = a_task()
         await keep(store, task)
         told = Event(EventKind.TASK_DELETED, NOON, task.owner, task.id)
@@ -65,7 +65,7 @@ class DeletingContract(Contract):
         kinds = [numbered.event.kind for numbered in await store.events(0)]
         assert kinds == [EventKind.TASK_CREATED, EventKind.TASK_DELETED]
 
-    async def test_a_key_is_free_when_its_task_is_deleted(self, store: WholeStore) -> None:
+    async def test_deleting_a_task_frees_its_key(self, store: WholeStore) -> None:
         task = a_task(key="report")
         await keep(store, task)
         await store.change(task.id, None, _DELETED)

@@ -29,7 +29,7 @@ async def _is_refused(store: WholeStore, task: Task) -> bool:
     return False
 
 
-class KeysContract(Contract):
+class TaskKeysContract(Contract):
     async def test_a_task_is_found_by_its_key(self, store: WholeStore) -> None:
         task = a_task(key="日报/daily report")
         await keep(store, task, a_task(key="other"), a_task())
@@ -56,7 +56,7 @@ class KeysContract(Contract):
         else:
             raise AssertionError("two tasks with one key were accepted")
 
-    async def test_an_edit_cannot_take_anothers_key(self, store: WholeStore) -> None:
+    async def test_an_edit_cannot_take_the_key_of_another_task(self, store: WholeStore) -> None:
         first, second = a_task(key="first"), a_task(key="second")
         await keep(store, first, second)
         try:
@@ -66,19 +66,19 @@ class KeysContract(Contract):
         else:
             raise AssertionError("two tasks with one key were accepted")
 
-    async def test_a_key_that_was_given_up_is_free(self, store: WholeStore) -> None:
+    async def test_a_key_that_an_edit_removed_is_free(self, store: WholeStore) -> None:
         task = a_task(key="report")
         await keep(store, task)
         await store.change(task.id, None, saying(Change(task=task._replace(key="archive"))))
         assert await store.find("ada", "report") is None
         await keep(store, a_task(key="report"))
 
-    async def test_an_upsert_makes_what_is_missing(self, store: WholeStore) -> None:
+    async def test_an_upsert_creates_an_absent_task(self, store: WholeStore) -> None:
         facts = await store.upsert("ada", "report", _made_or_edited)
         assert (facts.task.key, facts.task.version, len(facts.entries)) == ("report", 1, 1)
         assert await store.find("ada", "report") == facts
 
-    async def test_an_upsert_edits_what_is_there(self, store: WholeStore) -> None:
+    async def test_an_upsert_edits_an_existing_task(self, store: WholeStore) -> None:
         made = await store.upsert("ada", "report", _made_or_edited)
         edited = await store.upsert("ada", "report", _made_or_edited)
         assert edited.task == made.task._replace(version=2)
@@ -89,7 +89,7 @@ class KeysContract(Contract):
         facts = await store.upsert("ada", "report", _made_or_edited)
         assert (facts.task.owner, facts.task.version) == ("ada", 1)
 
-    async def test_many_who_upsert_at_once_end_with_one_task(self, store: WholeStore) -> None:
+    async def test_concurrent_upserts_create_one_task(self, store: WholeStore) -> None:
         async with self.another(store) as other:
             made = await asyncio.gather(*(each.upsert("ada", "report", _made_or_edited) for each in (store, other) * 5))
         assert len({facts.task.id for facts in made}) == 1

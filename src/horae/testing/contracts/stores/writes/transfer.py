@@ -19,17 +19,17 @@ from ....decisions import lose, saying, seating, starting
 from ....factories import DAY, HOUR, NODE, NOON, SECOND, a_node, a_task, an_ended_run, an_event
 from ..contract import Contract, WholeStore
 from ..setup import claim, claim_all, everything, facts_of, keep, settle
-from .sample_contents import a_busy_day
+from .sample_contents import fill_store
 
-NOBODY_WORKS = LivenessCheck(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
+NO_LIVE_NODES = LivenessCheck(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
 HOURS = range(int(NOON.timestamp()) // 3600 - 1, int(NOON.timestamp()) // 3600 + 2)
 
 
 async def moved(source: WholeStore, target: WholeStore) -> None:
-    await move_store(NamedStore("source", source), NamedStore("target", target), NOBODY_WORKS)
+    await move_store(NamedStore("source", source), NamedStore("target", target), NO_LIVE_NODES)
 
 
-async def parcels_of(store: WholeStore, part: Part, size: int = 100) -> list[TransferItem]:
+async def read_part(store: WholeStore, part: Part, size: int = 100) -> list[TransferItem]:
     """A few at a time; tasks in their order, all else in any."""
     found: list[TransferItem] = []
     after: str | None = None
@@ -42,53 +42,53 @@ async def parcels_of(store: WholeStore, part: Part, size: int = 100) -> list[Tra
             return found if part is Part.TASKS else sorted(found, key=encode_canonical)
 
 
-async def all_parcels(store: WholeStore, size: int = 100) -> dict[Part, list[TransferItem]]:
-    return {part: await parcels_of(store, part, size) for part in Part}
+async def read_all_parts(store: WholeStore, size: int = 100) -> dict[Part, list[TransferItem]]:
+    return {part: await read_part(store, part, size) for part in Part}
 
 
 async def _first(store: WholeStore) -> Facts:
     return (await store.tasks(TaskFilter(), limit=1)).items[0]
 
 
-class MovingContract(Contract):
-    async def test_an_empty_store_has_nothing_to_carry(self, store: WholeStore) -> None:
+class TransferContract(Contract):
+    async def test_an_empty_store_exports_nothing(self, store: WholeStore) -> None:
         assert await store.count_parts() == dict.fromkeys(Part, 0)
-        assert await all_parcels(store) == {part: [] for part in Part}
+        assert await read_all_parts(store) == {part: [] for part in Part}
 
-    async def test_everything_arrives_as_it_was(self, store: WholeStore) -> None:
-        await a_busy_day(store)
+    async def test_a_move_copies_everything_unchanged(self, store: WholeStore) -> None:
+        await fill_store(store)
         async with self.make() as target:
             await moved(store, target)
             assert await everything(target) == await everything(store)
-            assert await all_parcels(target) == await all_parcels(store)
+            assert await read_all_parts(target) == await read_all_parts(store)
             assert await target.lanes() == await store.lanes()
             assert await target.nodes() == await store.nodes()
             for owner in (None, "ada", "bob"):
                 assert await target.counts(owner, [0, *HOURS]) == await store.counts(owner, [0, *HOURS])
             assert await target.check() == await store.check() == ()
 
-    async def test_it_is_the_same_by_way_of_another_kind_of_store(self, store: WholeStore) -> None:
-        await a_busy_day(store)
+    async def test_a_move_through_another_kind_of_store_changes_nothing(self, store: WholeStore) -> None:
+        await fill_store(store)
         between = MemoryStore()
         await moved(store, between)
-        assert await all_parcels(between) == await all_parcels(store)
+        assert await read_all_parts(between) == await read_all_parts(store)
         async with self.make() as target:
             await moved(between, target)
             assert await everything(target) == await everything(store)
-            assert await all_parcels(target) == await all_parcels(store)
+            assert await read_all_parts(target) == await read_all_parts(store)
             assert await target.check() == ()
 
-    async def test_pages_of_any_size_hold_the_same(self, store: WholeStore) -> None:
-        await a_busy_day(store)
-        whole = await all_parcels(store)
+    async def test_export_pages_of_any_size_hold_the_same_items(self, store: WholeStore) -> None:
+        await fill_store(store)
+        whole = await read_all_parts(store)
         assert all(whole.values())
         for size in (1, 3):
-            assert await all_parcels(store, size) == whole
+            assert await read_all_parts(store, size) == whole
         assert await store.count_parts() == {part: len(parcels) for part, parcels in whole.items()}
 
-    async def test_what_is_carried_in_twice_is_there_once(self, store: WholeStore) -> None:
-        await a_busy_day(store)
-        whole = await all_parcels(store)
+    async def test_importing_a_page_twice_is_idempotent(self, store: WholeStore) -> None:
+        await fill_store(store)
+        whole = await read_all_parts(store)
         async with self.make() as target:
             for part, parcels in whole.items():
                 await target.import_page(part, parcels)
@@ -96,12 +96,12 @@ class MovingContract(Contract):
                 await target.import_page(part, parcels)
             for part, parcels in whole.items():
                 await target.import_page(part, parcels[:2])
-            assert await all_parcels(target) == whole
+            assert await read_all_parts(target) == whole
             assert await everything(target) == await everything(store)
             assert await target.check() == ()
 
-    async def test_what_is_told_after_a_move_has_a_higher_number(self, store: WholeStore) -> None:
-        await a_busy_day(store)
+    async def test_events_after_a_move_have_higher_numbers(self, store: WholeStore) -> None:
+        await fill_store(store)
         last = await store.last_event()
         async with self.make() as target:
             await moved(store, target)
@@ -111,7 +111,7 @@ class MovingContract(Contract):
             (told,) = await target.events(last)
             assert (told.number, told.event.detail) == (last + 1, "after")
 
-    async def test_numbers_of_events_that_are_gone_are_not_used_again(self, store: WholeStore) -> None:
+    async def test_numbers_of_trimmed_events_are_not_reused_after_a_move(self, store: WholeStore) -> None:
         task = a_task()
         await keep(store, task)
         for _ in range(4):
@@ -123,7 +123,7 @@ class MovingContract(Contract):
             await target.change(task.id, None, saying(Change(events=(an_event(task, detail="after"),))))
             assert [told.number for told in await target.events(0)] == [6]
 
-    async def test_tokens_given_after_a_move_are_higher(self, store: WholeStore) -> None:
+    async def test_tokens_after_a_move_are_higher(self, store: WholeStore) -> None:
         await store.join(a_node())
         before: list[int] = []
         for hour in range(3):
@@ -137,7 +137,7 @@ class MovingContract(Contract):
             ((_, run),) = (await claim(target, NOON + DAY)).runs
             assert run.token > max(before)
 
-    async def test_a_moved_task_goes_on(self, store: WholeStore) -> None:
+    async def test_a_moved_task_runs_on_schedule(self, store: WholeStore) -> None:
         task = a_task()
         await store.join(a_node())
         await keep(store, task)
@@ -153,7 +153,7 @@ class MovingContract(Contract):
             assert await target.next_due() == NOON + 2 * HOUR
             assert await target.check() == ()
 
-    async def test_what_a_dead_node_carried_is_recovered_where_it_went(self, store: WholeStore) -> None:
+    async def test_runs_of_a_dead_node_are_recovered_in_the_target_store(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task())
         ((_, run),) = (await claim(store)).runs
@@ -165,7 +165,7 @@ class MovingContract(Contract):
             assert found is not None
             assert (found.state, await target.nodes()) == (RunState.LOST, ())
 
-    async def test_seats_are_taken_where_it_went_and_free_when_their_runs_end(self, store: WholeStore) -> None:
+    async def test_lane_slots_move_with_their_runs_and_are_freed_in_the_target_store(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, *(a_task(lane="press") for _ in range(3)))
         (first,) = [each.run for each in await claim_all(store, decide=seating())]
@@ -178,17 +178,17 @@ class MovingContract(Contract):
             assert second.task_id != first.task_id
             assert await target.check() == ()
 
-    async def test_a_backlog_is_a_backlog_again(self, store: WholeStore) -> None:
+    async def test_a_moved_backlog_is_claimed_in_the_same_order(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, *(a_task(owner="bob" if place % 2 else "ada") for place in range(150)))
         await claim(store, room=1)
-        carried = [each for each in await parcels_of(store, Part.TASKS) if isinstance(each, Facts)]
+        carried = [each for each in await read_part(store, Part.TASKS) if isinstance(each, Facts)]
         assert {entry.state for facts in carried for entry in facts.entries} == {EntryState.TIMED}
         async with self.make() as target:
             await moved(store, target)
             assert len(await claim_all(target)) == 149
 
-    async def test_new_tasks_come_after_those_that_were_moved(self, store: WholeStore) -> None:
+    async def test_new_tasks_are_listed_after_moved_tasks(self, store: WholeStore) -> None:
         tasks = [a_task(key=f"{place}") for place in range(5)]
         await keep(store, *reversed(tasks))
         async with self.make() as target:
@@ -200,7 +200,7 @@ class MovingContract(Contract):
             assert found is not None
             assert found.task == tasks[3]
 
-    async def test_a_task_that_has_changed_since_is_replaced(self, store: WholeStore) -> None:
+    async def test_a_repeated_import_replaces_a_task_that_changed_meanwhile(self, store: WholeStore) -> None:
         """The source went on after a move that was interrupted: what is carried again is what it is now."""
         await store.join(a_node())
         tasks = [a_task(lane="press", key=f"{place}") for place in range(3)]
@@ -208,38 +208,38 @@ class MovingContract(Contract):
         (first,) = [each.run for each in await claim_all(store, decide=seating())]
         async with self.make() as target:
             for part in Part:
-                await target.import_page(part, await parcels_of(store, part))
+                await target.import_page(part, await read_part(store, part))
             before = await facts_of(target, tasks[0])
             await settle(store, first)
             await store.change(tasks[0].id, None, saying(Change(task=tasks[0]._replace(key=None, version=2))))
             for part in Part:
-                await target.import_page(part, await parcels_of(store, part))
+                await target.import_page(part, await read_part(store, part))
             assert await facts_of(target, tasks[0]) == await facts_of(store, tasks[0]) != before
             assert await everything(target) == await everything(store)
             assert await target.check() == ()
             page = await target.tasks(TaskFilter())
             assert [facts.task.id for facts in page.items] == [task.id for task in tasks]
 
-    async def test_a_run_goes_nowhere_without_its_task(self, store: WholeStore) -> None:
+    async def test_a_run_is_not_imported_without_its_task(self, store: WholeStore) -> None:
         known, unknown = a_task(), a_task()
         await keep(store, known)
-        before = await all_parcels(store)
+        before = await read_all_parts(store)
         try:
             await store.import_page(Part.RUNS, [an_ended_run(known), an_ended_run(unknown)])
         except StoreError:
-            assert await all_parcels(store) == before
+            assert await read_all_parts(store) == before
         else:
             raise AssertionError("a run of a task that is not there was taken")
 
-    async def test_other_handles_see_what_was_carried_in(self, store: WholeStore) -> None:
+    async def test_other_handles_see_imported_items(self, store: WholeStore) -> None:
         source = MemoryStore()
-        await a_busy_day(source)
+        await fill_store(source)
         task = await _first(source)
         async with self.another(store) as other:
             await keep(other, task.task._replace(name="before", key=None))
             assert (await facts_of(store, task.task)).task.name == "before"
             for part in Part:
-                await store.import_page(part, await parcels_of(source, part))
+                await store.import_page(part, await read_part(source, part))
             assert await facts_of(other, task.task) == await facts_of(source, task.task)
             await store.join(a_node("node-2"))
             await claim(other, NOON + SECOND, node="node-2")

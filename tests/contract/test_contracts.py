@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import horae.testing.contracts
-from horae.testing.contracts import Contract, JournalContract, RecordsContract, StoreContract, SharedTransactionContract
+from horae.testing.contracts import Contract, JournalContract, RecordsContract, SharedTransactionContract, StoreContract
 
 WHOLE = (StoreContract, RecordsContract, JournalContract, SharedTransactionContract)
 

@@ -17,7 +17,7 @@ def machine_on(server: MariaDBServer) -> type[StoreMachine]:
             super().__init__()
             self._url = ""
 
-        async def fresh(self) -> WholeStore:
+        async def open_empty(self) -> WholeStore:
             if not self._url:
                 self._url = await places.take()
             return await _opened(self._url)

@@ -15,7 +15,7 @@ class SQLiteMachine(StoreMachine):
         super().__init__()
         self._folder = TemporaryDirectory()
 
-    async def fresh(self) -> WholeStore:
+    async def open_empty(self) -> WholeStore:
         return await _opened(Path(self._folder.name, "horae.db"))
 
     async def another(self, store: WholeStore) -> WholeStore:

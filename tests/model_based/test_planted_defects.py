@@ -16,7 +16,7 @@ from .defective_stores import DEFECTS
 
 def look_at(kind: type[MemoryStore], examples: int) -> None:
     class Machine(StoreMachine):
-        async def fresh(self) -> WholeStore:
+        async def open_empty(self) -> WholeStore:
             return kind()
 
     profile = settings(

@@ -11,13 +11,13 @@ from ..model.change import Facts
 from ..model.entry import Entry, EntryKind, EntryState
 from ..model.run import Origin
 from ..model.task import Task
-from .busiest import Crowd, by_day, fullest, most_at_once
+from .busiest import BusySpan, count_by_day, count_max_concurrent, find_busiest
 from .clock_hits import clock_hits
-from .findings import findings
+from .findings import add_findings
 from .report import Began, Busiest, Day, LaneForecast, Report, TaskForecast
-from .request import Question
-from .run_counts import NONE, LaneTally, Tally
-from .undisturbed_tasks import Solitary
+from .request import ForecastRequest
+from .run_counts import NONE, LaneCounts, RunCounts
+from .undisturbed_tasks import UndisturbedRuns
 
 _MINUTE: Final = timedelta(minutes=1)
 _SECOND: Final = timedelta(seconds=1)
@@ -28,10 +28,10 @@ _FIRST: Final = 100
 class SimulatedRuns(NamedTuple):
     """A forecast that is over: what was counted, the tasks that were made, and what stands there at the end."""
 
-    tally: Tally
+    tally: RunCounts
     made: tuple[Task | None, ...]
     facts: Mapping[int, Facts]
-    alone: Mapping[int, Solitary]
+    alone: Mapping[int, UndisturbedRuns]
     until: datetime
     complete: bool
     """Where it was stopped before its end, what is due in that very instant may not have been looked at."""
@@ -44,12 +44,12 @@ class SimulatedRuns(NamedTuple):
         return entry.due <= self.until if looked_at else entry.due < self.until
 
 
-def reported(question: Question, played: SimulatedRuns) -> Report:
+def build_report(question: ForecastRequest, played: SimulatedRuns) -> Report:
     tally = played.tally
     _add_solitary(question, played)
     begun = sorted(tally.begun)
     tasks = tuple(_task(question, played, number) for number in range(len(question.wishes)))
-    at_once = most_at_once(sorted(tally.started), sorted(tally.ended))
+    at_once = count_max_concurrent(sorted(tally.started), sorted(tally.ended))
     report = Report(
         start=question.start,
         end=question.end,
@@ -59,27 +59,27 @@ def reported(question: Question, played: SimulatedRuns) -> Report:
         runs=sum(task.ran for task in tasks),
         skipped=sum(sum(task.skipped.values()) for task in tasks),
         most_at_once=min(at_once, question.capacity),
-        busiest_minute=_busiest(fullest(((each.at, each.task) for each in begun), _MINUTE), tasks),
-        busiest_second=_busiest(fullest(sorted(tally.due), _SECOND), tasks),
+        busiest_minute=_busiest(find_busiest(((each.at, each.task) for each in begun), _MINUTE), tasks),
+        busiest_second=_busiest(find_busiest(sorted(tally.due), _SECOND), tasks),
         tasks=tasks,
         lanes=tuple(_lane(question, played, name, lane) for name, lane in sorted(tally.lanes.items())),
         first_starts=tuple(begun[:_FIRST]),
         days=_days(begun, tally.skips, question.zone),
         findings=(),
     )
-    return findings(report, played.made)
+    return add_findings(report, played.made)
 
 
-def _add_solitary(question: Question, played: SimulatedRuns) -> None:
+def _add_solitary(question: ForecastRequest, played: SimulatedRuns) -> None:
     for number, alone in played.alone.items():
         takes = question.takes[number]
         for at, planned in alone.times:
             if at <= played.until:
                 end = at + takes
-                played.tally.alone(number, at, planned, end if end <= played.until else None)
+                played.tally.record_undisturbed(number, at, planned, end if end <= played.until else None)
 
 
-def _task(question: Question, played: SimulatedRuns, number: int) -> TaskForecast:
+def _task(question: ForecastRequest, played: SimulatedRuns, number: int) -> TaskForecast:
     wish, tally = question.wishes[number], played.tally.tasks[number]
     task, waiting = played.made[number], _waiting(played, number)
     schedule = None if task is None else task.schedule
@@ -100,7 +100,7 @@ def _task(question: Question, played: SimulatedRuns, number: int) -> TaskForecas
         lateness_max=max(tally.lateness, default=NONE),
         lateness_p99=_nearly_all(tally.lateness),
         lane_wait_max=tally.lane_wait,
-        capacity_wait_max=tally.room_wait,
+        capacity_wait_max=tally.capacity_wait,
         overlaps=tally.overlaps,
         overlap_examples=tuple(tally.examples),
         clock_changes=() if schedule is None else clock_hits(schedule, question.start, played.until),
@@ -128,19 +128,19 @@ def _nearly_all(lateness: list[timedelta]) -> timedelta:
     return ranked[-(-len(ranked) * 99 // 100) - 1] if ranked else NONE
 
 
-def _busiest(crowd: Crowd | None, tasks: tuple[TaskForecast, ...]) -> Busiest | None:
+def _busiest(crowd: BusySpan | None, tasks: tuple[TaskForecast, ...]) -> Busiest | None:
     if crowd is None:
         return None
-    ranked = sorted(crowd.came.items(), key=lambda each: (-each[1], each[0]))
-    return Busiest(crowd.at, crowd.came.total(), tuple((tasks[number].name, count) for number, count in ranked))
+    ranked = sorted(crowd.tasks.items(), key=lambda each: (-each[1], each[0]))
+    return Busiest(crowd.at, crowd.tasks.total(), tuple((tasks[number].name, count) for number, count in ranked))
 
 
 def _days(begun: list[Began], skips: list[tuple[datetime, int]], zone: str) -> tuple[Day, ...]:
-    ran, skipped = by_day(((each.at, 1) for each in begun), zone), by_day(skips, zone)
+    ran, skipped = count_by_day(((each.at, 1) for each in begun), zone), count_by_day(skips, zone)
     return tuple(Day(each, ran[each], skipped[each]) for each in sorted({*ran, *skipped}))
 
 
-def _lane(question: Question, played: SimulatedRuns, name: str, lane: LaneTally) -> LaneForecast:
+def _lane(question: ForecastRequest, played: SimulatedRuns, name: str, lane: LaneCounts) -> LaneForecast:
     length = played.until - question.start
     return LaneForecast(
         name=name,
@@ -148,6 +148,6 @@ def _lane(question: Question, played: SimulatedRuns, name: str, lane: LaneTally)
         runs=lane.runs,
         peak_wanted=lane.peak,
         full_share=lane.full_until(played.until) / length if length else 0.0,
-        longest_wait=max(lane.longest, played.tally.longest_in_line(lane, played.until)),
+        longest_wait=max(lane.longest, played.tally.longest_parked(lane, played.until)),
         tasks=tuple(wish.name for wish in question.wishes if wish.lane == name),
     )

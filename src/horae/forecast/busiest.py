@@ -14,25 +14,25 @@ from ..schedule.zones import find_zone
 _SECOND: Final = 1_000_000
 
 
-class Crowd(NamedTuple):
+class BusySpan(NamedTuple):
     """When it began, and how often each task came in it."""
 
     at: datetime
-    came: Counter[int]
+    tasks: Counter[int]
 
 
-def fullest(times: Iterable[tuple[datetime, int]], width: timedelta) -> Crowd | None:
+def find_busiest(times: Iterable[tuple[datetime, int]], width: timedelta) -> BusySpan | None:
     """The stretch of that width in which most came, the first of those that were equally full. `times` are in order."""
     size = to_microseconds(from_microseconds(0) + width)
-    best: Crowd | None = None
+    best: BusySpan | None = None
     for place, group in groupby(times, key=lambda each: to_microseconds(each[0]) // size):
         came = Counter(number for _, number in group)
-        if best is None or came.total() > best.came.total():
-            best = Crowd(from_microseconds(place * size), came)
+        if best is None or came.total() > best.tasks.total():
+            best = BusySpan(from_microseconds(place * size), came)
     return best
 
 
-def most_at_once(begun: Sequence[datetime], ended: Sequence[datetime]) -> int:
+def count_max_concurrent(begun: Sequence[datetime], ended: Sequence[datetime]) -> int:
     """Both in order. What ends when another begins has left its place."""
     most = gone = 0
     for place, at in enumerate(begun, 1):
@@ -42,7 +42,7 @@ def most_at_once(begun: Sequence[datetime], ended: Sequence[datetime]) -> int:
     return most
 
 
-def by_day(times: Iterable[tuple[datetime, int]], zone: str) -> Counter[date]:
+def count_by_day(times: Iterable[tuple[datetime, int]], zone: str) -> Counter[date]:
     """How many on each date of a zone."""
     found, days = find_zone(zone), Counter[date]()
     for at, count in times:

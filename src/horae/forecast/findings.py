@@ -25,7 +25,7 @@ _LONG: Final = timedelta(minutes=1)
 _RANK: Final[dict[Severity, int]] = {"problem": 0, "warning": 1, "info": 2}
 
 
-def findings(report: Report, made: tuple[Task | None, ...]) -> Report:
+def add_findings(report: Report, made: tuple[Task | None, ...]) -> Report:
     """The same report with all that was found in it, the worst first."""
     found = [*_about_all(report)]
     for lane in report.lanes:
@@ -37,15 +37,15 @@ def findings(report: Report, made: tuple[Task | None, ...]) -> Report:
 
 def _about_all(report: Report) -> Iterator[Finding]:
     if not report.complete:
-        yield _found(
+        yield _finding_of_all(
             "stopped_early", "warning", until=_time(report.until, report.zone), rows=report.runs + report.skipped
         )
     late = max((task.capacity_wait_max for task in report.tasks), default=timedelta(0))
     if late >= _NOTICEABLE:
-        yield _found("capacity", "warning", capacity=report.capacity, late=late)
+        yield _finding_of_all("capacity", "warning", capacity=report.capacity, late=late)
     second = report.busiest_second
     if second is not None and len(second.tasks) >= CROWD:
-        yield _found(
+        yield _finding_of_all(
             "crowded",
             "info",
             count=len(second.tasks),
@@ -59,7 +59,7 @@ def _about_all(report: Report) -> Iterator[Finding]:
 
 def _about_task(report: Report, forecast: TaskForecast, task: Task | None) -> Iterator[Finding]:
     def found(said: str, severity: Severity, **facts: object) -> Finding:
-        return _said(said, severity, forecast.name, None, facts)
+        return _make_finding(said, severity, forecast.name, None, facts)
 
     if task is None:
         yield found("never_fires", "problem")
@@ -126,7 +126,7 @@ def _about_lane(report: Report, lane: LaneForecast) -> Iterator[Finding]:
     if lane.longest_wait < _NOTICEABLE:
         return
     lost = any(task.waiting or task.skipped for task in report.tasks if task.lane == lane.name)
-    yield _found(
+    yield _finding_of_all(
         "lane_full",
         "warning" if lost or lane.longest_wait >= _LONG else "info",
         lane=lane.name,
@@ -140,14 +140,16 @@ def _about_lane(report: Report, lane: LaneForecast) -> Iterator[Finding]:
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
-def _found(said: str, severity: Severity, lane: str | None = None, **facts: object) -> Finding:
-    return _said(said, severity, None, lane, facts)
+def _finding_of_all(said: str, severity: Severity, lane: str | None = None, **facts: object) -> Finding:
+    return _make_finding(said, severity, None, lane, facts)
 
 
-def _said(said: str, severity: Severity, task: str | None, lane: str | None, facts: Mapping[str, object]) -> Finding:
+def _make_finding(
+    said: str, severity: Severity, task: str | None, lane: str | None, facts: Mapping[str, object]
+) -> Finding:
     entry = SENTENCES[said]
     told = {**facts, "task": task, "lane": lane}
-    english, chinese = _in_words(told, duration_en), _in_words(told, duration_zh)
+    english, chinese = _describe_durations(told, duration_en), _describe_durations(told, duration_zh)
     sentences: dict[Language, Sentence] = {
         "en": Sentence(entry.message("en", english), entry.hint("en", english)),
         "zh": Sentence(entry.message("zh", chinese), entry.hint("zh", chinese)),
@@ -155,7 +157,7 @@ def _said(said: str, severity: Severity, task: str | None, lane: str | None, fac
     return Finding(entry.code, severity, task, lane, sentences)
 
 
-def _in_words(facts: dict[str, object], duration: Callable[[timedelta], str]) -> dict[str, object]:
+def _describe_durations(facts: dict[str, object], duration: Callable[[timedelta], str]) -> dict[str, object]:
     return {name: duration(_rounded(fact)) if isinstance(fact, timedelta) else fact for name, fact in facts.items()}
 
 

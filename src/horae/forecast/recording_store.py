@@ -22,10 +22,10 @@ _SIGN_OF_LIFE: Final = 0.8
 
 
 class RunRecorder(Protocol):
-    def claimed(self, facts: Facts, entry: Entry, change: Change, now: datetime) -> None:
+    def record_claim(self, facts: Facts, entry: Entry, change: Change, now: datetime) -> None:
         """An entry came due, and this was decided."""
 
-    def settled(self, facts: Facts, change: Change, now: datetime) -> None:
+    def record_settlement(self, facts: Facts, change: Change, now: datetime) -> None:
         """A run ended, and this was decided."""
 
 
@@ -34,10 +34,10 @@ class RecordingStore(MemoryStore):
 
     def __init__(self, witness: RunRecorder) -> None:
         super().__init__()
-        self._witness = witness
+        self._recorder = witness
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
-        claimed = self._witness.claimed
+        claimed = self._recorder.record_claim
 
         def witnessed(facts: Facts, entry: Entry, token: int) -> Change:
             change = decide(facts, entry, token)
@@ -47,7 +47,7 @@ class RecordingStore(MemoryStore):
         return await super().claim_due(now, node, room, witnessed)
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
-        settled = self._witness.settled
+        settled = self._recorder.record_settlement
 
         def witnessed(facts: Facts, run: Run, report: Settlement) -> Change:
             change = decide(facts, run, report)
@@ -57,16 +57,16 @@ class RecordingStore(MemoryStore):
         return await super().settle(batch, witnessed)
 
 
-def stand_in(number: int) -> Target:
+def make_target(number: int) -> Target:
     """In place of a task's own target: nothing real happens in a forecast."""
     return Target(KIND, str(number))
 
 
-def number_of(target: Target) -> int:
+def task_number(target: Target) -> int:
     return int(target.spec)
 
 
-class TimeTaker:
+class SleepTarget:
     """Every run takes as long as its task is said to take, gives signs of life while it does, and succeeds."""
 
     def __init__(self, takes: Sequence[timedelta], clock: Clock) -> None:
@@ -74,7 +74,7 @@ class TimeTaker:
         self._clock = clock
 
     async def execute(self, invocation: Invocation) -> Outcome:
-        left = self._takes[number_of(invocation.task.target)]
+        left = self._takes[task_number(invocation.task.target)]
         quiet = invocation.task.policies.timeout.total_seconds() * _SIGN_OF_LIFE
         while left > quiet:
             await self._clock.pause(quiet)

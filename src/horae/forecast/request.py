@@ -23,7 +23,7 @@ class Candidate(NamedTuple):
     takes: Duration | None = None
 
 
-class Question(NamedTuple):
+class ForecastRequest(NamedTuple):
     """Everything that a forecast depends on: the same question has the same answer, to the last number."""
 
     wishes: tuple[TaskRequest, ...]
@@ -38,10 +38,10 @@ class Question(NamedTuple):
 
 
 def read_takes(candidates: Sequence[Candidate | TaskRequest], usual: Duration) -> tuple[timedelta, ...]:
-    return tuple(_takes(each.takes if isinstance(each, Candidate) else None, usual) for each in candidates)
+    return tuple(_read_duration(each.takes if isinstance(each, Candidate) else None, usual) for each in candidates)
 
 
-def _takes(given: Duration | None, usual: Duration) -> timedelta:
+def _read_duration(given: Duration | None, usual: Duration) -> timedelta:
     takes = read_duration("takes", usual if given is None else given)
     check_duration("takes", takes, _LONGEST_RUN, least=timedelta(0))
     return takes
@@ -57,7 +57,7 @@ def read_span(start: datetime, span: Duration) -> tuple[datetime, datetime]:
     return begin, begin + length
 
 
-def check_room(zone: str, lanes: Mapping[str, int], capacity: int, most: int, most_rows: int) -> None:
+def check_limits(zone: str, lanes: Mapping[str, int], capacity: int, most: int, most_rows: int) -> None:
     find_zone(zone)
     for name, limit in lanes.items():
         check_number(f"lane {name}", limit, 1, _MOST_IN_LANE)

@@ -24,18 +24,18 @@ from ..service.tasks.task_request import Duration, TaskRequest
 from ..service.tasks.tasks import Tasks
 from ..version import __version__
 from ..virtual_time import VirtualClock, VirtualLoop
-from .build_report import SimulatedRuns, reported
-from .recording_store import KIND, RecordingStore, TimeTaker, number_of, stand_in
+from .build_report import SimulatedRuns, build_report
+from .recording_store import KIND, RecordingStore, SleepTarget, make_target, task_number
 from .report import Report
-from .request import Candidate, Question, check_room, read_span, read_takes
-from .run_counts import Tally
-from .undisturbed_tasks import Solitary, solitary
+from .request import Candidate, ForecastRequest, check_limits, read_span, read_takes
+from .run_counts import RunCounts
+from .undisturbed_tasks import UndisturbedRuns, find_undisturbed
 
 MOST_ROWS: Final = 200_000
 """Runs and skips together: a forecast that met so many has seen enough, and says until when it got."""
 USUAL_CAPACITY: Final = EngineSettings().capacity
 _STEPS: Final = 100
-_FOR_EVER: Final = timedelta(days=36_500)
+_NEVER: Final = timedelta(days=36_500)
 _DAY: Final = timedelta(days=1)
 _NO_LANES: Final[Mapping[str, int]] = MappingProxyType({})
 
@@ -63,57 +63,57 @@ def forecast(  # noqa: PLR0913 - one question, with everything that it depends o
     coroutine, call it with `asyncio.to_thread`.
     """
     begin, end = read_span(start, span)
-    check_room(zone, lanes, capacity, most, MOST_ROWS)
+    check_limits(zone, lanes, capacity, most, MOST_ROWS)
     wishes = tuple(each.wish if isinstance(each, Candidate) else each for each in candidates)
     lasting = read_takes(candidates, takes)
-    question = Question(wishes, lasting, begin, end, zone, dict(lanes), capacity, most, every_run)
-    with _quietly() as complaints:
-        played = _Stage(question).play(progress or _nobody)
+    question = ForecastRequest(wishes, lasting, begin, end, zone, dict(lanes), capacity, most, every_run)
+    with _captured_errors() as complaints:
+        played = _Simulation(question).run(progress or _ignore_progress)
     if complaints:
         raise RuntimeError(f"The engine failed in the forecast: {complaints[0]}")
-    return reported(question, played)
+    return build_report(question, played)
 
 
-class _Stage:
-    def __init__(self, question: Question) -> None:
+class _Simulation:
+    def __init__(self, question: ForecastRequest) -> None:
         self._question = question
         self._clock = VirtualClock(question.start)
         self._loop = VirtualLoop(self._clock)
-        self._enough = False
-        self._tally = Tally(len(question.wishes), question.lanes, question.most, self._stop)
-        self._store = RecordingStore(self._tally)
+        self._stopped = False
+        self._counts = RunCounts(len(question.wishes), question.lanes, question.most, self._stop)
+        self._store = RecordingStore(self._counts)
         self._engine: Engine | None = None
 
-    def play(self, progress: Progress) -> SimulatedRuns:
+    def run(self, progress: Progress) -> SimulatedRuns:
         try:
             made, alone = self._loop.run_until_complete(self._set_up())
             self._travel(progress)
-            until = self._clock.now() if self._enough else self._question.end
+            until = self._clock.now() if self._stopped else self._question.end
             facts = self._loop.run_until_complete(self._facts())
         finally:
-            self._clear()
-        return SimulatedRuns(self._tally, made, facts, alone, until, complete=not self._enough)
+            self._close()
+        return SimulatedRuns(self._counts, made, facts, alone, until, complete=not self._stopped)
 
-    async def _set_up(self) -> tuple[tuple[Task | None, ...], Mapping[int, Solitary]]:
+    async def _set_up(self) -> tuple[tuple[Task | None, ...], Mapping[int, UndisturbedRuns]]:
         for name, limit in self._question.lanes.items():
             await self._store.set_lane(name, limit)
         # Chance that is the same every time: what a forecast says can be said again.
-        tasks = Tasks(self._store, self._clock, self._question.zone, entropy=_dice("tasks").randbytes)
-        made = tuple([await _made(tasks, number, wish) for number, wish in enumerate(self._question.wishes)])
-        alone = {} if self._question.every_run else solitary(self._question, made)
+        tasks = Tasks(self._store, self._clock, self._question.zone, entropy=_seeded_random("tasks").randbytes)
+        made = tuple([await _create_task(tasks, number, wish) for number, wish in enumerate(self._question.wishes)])
+        alone = {} if self._question.every_run else find_undisturbed(self._question, made)
         for task in (made[number] for number in alone):
             if task is not None:
                 await tasks.delete(LOCAL, task.id)
-        self._tally.expect(sum(len(each.times) for each in alone.values()))
+        self._counts.reserve_rows(sum(len(each.times) for each in alone.values()))
         self._engine = Engine(
             self._store,
-            {KIND: TimeTaker(self._question.takes, self._clock)},
+            {KIND: SleepTarget(self._question.takes, self._clock)},
             self._clock,
             self._settings(),
             version=__version__,
             home="forecast",
             is_gone=lambda _home: False,
-            entropy=_dice("engine").randbytes,
+            entropy=_seeded_random("engine").randbytes,
         )
         await self._engine.start()
         return made, alone
@@ -121,12 +121,12 @@ class _Stage:
     def _settings(self) -> EngineSettings:
         """Alone in its own time an engine needs no heartbeat; and what was counted need not be kept."""
         return EngineSettings(
-            terms=Terms(lease=_FOR_EVER),
+            terms=Terms(lease=_NEVER),
             capacity=self._question.capacity,
             keep_for=_DAY,
             keep_runs=100,
             upkeep_every=_DAY,
-            poll_interval=_FOR_EVER,
+            poll_interval=_NEVER,
             report_delays=False,
             fine_timer=False,
             lease_thread=False,
@@ -138,11 +138,11 @@ class _Stage:
             goal = start + (end - start) * step / _STEPS
             self._loop.travel(goal - self._clock.now())
             progress(step / _STEPS, self._clock.now())
-            if self._enough:
+            if self._stopped:
                 return
 
     def _stop(self) -> None:
-        self._enough = True
+        self._stopped = True
         self._loop.stop()
 
     async def _facts(self) -> dict[int, Facts]:
@@ -151,12 +151,12 @@ class _Stage:
         after: str | None = None
         while True:
             page = await self._store.tasks(TaskFilter(), after, MAX_PAGE_SIZE)
-            found |= {number_of(facts.task.target): facts for facts in page.items}
+            found |= {task_number(facts.task.target): facts for facts in page.items}
             after = page.after
             if after is None:
                 return found
 
-    def _clear(self) -> None:
+    def _close(self) -> None:
         """Whatever still goes on ends with the forecast."""
         if self._engine is not None:
             self._engine.kill()
@@ -168,10 +168,10 @@ class _Stage:
         self._loop.close()
 
 
-async def _made(tasks: Tasks, number: int, wish: TaskRequest) -> Task | None:
+async def _create_task(tasks: Tasks, number: int, wish: TaskRequest) -> Task | None:
     """None for one that would never run: that is for the report to say. Whatever else is wrong with a wish is refused."""
     try:
-        return await tasks.create(LOCAL, wish._replace(target=stand_in(number), key=None))
+        return await tasks.create(LOCAL, wish._replace(target=make_target(number), key=None))
     except Refusal as refusal:
         if refusal.code == "never_fires":
             return None
@@ -180,7 +180,7 @@ async def _made(tasks: Tasks, number: int, wish: TaskRequest) -> Task | None:
 
 
 @contextmanager
-def _quietly() -> Iterator[list[str]]:
+def _captured_errors() -> Iterator[list[str]]:
     """Nobody wants to read in a log what did not happen; but an engine that breaks must not go unnoticed."""
     complaints: list[str] = []
     here = threading.get_ident()
@@ -205,9 +205,9 @@ def _quietly() -> Iterator[list[str]]:
             log.removeFilter(heard)
 
 
-def _dice(name: str) -> Random:
+def _seeded_random(name: str) -> Random:
     return Random(f"forecast/{name}")  # noqa: S311 - chance that can be repeated is the point
 
 
-def _nobody(_share: float, _at: datetime) -> None:
+def _ignore_progress(_share: float, _at: datetime) -> None:
     """Nobody listens."""

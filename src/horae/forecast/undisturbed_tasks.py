@@ -15,47 +15,47 @@ from typing import Final, NamedTuple
 from ..model.task import Task
 from ..schedule import Every, Past, advance, due, first, iterate
 from ..schedule import next as next_after
-from .request import Question
+from .request import ForecastRequest
 
 FEW: Final = 100
 """Tasks with fewer occurrences are carried by the engine all the same."""
 
 
-class Solitary(NamedTuple):
+class UndisturbedRuns(NamedTuple):
     """`times` are (due, planned) of everything within the span; `upcoming` is planned after that."""
 
     times: tuple[tuple[datetime, datetime], ...]
     upcoming: datetime | None
 
 
-def solitary(question: Question, made: tuple[Task | None, ...]) -> Mapping[int, Solitary]:
+def find_undisturbed(question: ForecastRequest, made: tuple[Task | None, ...]) -> Mapping[int, UndisturbedRuns]:
     """By the number of the task. Half of what a forecast may take is left to the engine."""
     tasks = [task for task in made if task is not None]
     if len(tasks) > question.capacity or any(task.policies.overlap == "parallel" for task in tasks):
         return {}
-    found: dict[int, Solitary] = {}
+    found: dict[int, UndisturbedRuns] = {}
     left = question.most // 2
     for number, task in enumerate(made):
-        if task is None or not _undisturbed(task, question.takes[number]):
+        if task is None or not _cannot_be_delayed(task, question.takes[number]):
             continue
         planned = _planned(task, question, left)
         if len(planned) > left:
             # To look at the others might take as long for nothing.
             break
-        alone = _alone(task, question, planned, question.takes[number])
+        alone = _runs_if_undisturbed(task, question, planned, question.takes[number])
         if alone is not None:
             found[number] = alone
             left -= len(planned)
     return found
 
 
-def _undisturbed(task: Task, takes: timedelta) -> bool:
+def _cannot_be_delayed(task: Task, takes: timedelta) -> bool:
     schedule, most = task.schedule, task.policies.max_duration
     from_end = isinstance(schedule, Every) and schedule.since == "end"
     return task.lane is None and not from_end and (most is None or takes < most)
 
 
-def _planned(task: Task, question: Question, most: int) -> list[datetime]:
+def _planned(task: Task, question: ForecastRequest, most: int) -> list[datetime]:
     """Up to and including the end of the span, and one more than `most` where there are more."""
     past = Past(task.created)
     begin = first(task.schedule, past)
@@ -65,7 +65,9 @@ def _planned(task: Task, question: Question, most: int) -> list[datetime]:
     return [begin, *islice(following, most)]
 
 
-def _alone(task: Task, question: Question, planned: list[datetime], takes: timedelta) -> Solitary | None:
+def _runs_if_undisturbed(
+    task: Task, question: ForecastRequest, planned: list[datetime], takes: timedelta
+) -> UndisturbedRuns | None:
     if len(planned) < FEW:
         return None
     past = Past(task.created)
@@ -75,5 +77,5 @@ def _alone(task: Task, question: Question, planned: list[datetime], takes: timed
     # An instant whose jitter ends after the span is still to come.
     within = [each for each in times if each[0] <= question.end]
     if len(within) < len(times):
-        return Solitary(tuple(within), times[len(within)][1])
-    return Solitary(tuple(within), next_after(task.schedule, planned[-1], advance(past, len(planned))))
+        return UndisturbedRuns(tuple(within), times[len(within)][1])
+    return UndisturbedRuns(tuple(within), next_after(task.schedule, planned[-1], advance(past, len(planned))))

@@ -1,4 +1,4 @@
-"""Time travel: a user's app in virtual time. A year of schedules, a crash and a clock change in a second."""
+"""Time travel: runs an app with its real engine in virtual time, so that a test covers a year in seconds."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from .travel_store import (
 
 _T = TypeVar("_T")
 _PAGE: Final = 1_000
-_FOR_EVER: Final = timedelta(days=36_500)
-_ANY_NUMBER: Final = 10**9
+_NEVER: Final = timedelta(days=36_500)
+_UNLIMITED: Final = 10**9
 
 
 class TimeTravel:
@@ -42,7 +42,7 @@ class TimeTravel:
 
     The app is opened on entry and closed on exit, with its real engine, on a new store in memory: its own store is neither
     opened nor changed. `store="copy"` starts from a copy of the contents of its own store, `store="own"` uses that store
-    itself and refuses one that a node is using. Time stands still except in `travel` and while `run` waits; nothing sleeps.
+    itself and refuses one that a node is using. Time advances only in `travel` and while `run` waits; nothing sleeps.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class TimeTravel:
         return self.clock.now()
 
     def travel(self, duration: Duration) -> None:
-        """So much time passes, and everything that is due in it happens, what is due at its very end included."""
+        """Advance the clock by `duration` and run everything that is due, including at its end."""
         self._loop.travel(read_duration("duration", duration))
 
     def travel_to(self, instant: datetime) -> None:
@@ -73,30 +73,30 @@ class TimeTravel:
         self._loop.travel(max(timedelta(0), instant - self.now))
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Await something here and now: `time.run(app.schedule(remind, "in 20m"))`."""
+        """Run a coroutine at the current instant: `time.run(app.schedule(remind, "in 20m"))`."""
         return self._loop.run_until_complete(work)
 
     def step_clock(self, duration: timedelta) -> None:
-        """Somebody sets the wall clock, forward or back."""
+        """Step the wall clock, forward or back."""
         self.clock.step(duration)
         if self.app.engine is not None:
             self.app.engine.notify()
 
     def crash(self) -> None:
-        """The process dies with `kill -9`: nothing is settled, nothing is handed back."""
+        """Simulate `kill -9`: nothing is settled, nothing is released."""
         self.app.crash()
         self._loop.travel(timedelta(0))
 
     def restart(self) -> None:
-        """A new process on the same store."""
+        """Start a new process on the same store."""
         self.run(self.app.begin())
 
     def runs(self, task: TaskHandle | TaskFunction[Any, Any] | str | None = None) -> list[Run]:
-        """The ledger, oldest first: of one task (or its name), of all tasks of a function, or of everything."""
+        """Runs, oldest first: of one task (or its name), of all tasks of a function, or of all tasks."""
         return self.run(self._runs(task))
 
     def ran(self, task: TaskHandle | TaskFunction[Any, Any] | str | None = None) -> list[datetime]:
-        """The planned instants that succeeded, in order."""
+        """Planned instants of succeeded runs, in order."""
         return [run.planned for run in self.runs(task) if run.state is RunState.SUCCEEDED]
 
     def __enter__(self) -> Self:
@@ -124,36 +124,36 @@ class TimeTravel:
             self._leave()
 
     def _leave(self) -> None:
-        """The app has its own clock, settings and store again."""
+        """Give the app its own clock, settings and store back."""
         self.app.use_environment(None)
         self._loop.close()
 
-    # --- what the app sees of it ---------------------------------------------------------------------------------------
+    # --- environment of the app ---------------------------------------------------------------------------------------
 
     def store_url(self, url: str) -> str:
         return url if self._where == "own" else MEMORY
 
     def key_url(self, url: str) -> str:
-        """Copied secrets can be read with the key of the store that they come from."""
+        """Copied secrets are encrypted with the key of the store that they come from."""
         return url if self._contents.has_secrets else self.store_url(url)
 
     async def opened(self, store: Keeping) -> None:
         await self._contents.load_into(store)
 
     def store(self, store: Keeping) -> Keeping:
-        """What a store does in threads of its own takes no virtual time."""
-        return _Outside(store, self._loop)  # it is the store, call by call
+        """Wrap the store: its threads take no virtual time."""
+        return _RealTimeStore(store, self._loop)
 
     def settings(self, settings: EngineSettings) -> EngineSettings:
-        """One process in its own time needs no heartbeat: nobody else could take over, and nobody else adds tasks.
+        """Turn off heartbeats, polling and retention.
 
-        Nothing is forgotten either: a test asks what happened in a year.
+        No other process can take over or add tasks, and a test may ask for every run of a year.
         """
-        terms = settings.terms._replace(lease=_FOR_EVER)
+        terms = settings.terms._replace(lease=_NEVER)
         waking = replace(
-            settings, lease_thread=False, fine_timer=False, terms=terms, poll_interval=_FOR_EVER, report_delays=False
+            settings, lease_thread=False, fine_timer=False, terms=terms, poll_interval=_NEVER, report_delays=False
         )
-        return replace(waking, keep_for=_FOR_EVER, keep_runs=_ANY_NUMBER, upkeep_every=_FOR_EVER)
+        return replace(waking, keep_for=_NEVER, keep_runs=_UNLIMITED, upkeep_every=_NEVER)
 
     def home(self) -> str:
         self._lives += 1
@@ -163,7 +163,7 @@ class TimeTravel:
         return home != f"{VIRTUAL_HOME}{self._lives}"
 
     def functions(self, target: Target) -> Target:
-        return _OutsideTarget(target, self._loop)
+        return _RealTimeTarget(target, self._loop)
 
     async def _runs(self, task: TaskHandle | TaskFunction[Any, Any] | str | None) -> list[Run]:
         store, found = self.app.store, list[Run]()
@@ -186,15 +186,15 @@ class TimeTravel:
         return [(await self.app.get(task)).id if isinstance(task, str) else task.id]
 
 
-class _Outside:
-    """Every call is made outside of virtual time, whatever threads the store uses for it."""
+class _RealTimeStore:
+    """Makes every store call in real time: virtual time waits for its threads."""
 
     def __init__(self, store: Keeping, loop: VirtualLoop) -> None:
         self._store = store
         self._loop = loop
 
     async def extend(self, *arguments: Any, **named: Any) -> LeaseRenewal:
-        """The clock of a database server is real, so a node in virtual time is not corrected to it."""
+        """Ignore the clock of the database server, which is real time."""
         with self._loop.outside():
             return (await self._store.extend(*arguments, **named))._replace(now=None)
 
@@ -210,8 +210,8 @@ class _Outside:
         return call
 
 
-class _OutsideTarget:
-    """A function in a thread or process takes no virtual time; one on the loop takes what it awaits."""
+class _RealTimeTarget:
+    """Runs functions in threads and processes in real time; those on the loop take the virtual time that they await."""
 
     def __init__(self, target: Target, loop: VirtualLoop) -> None:
         self._target = target

@@ -8,7 +8,7 @@ from horae.engine.engine import Engine
 from horae.engine.keeper import MAX_BATCH
 from horae.model.task import Target
 from horae.stores.memory import MemoryStore
-from horae.testing.decisions import starting
+from horae.testing.decisions import decide_start
 from horae.testing.factories import NODE, a_new_task, a_node, a_task
 from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import (
@@ -33,7 +33,7 @@ async def a_dead_neighbour(store: object, clock: VirtualClock, count: int = 1) -
     await whole.add([a_new_task(a_task(target=Target("stub", "{}"))) for _ in range(count)])
     claimed = 0
     while claimed < count:
-        claimed += len((await whole.claim_due(clock.now(), NODE, count, starting())).runs)
+        claimed += len((await whole.claim_due(clock.now(), NODE, count, decide_start())).runs)
 
 
 async def test_a_node_that_stands_still_for_a_whole_lease_is_recovered_and_not_earlier(clock: VirtualClock) -> None:

@@ -12,10 +12,10 @@ from horae.model.change import Change
 from horae.ports.store import Node, TaskFilter
 from horae.ports.transfer import Part, TransferItem
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts.stores.setup import everything, keep
+from horae.testing.contracts.stores.setup import add_tasks, read_all
 from horae.testing.contracts.stores.writes.sample_contents import fill_store
 from horae.testing.contracts.stores.writes.transfer import read_all_parts
-from horae.testing.decisions import saying
+from horae.testing.decisions import always
 from horae.testing.factories import a_node, a_task, an_event
 from horae.transfer import MoveProgress, MoveStage, NamedStore, digest, move_store, plan_move
 from horae.transfer.idle_check import LivenessCheck
@@ -86,7 +86,7 @@ async def test_a_move_that_is_interrupted_anywhere_is_taken_up_again(done_before
             await goes(source, NamedStore("target", target))
         await goes(source, NamedStore("target", target))
         assert await read_all_parts(target) == whole, writes
-        assert await everything(target) == await everything(source.store)
+        assert await read_all(target) == await read_all(source.store)
         assert await target.check() == ()
         # Nearly everything was there already, but for the very first write.
         assert target.writes <= counting.writes + 4
@@ -100,7 +100,9 @@ async def test_a_move_that_is_done_is_not_done_again() -> None:
     begun = await goes(source, target)
     assert begun == MoveProgress("source", None, done=True)
     assert target.store.writes == before + 1
-    assert PROGRESS_KEY not in {getattr(each, "name", "") for each in (await read_all_parts(source.store))[Part.METADATA]}
+    assert PROGRESS_KEY not in {
+        getattr(each, "name", "") for each in (await read_all_parts(source.store))[Part.METADATA]
+    }
 
 
 async def test_what_a_move_noted_does_not_move_on() -> None:
@@ -113,7 +115,7 @@ async def test_what_a_move_noted_does_not_move_on() -> None:
 
 async def test_a_target_that_holds_something_is_left_alone() -> None:
     source, target = await a_source(), NamedStore("target", MemoryStore())
-    await keep(target.store, a_task())
+    await add_tasks(target.store, a_task())
     before = await read_all_parts(target.store)
     for attempt in (goes(source, target), plan_move(source, target)):
         found = await refused(attempt)
@@ -150,7 +152,7 @@ async def test_a_store_cannot_move_to_itself() -> None:
 async def test_a_target_that_was_at_work_since_is_not_touched_again() -> None:
     source, target = await a_source(), NamedStore("target", MemoryStore())
     await goes(source, target)
-    await keep(target.store, a_task())
+    await add_tasks(target.store, a_task())
     before = await read_all_parts(target.store)
     assert (await refused(goes(source, target))).code == "move_target_in_use"
     assert await read_all_parts(target.store) == before
@@ -163,7 +165,7 @@ async def test_a_source_that_changed_meanwhile_is_noticed_and_the_next_move_brin
         await goes(source, NamedStore("target", target))
     task = (await source.store.tasks(TaskFilter())).items[0].task
     edited = Change(task=task._replace(name="another", version=2), events=(an_event(task),))
-    await source.store.change(task.id, None, saying(edited))
+    await source.store.change(task.id, None, always(edited))
     found = await refused(goes(source, NamedStore("target", target)))
     assert (found.code, found.facts["part"]) == ("move_differs", Part.TASKS)
     await goes(source, NamedStore("target", target))

@@ -10,7 +10,7 @@ from horae.model.change import Change, Facts
 from horae.model.page import MAX_PAGE_SIZE, Page
 from horae.model.task import Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
-from horae.testing.decisions import saying
+from horae.testing.decisions import always
 from horae.testing.factories import HOUR
 from tests.unit.service.stage import house_on
 
@@ -262,7 +262,7 @@ async def test_a_task_that_is_deleted_while_a_list_is_read_is_just_gone() -> Non
     async with house_on() as house:
         tasks: list[Task] = [await house.add(name=f"task {number}") for number in range(4)]
         first = await house.tasks.page(ADA, limit=2)
-        await house.store.change(tasks[1].id, None, saying(Change(deleted=True)))
-        await house.store.change(tasks[2].id, None, saying(Change(deleted=True)))
+        await house.store.change(tasks[1].id, None, always(Change(deleted=True)))
+        await house.store.change(tasks[2].id, None, always(Change(deleted=True)))
         rest = await house.tasks.page(ADA, after=first.after, limit=2)
         assert [facts.task for facts in rest.items] == tasks[3:]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from horae.forecast import Candidate, Report, simulation, undisturbed_tasks
-from horae.forecast.request import Question
+from horae.forecast.request import ForecastRequest
 from tests.unit.simulation_forecast.asking import START, a_task, asked
 
 BEFORE_SPRING = datetime(2026, 3, 28, 18, tzinfo=UTC)
@@ -66,8 +66,8 @@ def test_both_ways_agree(candidates: list[Candidate], start: datetime, capacity:
 def taken_out(*candidates: Candidate, monkeypatch: pytest.MonkeyPatch, **question: Any) -> set[int]:
     taken: set[int] = set()
 
-    def watched(asked_about: Question, made: Any) -> Any:
-        found = undisturbed_tasks.solitary(asked_about, made)
+    def watched(asked_about: ForecastRequest, made: Any) -> Any:
+        found = undisturbed_tasks.find_undisturbed(asked_about, made)
         taken.update(found)
         return found
 

@@ -1,4 +1,4 @@
-"""What every store and every target must keep. A new one subclasses these and says how to open itself; nothing else."""
+"""Contract suites for stores and targets: subclass one and say how to open yours."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from .stores.contract import Contract, WholeStore
 from .stores.store_contract import StoreContract
 from .stores.writes.journal import JournalContract
 from .stores.writes.records import RecordsContract
-from .stores.writes.shared_transactions import Guest, SharedTransactionContract
+from .stores.writes.shared_transactions import CallerConnection, SharedTransactionContract
 from .targets import TargetContract, TargetKeysContract, TargetSecretsContract
 
 __all__ = [
+    "CallerConnection",
     "Contract",
-    "Guest",
     "JournalContract",
     "RecordsContract",
+    "SharedTransactionContract",
     "StoreContract",
     "TargetContract",
     "TargetKeysContract",
     "TargetSecretsContract",
-    "SharedTransactionContract",
     "WholeStore",
 ]

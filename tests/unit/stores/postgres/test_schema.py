@@ -15,7 +15,7 @@ from horae.ports.records import Record
 from horae.ports.store import TaskFilter
 from horae.stores.named_sql import read_migrations
 from horae.stores.postgres import PostgresStore, migrate
-from horae.testing.contracts.stores.setup import claim_all, facts_of, keep, settle
+from horae.testing.contracts.stores.setup import add_tasks, claim_all, get_facts, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.server import ROOT
@@ -140,7 +140,7 @@ async def test_two_schemas_side_by_side_know_nothing_of_each_other(postgres_serv
     async with opened(new_schema(postgres_server)) as first, opened(new_schema(postgres_server)) as second:
         for store in (first, second):
             await store.join(a_node())
-            await keep(store, a_task(key="report"), a_task())
+            await add_tasks(store, a_task(key="report"), a_task())
         (one, other) = [each.run for each in await claim_all(first)]
         await settle(first, one, other)
         assert len((await second.tasks(TaskFilter())).items) == 2
@@ -161,7 +161,7 @@ async def test_a_process_that_dies_in_the_middle_of_a_step_leaves_nothing(postgr
     process.communicate(timeout=PATIENCE)
 
     async with opened(url) as store:
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         assert await store.check() == ()
 
 
@@ -172,7 +172,7 @@ async def test_a_step_that_fails_leaves_everything_as_it_was(
     steps = read_migrations(ROOM)
 
     async with opened(url) as store:
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         before = await shape(store)
     worse = [*steps, (len(steps) + 1, NEWER), (len(steps) + 2, "CREATE TABLE @even_more (a integer); SELECT 1 / 0")]
     monkeypatch.setattr(migrate, "read_migrations", lambda _: worse)
@@ -192,7 +192,7 @@ async def test_a_node_that_is_at_work_outlives_an_upgrade(
     steps = read_migrations(ROOM)
 
     async def round_of(store: PostgresStore) -> None:
-        await keep(
+        await add_tasks(
             store, a_task(lane="press"), *(a_task(owner=f"owner {n % 3}", priority=n % 2) for n in range(CLAIM_SLICE))
         )
         runs = [each.run for each in await claim_all(store)]
@@ -225,10 +225,10 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
     with monkeypatch.context() as as_it_was:
         as_it_was.setattr(migrate, "read_migrations", lambda _: steps[:1])
         async with opened(url) as store, connected(store) as connection:
-            await keep(store, task, a_task())
+            await add_tasks(store, task, a_task())
             await connection.execute("INSERT INTO records VALUES ('token', 'old', 'ada', '\"kept\"', 3)")
     async with opened(url) as store:
-        assert (await facts_of(store, task)).task == task
+        assert (await get_facts(store, task)).task == task
         for label in task.labels:
             (found,) = (await store.tasks(TaskFilter(labels=(label,)))).items
             assert found.task == task

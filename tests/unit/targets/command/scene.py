@@ -79,7 +79,7 @@ async def watched(
     """Start it, do something as soon as it has told its numbers (`pids 1 2 …`), and wait for its end; None: cancelled."""
     invocation, target = an_invocation(spec, settings), a_target(settings)
     carrying = asyncio.create_task(target.execute(invocation))
-    watch = Watch(await invocation.heard("pids"))
+    watch = Watch(await invocation.wait_for_text("pids"))
     then(carrying, invocation, target, watch)
     done, _ = await asyncio.wait([carrying], timeout=PATIENCE)
     await target.aclose()

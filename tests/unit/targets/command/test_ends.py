@@ -94,7 +94,7 @@ async def test_an_order_to_end_that_comes_beside_the_coroutine_ends_it_too() -> 
 async def test_closing_the_target_leaves_no_process() -> None:
     invocation, target = an_invocation(shell(DEAF_GROUP), LONG), a_target(LONG)
     carrying = asyncio.create_task(target.execute(invocation))
-    watch = Watch(await invocation.heard("pids"))
+    watch = Watch(await invocation.wait_for_text("pids"))
     await target.aclose()
     assert await carrying == Cancelled("its process was stopped")
     assert watch.all_gone()
@@ -146,7 +146,7 @@ async def begun() -> tuple[Coroutine[Any, Any, Outcome], Watch]:
     invocation = an_invocation(shell(DEAF), LONG)
     waiting = a_target(LONG).execute(invocation)
     waiting.send(None)
-    return waiting, Watch(await invocation.heard("pids"))
+    return waiting, Watch(await invocation.wait_for_text("pids"))
 
 
 def test_a_loop_that_goes_down_takes_its_commands_along() -> None:

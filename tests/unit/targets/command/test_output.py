@@ -44,7 +44,7 @@ async def test_a_hundred_megabytes_do_not_grow_memory() -> None:
     assert peak < 4 * 1024**2
     told = json.loads(outcome.result or "")
     assert told["output"].endswith("\nlast words")
-    assert len(invocation.said) == LOG_LINES + 1
+    assert len(invocation.lines) == LOG_LINES + 1
     (warning,) = invocation.texts("warning")
     kept = sum(len(line) + 1 for line in invocation.texts("output"))
     assert warning == f"it wrote {100_000_000 + 12 - kept:,} bytes more than are kept"
@@ -130,4 +130,4 @@ def test_nothing_is_kept_where_nothing_is_to_be() -> None:
     hearing, invocation = heard(b"12345\n", most=0)
     assert invocation.texts("output") == []
     assert hearing.output.tail() == ""
-    assert invocation.beats == 1
+    assert invocation.heartbeats == 1

@@ -32,8 +32,8 @@ def output(outcome: Outcome) -> str:
 async def test_a_program_runs_and_its_output_is_the_result() -> None:
     outcome, invocation = await carried({"argv": ["echo", "two  spaces", "$HOME; *"]})
     assert result(outcome) == {"exit": 0, "output": "two  spaces $HOME; *"}
-    assert invocation.said == [("output", "two  spaces $HOME; *")]
-    assert invocation.beats > 0
+    assert invocation.lines == [("output", "two  spaces $HOME; *")]
+    assert invocation.heartbeats > 0
 
 
 async def test_the_environment_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ async def test_a_secret_reaches_the_command_and_nobody_else() -> None:
     )
     outcome, invocation = await carried(spec, secrets={"token": secret})
     assert output(outcome).splitlines()[0] == "same"
-    shown = f"{outcome} {invocation.said}"
+    shown = f"{outcome} {invocation.lines}"
     assert "line one" not in shown
     assert "line two" not in shown
 

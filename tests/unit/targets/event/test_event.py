@@ -113,7 +113,7 @@ async def test_what_is_to_be_said_is_in_the_log_and_in_the_event() -> None:
     topic, body, invocation = await told({"topic": "garden.due", "say": "water the plants"})
     assert topic == body["type"] == "garden.due"
     assert body["text"] == "water the plants"
-    assert invocation.said == [("info", "water the plants")]
+    assert invocation.lines == [("info", "water the plants")]
 
 
 async def test_a_secret_that_a_payload_names_stays_a_name() -> None:

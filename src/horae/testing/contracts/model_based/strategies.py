@@ -1,4 +1,4 @@
-"""What people might want, as hypothesis draws it: tasks of all kinds, reports of all kinds, steps of the clock."""
+"""Hypothesis strategies for the store machine: task drafts, outcomes, clock steps, record writes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ....schedule import Cron, Every, Now, Once, Schedule
 from ...factories import DAY, HOUR, MICROSECOND, MINUTE, NOON, SECOND
 
 _TARGET: Final = Target("function", '{"name":"garden.water"}')
-DOOR: Final = route_of(_TARGET)
+ROUTE: Final = route_of(_TARGET)
 OWNERS: Final = ("ada", "bob")
 KEYS: Final = ("report", "backup")
 LANES: Final = ("narrow", "wide", owner_lane("bob"))
@@ -32,8 +32,8 @@ several: Final = st.lists(numbers, min_size=1, max_size=4)
 
 
 @st.composite
-def writings(draw: st.DrawFn) -> RecordWrite:
-    """Now and then what is there, now and then what is not; most of it goes by itself some day."""
+def record_writes(draw: st.DrawFn) -> RecordWrite:
+    """Record writes at matching and at conflicting versions, most with an expiry."""
     expires = draw(st.sampled_from((None, NOON, NOON + MINUTE, NOON + DAY)))
     body = f'"{draw(numbers)}"'
     record = Record("token", draw(st.sampled_from(KEYS)), draw(st.sampled_from(OWNERS)), body, expires=expires)
@@ -42,9 +42,9 @@ def writings(draw: st.DrawFn) -> RecordWrite:
     )
 
 
-notes: Final = st.lists(writings(), min_size=1, max_size=3).map(tuple)
-"""Records that are written with something."""
-perhaps_notes: Final = st.one_of(st.just(()), st.just(()), notes)
+attached_records: Final = st.lists(record_writes(), min_size=1, max_size=3).map(tuple)
+"""Records attached to a change."""
+optional_records: Final = st.one_of(st.just(()), st.just(()), attached_records)
 
 
 def _every(interval: timedelta, *, from_end: bool, repeat: int | None, jitter: timedelta | None) -> Schedule:

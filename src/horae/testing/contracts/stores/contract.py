@@ -1,4 +1,4 @@
-"""What all contracts share: a subclass says how to open a store, and every test gets a fresh one."""
+"""Base class of the store contracts: a subclass opens the store, and every test gets a new, empty one."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from ....ports.transfer import Moving
 
 
 class WholeStore(Store, Records, Journal, Moving, Protocol):
-    """A store with its records, its journal and a way out and in: what a deployment opens."""
+    """A store with its records, journal, export and import: all ports that a deployment uses."""
 
 
-Scene: TypeAlias = Callable[["Contract", WholeStore], Awaitable[None]]
+TestCoroutine: TypeAlias = Callable[["Contract", WholeStore], Awaitable[None]]
 
 
 class Contract(ABC):
-    """Tests are coroutines that get an open store; here they become plain functions, which every test runner knows.
+    """Wraps each `async def test_…(self, store)` in a synchronous test, so that any test runner can collect it.
 
     With pytest, name the subclass `Test…`, and call `pytest.register_assert_rewrite("horae.testing.contracts")` in a
     conftest.py, so that a failure shows what was compared.
     """
 
     slice_size: int = CLAIM_SLICE
-    """The most that the store takes in one claim; one that does not keep others from writing meanwhile may take more."""
+    """Largest number of entries that one claim decides. A store whose claim does not block other writers may raise it."""
 
     @abstractmethod
     def make(self) -> AbstractAsyncContextManager[WholeStore]:
-        """A new and empty store, open until the block ends."""
+        """Opens a new, empty store and closes it at the end of the block."""
 
     @asynccontextmanager
     async def another(self, store: WholeStore) -> AsyncIterator[WholeStore]:
-        """A second handle on the same data, as another process has. Override this wherever data outlives an object."""
+        """Opens a second handle on the same data, as another process does. Override it where data outlives the object."""
         yield store
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -49,15 +49,15 @@ class Contract(ABC):
                 setattr(cls, name, _as_sync_test(name, test))
 
 
-def _as_sync_test(name: str, scene: Scene) -> Callable[[Contract], None]:
+def _as_sync_test(name: str, test_body: TestCoroutine) -> Callable[[Contract], None]:
     async def play(contract: Contract) -> None:
         async with contract.make() as store:
-            await scene(contract, store)
+            await test_body(contract, store)
 
     def test(self: Contract) -> None:
         asyncio.run(play(self))
 
-    # Not `functools.wraps`: a test runner must not look through to the parameters of the coroutine.
-    test.__name__, test.__doc__ = name, scene.__doc__
-    test.__qualname__, test.__module__ = scene.__qualname__, scene.__module__
+    # Not `functools.wraps`: `__wrapped__` would show a test runner the parameters of the coroutine.
+    test.__name__, test.__doc__ = name, test_body.__doc__
+    test.__qualname__, test.__module__ = test_body.__qualname__, test_body.__module__
     return test

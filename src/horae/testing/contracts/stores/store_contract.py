@@ -1,4 +1,4 @@
-"""The whole contract of a store, chapter by chapter."""
+"""The complete store contract, composed of the contracts by subject."""
 
 from __future__ import annotations
 
@@ -56,4 +56,4 @@ class StoreContract(
     TransferContract,
     ConnectionCheckContract,
 ):
-    """A subclass gives `make`, and `another` wherever data outlives an object."""
+    """A subclass implements `make`, and `another` where data outlives the object."""

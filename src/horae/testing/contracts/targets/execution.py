@@ -1,4 +1,4 @@
-"""Carrying a run: always an outcome, within bounds, whatever stands in the store."""
+"""Contract of execution: every run returns an outcome within the size limits, also for an invalid stored spec."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -9,55 +9,55 @@ import json
 from ....model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, LOG_LINES, RESULT_BYTES
 from ....model.outcome import Failed, Outcome, Succeeded
 from ...invocations import RecordingInvocation
-from .harness import Stage, TargetCase
+from .harness import TargetCase, TargetHarness
 
-_AT_ONCE = 4
+_CONCURRENT = 4
 
 
-class ExecutingContract(TargetCase):
-    async def test_what_succeeds_is_a_success(self, stage: Stage) -> None:
-        outcome, invocation = await stage.carry(self.succeeding())
-        assert isinstance(outcome, Succeeded), (outcome, invocation.said)
-        within_bounds(outcome, invocation)
+class ExecutionContract(TargetCase):
+    async def test_a_succeeding_spec_returns_success(self, harness: TargetHarness) -> None:
+        outcome, invocation = await harness.run(self.succeeding())
+        assert isinstance(outcome, Succeeded), (outcome, invocation.lines)
+        assert_within_limits(outcome, invocation)
 
-    async def test_what_fails_is_told_as_a_failure(self, stage: Stage) -> None:
-        outcome, invocation = await stage.carry(self.failing())
-        assert isinstance(outcome, Failed), (outcome, invocation.said)
+    async def test_a_failing_spec_returns_failure(self, harness: TargetHarness) -> None:
+        outcome, invocation = await harness.run(self.failing())
+        assert isinstance(outcome, Failed), (outcome, invocation.lines)
         assert outcome.error.strip()
-        within_bounds(outcome, invocation)
+        assert_within_limits(outcome, invocation)
 
-    async def test_what_is_said_is_bounded(self, stage: Stage) -> None:
-        outcome, invocation = await stage.carry(self.talkative())
-        within_bounds(outcome, invocation)
+    async def test_log_lines_are_bounded(self, harness: TargetHarness) -> None:
+        outcome, invocation = await harness.run(self.verbose())
+        assert_within_limits(outcome, invocation)
 
-    async def test_a_spec_that_nobody_checked_is_a_failure_too(self, stage: Stage) -> None:
-        """A store may hold what an older version wrote, or what somebody has put there."""
+    async def test_an_unchecked_spec_returns_failure(self, harness: TargetHarness) -> None:
+        """A store may hold a spec of an older version, or one that was edited by hand."""
         for spec in ("", "null", "[]", '"text"', "{not json", '{"no_such_key_of_any_target":1}', "[" * 100_000):
-            invocation = stage.stored(spec)
-            outcome = await stage.carried(invocation)
+            invocation = harness.stored_invocation(spec)
+            outcome = await harness.execute(invocation)
             assert isinstance(outcome, Failed), (spec[:100], outcome)
-            within_bounds(outcome, invocation)
+            assert_within_limits(outcome, invocation)
 
-    async def test_runs_go_side_by_side(self, stage: Stage) -> None:
-        carried = await asyncio.gather(*(stage.carry(self.succeeding()) for _ in range(_AT_ONCE)))
+    async def test_runs_are_concurrent(self, harness: TargetHarness) -> None:
+        carried = await asyncio.gather(*(harness.run(self.succeeding()) for _ in range(_CONCURRENT)))
         assert all(isinstance(outcome, Succeeded) for outcome, _ in carried), carried
 
-    async def test_a_failure_does_not_spoil_the_next_run(self, stage: Stage) -> None:
-        await stage.carry(self.failing())
-        outcome, _ = await stage.carry(self.succeeding())
+    async def test_a_failure_does_not_affect_the_next_run(self, harness: TargetHarness) -> None:
+        await harness.run(self.failing())
+        outcome, _ = await harness.run(self.succeeding())
         assert isinstance(outcome, Succeeded)
 
 
-def within_bounds(outcome: Outcome, invocation: RecordingInvocation) -> None:
-    """What an engine would have to cut off is not the target's to send."""
+def assert_within_limits(outcome: Outcome, invocation: RecordingInvocation) -> None:
+    """Assert that result, error and log lines fit the limits that the engine would enforce by truncation."""
     if isinstance(outcome, Succeeded) and outcome.result is not None:
         assert len(outcome.result.encode()) <= RESULT_BYTES
         json.loads(outcome.result)
     if isinstance(outcome, Failed):
         assert len(outcome.error) <= ERROR_CHARACTERS
-    # One line more, which says that there was more.
-    assert len(invocation.said) <= LOG_LINES + 1
-    for said in invocation.said:
-        assert len(said.text) <= LOG_LINE_CHARACTERS
-        assert "\0" not in said.text
-        said.text.encode()  # no halves of characters: no store could keep them
+    # One more line is the truncation mark.
+    assert len(invocation.lines) <= LOG_LINES + 1
+    for line in invocation.lines:
+        assert len(line.text) <= LOG_LINE_CHARACTERS
+        assert "\0" not in line.text
+        line.text.encode()  # lone surrogates cannot be stored

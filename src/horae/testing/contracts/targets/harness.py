@@ -1,4 +1,4 @@
-"""What the contracts of targets share: a subclass describes its target, and every test gets it freshly opened."""
+"""Base class of the target contracts: a subclass describes its target, and every test opens a new one."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ....model.task import Target as TargetField
 from ....ports.target import Target, TargetKind, Tools
 from ...factories import NOON, a_run, a_task
 from ...invocations import RecordingInvocation
-from .leak_check import Footprint
+from .leak_check import ProcessSnapshot
 
 Spec: TypeAlias = Mapping[str, Any]
-Scene: TypeAlias = Callable[["TargetCase", "Stage"], Awaitable[None]]
+TestCoroutine: TypeAlias = Callable[["TargetCase", "TargetHarness"], Awaitable[None]]
 
 
 class KnownSecrets:
-    """Secrets that a test has made up. Every owner has the same."""
+    """Secrets from a dict, the same for every owner."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values
@@ -34,8 +34,8 @@ class KnownSecrets:
         return self._values.get(name)
 
 
-class Stage:
-    """One open target, and what it takes to carry runs to it."""
+class TargetHarness:
+    """One open target, with methods that build invocations and execute them."""
 
     def __init__(self, case: TargetCase) -> None:
         self._case = case
@@ -45,28 +45,28 @@ class Stage:
         self.patience = case.patience
 
     def _tools(self) -> Tools:
-        tell = lambda topic, body: self.published.append((topic, body))  # noqa: E731 - one line where it is used
-        return Tools(SystemClock(), KnownSecrets(self._case.secrets()), self._case.settings(), tell)
+        publish = lambda topic, body: self.published.append((topic, body))  # noqa: E731 - one line where it is used
+        return Tools(SystemClock(), KnownSecrets(self._case.secrets()), self._case.settings(), publish)
 
     def check(self, spec: Any) -> Spec:
         return self.kind.check(spec, self._case.payload(), self._case.settings())
 
     def invocation(self, spec: Spec, *, planned: datetime = NOON, attempt: int = 1) -> RecordingInvocation:
-        """A run of a task that was made with this spec."""
-        return self.stored(json.dumps(self.check(spec)), planned=planned, attempt=attempt)
+        """An invocation of a task that was created with this spec."""
+        return self.stored_invocation(json.dumps(self.check(spec)), planned=planned, attempt=attempt)
 
-    def stored(self, spec: str, *, planned: datetime = NOON, attempt: int = 1) -> RecordingInvocation:
-        """A run of a task in whose store this text stands, whatever it is."""
+    def stored_invocation(self, spec: str, *, planned: datetime = NOON, attempt: int = 1) -> RecordingInvocation:
+        """An invocation of a task whose stored spec is this text, valid or not."""
         target = TargetField(self.kind.kind, spec)
-        task = a_task(id="tsk_of_the_contract", target=target, payload=json.dumps(self._case.payload()))
+        task = a_task(id="tsk_contract", target=target, payload=json.dumps(self._case.payload()))
         return RecordingInvocation(task, a_run(task, planned=planned, attempt=attempt))
 
-    async def carry(self, spec: Spec) -> tuple[Outcome, RecordingInvocation]:
+    async def run(self, spec: Spec) -> tuple[Outcome, RecordingInvocation]:
         invocation = self.invocation(spec)
-        return await self.carried(invocation), invocation
+        return await self.execute(invocation), invocation
 
-    async def carried(self, invocation: RecordingInvocation) -> Outcome:
-        """Its outcome, in time; that it is one is part of every contract."""
+    async def execute(self, invocation: RecordingInvocation) -> Outcome:
+        """Execute within the time limit and assert that an outcome is returned."""
         async with asyncio.timeout(self.patience.total_seconds()):
             outcome = await self.target.execute(invocation)
         assert isinstance(outcome, Succeeded | Failed | TimedOut | Cancelled | Skipped | Waiting), outcome
@@ -79,36 +79,36 @@ class Stage:
 
 
 class TargetCase(ABC):
-    """One target, described: tests are coroutines that get a stage; here they become plain functions.
+    """Wraps each `async def test_…(self, harness)` in a synchronous test; a subclass describes the target.
 
     With pytest, name the subclass `Test…`, and call `pytest.register_assert_rewrite("horae.testing.contracts")` in a
     conftest.py, so that a failure shows what was compared.
     """
 
     patience = timedelta(seconds=30)
-    """How long anything may take; only what is broken takes that long."""
+    """Time limit of any step; only a broken target reaches it."""
 
     @abstractmethod
     def kind(self) -> TargetKind: ...
 
     @abstractmethod
     def succeeding(self) -> Spec:
-        """A spec that leads to a success, soon."""
+        """A spec that succeeds, soon."""
 
     @abstractmethod
     def failing(self) -> Spec:
-        """A spec that is accepted, and leads to a failure, soon."""
+        """A spec that is accepted and fails, soon."""
 
     @abstractmethod
     def endless(self) -> Spec:
         """A spec that never ends by itself."""
 
-    def talkative(self) -> Spec:
-        """A spec that says as much as it can; more than is kept, where that is possible."""
+    def verbose(self) -> Spec:
+        """A spec with as much output as possible, more than the limits where the target can produce it."""
         return self.succeeding()
 
     def settings(self) -> Mapping[str, Any]:
-        """The operator's."""
+        """The operator's settings for this kind of target."""
         return {}
 
     def payload(self) -> Any:
@@ -117,13 +117,13 @@ class TargetCase(ABC):
     def secrets(self) -> Mapping[str, str]:
         return {}
 
-    async def under_way(self, invocation: RecordingInvocation) -> None:
-        """Until the endless one is really at work. Override this where it gives no sign of life."""
-        await invocation.sign_of_life(self.patience)
+    async def wait_until_running(self, invocation: RecordingInvocation) -> None:
+        """Wait until the endless run has started. Override it where the target sends neither log lines nor heartbeats."""
+        await invocation.wait_for_activity(self.patience)
 
     @asynccontextmanager
-    async def surroundings(self) -> AsyncIterator[None]:
-        """What must be there before the target is opened: a server that it calls, a file that it reads."""
+    async def environment(self) -> AsyncIterator[None]:
+        """Set up what the target needs before it is opened: a server that it calls, a file that it reads."""
         yield
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -133,23 +133,23 @@ class TargetCase(ABC):
                 setattr(cls, name, _as_sync_test(name, test))
 
 
-async def _play(case: TargetCase, scene: Scene) -> None:
-    """Whatever a test is about: when its target is closed, nothing of it may be left."""
-    async with case.surroundings():
-        before = Footprint.now()
-        stage = Stage(case)
+async def _run_test(case: TargetCase, test_body: TestCoroutine) -> None:
+    """Run one test, close the target, and assert that no asyncio task, process, socket or pipe is left."""
+    async with case.environment():
+        before = ProcessSnapshot.now()
+        harness = TargetHarness(case)
         try:
-            await scene(case, stage)
+            await test_body(case, harness)
         finally:
-            await stage.close()
-        await before.is_all_there_is(case.patience)
+            await harness.close()
+        await before.assert_no_leaks(case.patience)
 
 
-def _as_sync_test(name: str, scene: Scene) -> Callable[[TargetCase], None]:
+def _as_sync_test(name: str, test_body: TestCoroutine) -> Callable[[TargetCase], None]:
     def test(self: TargetCase) -> None:
-        asyncio.run(_play(self, scene))
+        asyncio.run(_run_test(self, test_body))
 
-    # Not `functools.wraps`: a test runner must not look through to the parameters of the coroutine.
-    test.__name__, test.__doc__ = name, scene.__doc__
-    test.__qualname__, test.__module__ = scene.__qualname__, scene.__module__
+    # Not `functools.wraps`: `__wrapped__` would show a test runner the parameters of the coroutine.
+    test.__name__, test.__doc__ = name, test_body.__doc__
+    test.__qualname__, test.__module__ = test_body.__qualname__, test_body.__module__
     return test

@@ -1,4 +1,4 @@
-"""Where the other side can see the idempotency key: it is the same for every attempt, and for no other occurrence."""
+"""Contract of the idempotency key: the same for every attempt of an occurrence, and for no other occurrence."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -8,23 +8,23 @@ from abc import abstractmethod
 from ....model.outcome import Outcome, Succeeded
 from ...factories import HOUR, NOON
 from ...invocations import RecordingInvocation
-from .harness import Stage, TargetCase
+from .harness import TargetCase, TargetHarness
 
 
 class TargetKeysContract(TargetCase):
     @abstractmethod
-    def key_seen(self, stage: Stage, invocation: RecordingInvocation, outcome: Outcome) -> str:
-        """The key that arrived on the other side, of a run of `succeeding` that has just ended."""
+    def received_key(self, harness: TargetHarness, invocation: RecordingInvocation, outcome: Outcome) -> str:
+        """The key that the called system received in a run of `succeeding`."""
 
-    async def test_every_attempt_has_the_same_key(self, stage: Stage) -> None:
-        first, second = [await self._key_of(stage, stage.invocation(self.succeeding(), attempt=n)) for n in (1, 2)]
+    async def test_every_attempt_has_the_same_key(self, harness: TargetHarness) -> None:
+        first, second = [await self._key_of(harness, harness.invocation(self.succeeding(), attempt=n)) for n in (1, 2)]
         assert first == second
-        other = await self._key_of(stage, stage.invocation(self.succeeding(), planned=NOON + HOUR))
+        other = await self._key_of(harness, harness.invocation(self.succeeding(), planned=NOON + HOUR))
         assert other != first
 
-    async def _key_of(self, stage: Stage, invocation: RecordingInvocation) -> str:
-        outcome = await stage.carried(invocation)
+    async def _key_of(self, harness: TargetHarness, invocation: RecordingInvocation) -> str:
+        outcome = await harness.execute(invocation)
         assert isinstance(outcome, Succeeded), outcome
-        key = self.key_seen(stage, invocation, outcome)
+        key = self.received_key(harness, invocation, outcome)
         assert key == invocation.key
         return key

@@ -1,4 +1,4 @@
-"""What a target leaves in its process: asyncio tasks, child processes, open sockets and pipes."""
+"""Leak check for targets: asyncio tasks, child processes, sockets and pipes that outlive the target."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _KINDS: Final = ("socket:", "pipe:", "anon_inode:[pidfd]", "/memfd:")
 _LOOK: Final = 0.02
 
 
-class Footprint(NamedTuple):
-    """Processes and open numbers can only be seen on Linux; elsewhere they are not looked for."""
+class ProcessSnapshot(NamedTuple):
+    """Asyncio tasks, child processes and open descriptors at one moment; the last two on Linux only."""
 
     tasks: frozenset[asyncio.Task[object]]
     processes: frozenset[int]
@@ -28,18 +28,18 @@ class Footprint(NamedTuple):
     def now(cls) -> Self:
         return cls(frozenset(asyncio.all_tasks()), frozenset(_descendants()), frozenset(_streams()))
 
-    async def is_all_there_is(self, patience: timedelta) -> None:
-        """What is on its way out is given its time."""
+    async def assert_no_leaks(self, patience: timedelta) -> None:
+        """Wait until nothing is left beyond this snapshot; raise AssertionError after `patience`."""
         clock = SystemClock()
         for _ in range(int(patience.total_seconds() / _LOOK) + 1):
-            more = self._left()
+            more = self._leaks()
             if not more:
                 return
             await clock.pause(_LOOK)
-        raise AssertionError(f"when the target was closed, this was left: {'; '.join(self._left())}")
+        raise AssertionError(f"left after the target was closed: {'; '.join(self._leaks())}")
 
-    def _left(self) -> list[str]:
-        now = Footprint.now()
+    def _leaks(self) -> list[str]:
+        now = ProcessSnapshot.now()
         return [
             *(f"the asyncio task {task.get_name()}" for task in now.tasks - self.tasks),
             *(f"the process {pid} ({_command(pid)})" for pid in now.processes - self.processes),
@@ -54,7 +54,7 @@ def _descendants() -> Iterator[int]:
         if parent is not None:
             children.setdefault(parent, []).append(int(folder.name))
     found = list(children.get(os.getpid(), ()))
-    for pid in found:  # grows while it is walked
+    for pid in found:  # grows during the loop
         found.extend(children.get(pid, ()))
     yield from found
 
@@ -62,7 +62,7 @@ def _descendants() -> Iterator[int]:
 def _parent(folder: Path) -> int | None:
     try:
         return int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
-    except (OSError, IndexError):  # it has ended meanwhile
+    except (OSError, IndexError):  # the process has ended meanwhile
         return None
 
 
@@ -77,7 +77,7 @@ def _streams() -> Iterator[str]:
     for number in tuple(_NUMBERS.iterdir()) if _NUMBERS.exists() else ():
         try:
             leads_to = str(number.readlink())
-        except OSError:  # the one with which this folder was read
+        except OSError:  # the descriptor of this listing itself
             continue
         if leads_to.startswith(_KINDS):
             yield leads_to

@@ -1,4 +1,4 @@
-"""Checking a spec: pure, complete, and strict, with refusals that help whoever typed it."""
+"""Contract of the spec check: pure, canonical, strict, with helpful refusals in both languages."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -9,44 +9,44 @@ import re
 from typing import Any
 
 from ....errors import Refusal
-from .harness import Spec, Stage, TargetCase
+from .harness import Spec, TargetCase, TargetHarness
 
 _CODE = re.compile(r"[a-z][a-z0-9_]*")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
-class CheckingContract(TargetCase):
-    async def test_the_kind_has_a_plain_name(self, stage: Stage) -> None:
-        assert re.fullmatch(r"[a-z][a-z0-9_.-]{0,49}", stage.kind.kind)
+class SpecCheckContract(TargetCase):
+    async def test_the_kind_has_a_plain_name(self, harness: TargetHarness) -> None:
+        assert re.fullmatch(r"[a-z][a-z0-9_.-]{0,49}", harness.kind.kind)
 
-    async def test_a_checked_spec_survives_json(self, stage: Stage) -> None:
+    async def test_a_checked_spec_survives_json(self, harness: TargetHarness) -> None:
         for spec in self._specs():
-            checked = stage.check(spec)
+            checked = harness.check(spec)
             assert json.loads(json.dumps(checked, allow_nan=False)) == checked
 
-    async def test_checking_again_changes_nothing(self, stage: Stage) -> None:
+    async def test_checking_again_changes_nothing(self, harness: TargetHarness) -> None:
         for spec in self._specs():
-            checked = stage.check(spec)
-            assert stage.check(checked) == checked
-            assert stage.check(json.loads(json.dumps(checked))) == checked
+            checked = harness.check(spec)
+            assert harness.check(checked) == checked
+            assert harness.check(json.loads(json.dumps(checked))) == checked
 
-    async def test_checking_leaves_what_it_was_given_alone(self, stage: Stage) -> None:
+    async def test_checking_does_not_modify_its_argument(self, harness: TargetHarness) -> None:
         for spec in self._specs():
             given = copy.deepcopy(dict(spec))
-            first = copy.deepcopy(stage.check(given))
+            first = copy.deepcopy(harness.check(given))
             assert given == dict(spec)
-            assert stage.check(given) == first
+            assert harness.check(given) == first
 
-    async def test_an_unknown_key_is_refused(self, stage: Stage) -> None:
+    async def test_an_unknown_key_is_refused(self, harness: TargetHarness) -> None:
         for spec in self._specs():
-            _refused(stage, {**spec, "no_such_key_of_any_target": 1})
+            _assert_refused(harness, {**spec, "no_such_key_of_any_target": 1})
 
-    async def test_what_is_no_mapping_is_refused(self, stage: Stage) -> None:
+    async def test_a_spec_that_is_no_mapping_is_refused(self, harness: TargetHarness) -> None:
         for nonsense in (None, True, 7, "text", [], ["a"], [["a", 1]]):
-            _refused(stage, nonsense)
+            _assert_refused(harness, nonsense)
 
-    async def test_nonsense_under_a_known_key_is_refused_or_understood(self, stage: Stage) -> None:
-        """Never anything but a refusal comes out, whatever goes in."""
+    async def test_any_value_under_a_known_key_is_refused_or_accepted(self, harness: TargetHarness) -> None:
+        """No exception other than a refusal, whatever the value."""
         strange: tuple[Any, ...] = (
             None,
             True,
@@ -63,34 +63,34 @@ class CheckingContract(TargetCase):
             "x" * 100_000,
         )
         for spec in self._specs():
-            for name in stage.check(spec):
+            for name in harness.check(spec):
                 for value in strange:
-                    _refused_or_fine(stage, {**spec, name: value})
+                    _assert_refused_or_valid(harness, {**spec, name: value})
 
     def _specs(self) -> tuple[Spec, ...]:
-        return self.succeeding(), self.failing(), self.endless(), self.talkative()
+        return self.succeeding(), self.failing(), self.endless(), self.verbose()
 
 
-def _refused_or_fine(stage: Stage, spec: Any) -> None:
+def _assert_refused_or_valid(harness: TargetHarness, spec: Any) -> None:
     try:
-        checked = stage.check(spec)
+        checked = harness.check(spec)
     except Refusal as refusal:
-        _helps(refusal)
+        _assert_helpful(refusal)
     else:
         json.dumps(checked, allow_nan=False)
 
 
-def _refused(stage: Stage, spec: Any) -> None:
+def _assert_refused(harness: TargetHarness, spec: Any) -> None:
     try:
-        checked = stage.check(spec)
+        checked = harness.check(spec)
     except Refusal as refusal:
-        _helps(refusal)
+        _assert_helpful(refusal)
     else:
         raise AssertionError(f"{spec!r} was accepted, as {checked!r}")
 
 
-def _helps(refusal: Refusal) -> None:
-    """A code for programs; a sentence and a hint for people, in both languages."""
+def _assert_helpful(refusal: Refusal) -> None:
+    """Assert that the refusal has a code, and a sentence and a hint in both languages."""
     assert _CODE.fullmatch(refusal.code), refusal.code
     for language in ("en", "zh"):
         sentence = refusal.in_language(language)

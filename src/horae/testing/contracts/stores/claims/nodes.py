@@ -1,4 +1,4 @@
-"""Nodes and their leases: renewed in one write, recovered once, in batches, and never while they live."""
+"""Contract of nodes and leases: renewal, drain, and recovery in batches, once, never of a node that renews."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from .....model.change import Change
 from .....model.reason import Reason
 from .....model.run import RunState
 from .....ports.store import CancelRequest
-from ....decisions import cancelling, fail, lose, starting
+from ....decisions import decide_start, fail, lose, request_cancel
 from ....factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node, a_settlement, a_task, an_entry
 from ..contract import Contract, WholeStore
-from ..setup import a_running, claim, claim_all, facts_of, keep, run_of, settle
+from ..setup import add_tasks, claim, claim_all, get_facts, get_run, settle, start_run
 
 _WATCHER = "watcher"
 
 
-async def _carrying(store: WholeStore, count: int) -> None:
-    """A node that carries so many runs, and another one that watches it."""
+async def _start_runs_on_node(store: WholeStore, count: int) -> None:
+    """Join a node with `count` live runs, and a second node that watches it."""
     await store.join(a_node())
     await store.join(a_node(_WATCHER))
-    await keep(store, *(a_task() for _ in range(count)))
+    await add_tasks(store, *(a_task() for _ in range(count)))
     await claim_all(store)
 
 
-async def _nodes(store: WholeStore) -> list[str]:
+async def _list_nodes(store: WholeStore) -> list[str]:
     return [node.id for node in (await store.extend(_WATCHER, NOON)).nodes]
 
 
@@ -43,7 +43,7 @@ class NodesContract(Contract):
             assert seen == (joined._replace(renewals=renewals, renewed=at),)
 
     async def test_the_fields_of_a_node_are_visible_to_other_nodes(self, store: WholeStore) -> None:
-        """All of it when it joins, and with every renewal what changes: its load, and what its clock lacks."""
+        """All fields at the join; load and clock offset with every renewal."""
         joined = a_node(host="north", load=3, capacity=100, offset=-MICROSECOND, draining=True, renewals=2)
         await store.join(joined)
         await store.join(a_node(_WATCHER))
@@ -56,7 +56,7 @@ class NodesContract(Contract):
             assert seen in await store.nodes()
 
     async def test_a_renewal_reports_that_the_node_is_draining(self, store: WholeStore) -> None:
-        """By whomever, and until somebody takes it back; no other node hears of it."""
+        """Whichever handle asked for the drain, until it is revoked; renewals of other nodes do not report it."""
         await store.join(a_node())
         await store.join(a_node(_WATCHER))
         assert not (await store.extend(NODE, NOON)).draining
@@ -70,8 +70,8 @@ class NodesContract(Contract):
         assert not (await store.extend(NODE, NOON)).draining
 
     async def test_a_draining_node_keeps_its_lease(self, store: WholeStore) -> None:
-        """What it carries it carries to the end; a drain is no renewal, and hides no death."""
-        await _carrying(store, 2)
+        """It finishes its runs; a drain is no renewal, so a dead node is still recovered."""
+        await _start_runs_on_node(store, 2)
         await store.extend(NODE, NOON)
         assert await store.drain(NODE)
         (node,) = [each for each in await store.nodes() if each.id == NODE]
@@ -93,15 +93,15 @@ class NodesContract(Contract):
     async def test_a_renewal_reports_the_next_due_instant(self, store: WholeStore) -> None:
         await store.join(a_node())
         assert (await store.extend(NODE, NOON)).next_due is None
-        await keep(store, a_task(), due=NOON + HOUR)
+        await add_tasks(store, a_task(), due=NOON + HOUR)
         assert (await store.extend(NODE, NOON)).next_due == NOON + HOUR
 
     async def test_a_renewal_reports_cancel_requests(self, store: WholeStore) -> None:
-        run, other = await a_running(store), await a_running(store)
+        run, other = await start_run(store), await start_run(store)
         await store.join(a_node(_WATCHER))
-        await store.change(run.task_id, None, cancelling([run], Reason.REPLACED))
-        assert (await run_of(store, run)).cancel is Reason.REPLACED
-        assert (await run_of(store, other)).cancel is None
+        await store.change(run.task_id, None, request_cancel([run], Reason.REPLACED))
+        assert (await get_run(store, run)).cancel is Reason.REPLACED
+        assert (await get_run(store, other)).cancel is None
         assert (await store.extend(NODE, NOON)).cancel_requests == (CancelRequest(run.id, Reason.REPLACED),)
         assert (await store.extend(NODE, NOON)).cancel_requests == (CancelRequest(run.id, Reason.REPLACED),)
         assert (await store.extend(_WATCHER, NOON)).cancel_requests == ()
@@ -109,62 +109,62 @@ class NodesContract(Contract):
         assert (await store.extend(NODE, NOON)).cancel_requests == ()
 
     async def test_held_runs_are_listed_by_run_and_token(self, store: WholeStore) -> None:
-        """Neither what another node carries, nor what somebody else holds, nor what has ended."""
+        """Not runs of another node, not waiting runs, not ended ones."""
         await store.join(a_node())
         await store.join(a_node(_WATCHER))
         assert await store.held(NODE) == ()
-        mine = [await a_running(store) for _ in range(3)]
-        ended = await a_running(store)
-        await a_running(store, decide=starting(state=RunState.WAITING))
-        theirs = await a_running(store, decide=starting(node=_WATCHER))
+        mine = [await start_run(store) for _ in range(3)]
+        ended = await start_run(store)
+        await start_run(store, decide=decide_start(state=RunState.WAITING))
+        theirs = await start_run(store, decide=decide_start(node=_WATCHER))
         await settle(store, ended)
         assert await store.held(NODE) == tuple(sorted((run.id, run.token) for run in mine))
         assert await store.held(_WATCHER) == ((theirs.id, theirs.token),)
         assert await store.held("nobody") == ()
 
     async def test_a_node_that_left_is_not_listed(self, store: WholeStore) -> None:
-        await _carrying(store, 0)
+        await _start_runs_on_node(store, 0)
         await store.leave(NODE)
-        assert await _nodes(store) == []
+        assert await _list_nodes(store) == []
         assert not (await store.extend(NODE, NOON)).held
         await store.leave(NODE)
 
     async def test_a_node_that_left_with_live_runs_can_be_recovered(self, store: WholeStore) -> None:
-        """With its row would go the only trace of who held its runs."""
-        await _carrying(store, 2)
+        """The node row is the only trace of the holder of these runs."""
+        await _start_runs_on_node(store, 2)
         await store.leave(NODE)
         assert await store.recover(NODE, 0, lose, 10) == 2
-        assert await _nodes(store) == []
+        assert await _list_nodes(store) == []
 
     async def test_a_node_that_renewed_meanwhile_is_not_recovered(self, store: WholeStore) -> None:
-        await _carrying(store, 2)
+        await _start_runs_on_node(store, 2)
         await store.extend(NODE, NOON + SECOND)
         assert await store.recover(NODE, 0, fail, 10) is None
         assert await store.recover(NODE, 2, fail, 10) is None
-        assert await _nodes(store) == [NODE]
+        assert await _list_nodes(store) == [NODE]
         assert await store.recover(NODE, 1, lose, 10) == 2
 
     async def test_recovery_runs_in_batches_and_the_last_removes_the_node(self, store: WholeStore) -> None:
-        await _carrying(store, 5)
+        await _start_runs_on_node(store, 5)
         assert await store.recover(NODE, 0, lose, 2) == 2
-        assert await _nodes(store) == [NODE]
+        assert await _list_nodes(store) == [NODE]
         assert await store.recover(NODE, 0, lose, 2) == 2
         assert await store.recover(NODE, 0, lose, 2) == 1
-        assert await _nodes(store) == []
+        assert await _list_nodes(store) == []
         assert await store.recover(NODE, 0, fail, 2) is None
 
     async def test_a_recovery_batch_of_exactly_the_remaining_runs_removes_the_node(self, store: WholeStore) -> None:
-        await _carrying(store, 2)
+        await _start_runs_on_node(store, 2)
         assert await store.recover(NODE, 0, lose, 2) == 2
-        assert await _nodes(store) == []
+        assert await _list_nodes(store) == []
 
     async def test_a_node_without_runs_is_recovered_in_one_batch(self, store: WholeStore) -> None:
-        await _carrying(store, 0)
+        await _start_runs_on_node(store, 0)
         assert await store.recover(NODE, 0, fail, 2) == 0
-        assert await _nodes(store) == []
+        assert await _list_nodes(store) == []
 
     async def test_concurrent_recoveries_lose_each_run_once(self, store: WholeStore) -> None:
-        await _carrying(store, 30)
+        await _start_runs_on_node(store, 30)
         async with self.another(store) as other:
             counts = await asyncio.gather(*(each.recover(NODE, 0, lose, 8) for each in (store, other) * 4))
         assert sum(count or 0 for count in counts) == 30
@@ -172,41 +172,41 @@ class NodesContract(Contract):
         assert len(lost) == len({event.event.run_id for event in lost}) == 30
 
     async def test_a_recovered_run_may_be_queued_again(self, store: WholeStore) -> None:
-        run = await a_running(store)
+        run = await start_run(store)
         again = an_entry(a_task(id=run.task_id), attempt=2, forgiven=1)
         await store.recover(NODE, 0, lambda facts, run: lose(facts, run)._replace(put=(again,), status=None), 10)
-        facts = await facts_of(store, a_task(id=run.task_id))
+        facts = await get_facts(store, a_task(id=run.task_id))
         assert (facts.live, facts.entries) == ((), (again,))
 
     async def test_only_the_runs_of_that_node_are_recovered(self, store: WholeStore) -> None:
-        await _carrying(store, 2)
-        await keep(store, a_task())
-        (others,) = (await claim(store, decide=starting(node=_WATCHER), node=_WATCHER)).runs
+        await _start_runs_on_node(store, 2)
+        await add_tasks(store, a_task())
+        (others,) = (await claim(store, decide=decide_start(node=_WATCHER), node=_WATCHER)).runs
         assert await store.recover(NODE, 0, lose, 10) == 2
-        assert await run_of(store, others.run) == others.run
+        assert await get_run(store, others.run) == others.run
 
     async def test_a_waiting_run_is_not_recovered_with_its_node(self, store: WholeStore) -> None:
-        run = await a_running(store)
+        run = await start_run(store)
         waiting = run._replace(state=RunState.WAITING, node=None, deadline=NOON + HOUR)
         await store.settle([a_settlement(run)], lambda *_: Change(updated_runs=(waiting,)))
         assert await store.recover(NODE, 0, fail, 10) == 0
-        assert await run_of(store, run) == waiting
+        assert await get_run(store, run) == waiting
         assert await settle(store, waiting) == frozenset()
 
     async def test_a_recovered_node_holds_no_lease(self, store: WholeStore) -> None:
-        run = await a_running(store)
+        run = await start_run(store)
         await store.join(a_node(_WATCHER))
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         await store.recover(NODE, 0, lose, 10)
         assert not (await store.extend(NODE, NOON)).held
         assert (await claim(store)).decided == 0
         assert await store.settle([a_settlement(run)], fail) == {run.id}
-        assert (await run_of(store, run)).state is RunState.LOST
+        assert (await get_run(store, run)).state is RunState.LOST
         assert (await claim(store, node=_WATCHER)).decided == 1
 
     async def test_a_node_that_rejoins_can_claim(self, store: WholeStore) -> None:
-        await _carrying(store, 1)
+        await _start_runs_on_node(store, 1)
         await store.recover(NODE, 0, lose, 10)
         await store.join(a_node())
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         assert (await claim(store)).decided == 1

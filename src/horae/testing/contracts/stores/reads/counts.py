@@ -1,4 +1,4 @@
-"""The running counts: kept as things happen, for each owner and for everybody, and never other than a recount finds."""
+"""Contract of the counters: per owner and in total, updated with each write, equal to a recount."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .....model.counts import (
 from .....model.reason import Reason
 from .....model.run import RunState, Span
 from .....model.task import NEW_TASK_STATUS, Task, TaskState, TaskStatus
-from ....decisions import PlannedFailure, fail, failing_at, lose, saying, skip
+from ....decisions import PlannedFailure, always, fail, fail_at_call, lose, skip
 from ....factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_new_task, a_node, a_run, a_task, an_ended_run
 from ..contract import Contract, WholeStore
-from ..setup import a_running, claim, claim_all, keep, settle
+from ..setup import add_tasks, claim, claim_all, settle, start_run
 
 _NOW = hour_of(NOON)
 _ON_TIME = f"{LATENESS_PREFIX}{bucket_of(timedelta(0))}"
@@ -51,8 +51,8 @@ class CountsContract(Contract):
         assert await store.counts(None, []) == {}
 
     async def test_tasks_are_counted_by_owner_and_state(self, store: WholeStore) -> None:
-        await keep(store, a_task(), a_task(), a_task(owner="bob"))
-        await store.add([a_new_task(a_task(), standing=TaskStatus(TaskState.PAUSED))])
+        await add_tasks(store, a_task(), a_task(), a_task(owner="bob"))
+        await store.add([a_new_task(a_task(), status=TaskStatus(TaskState.PAUSED))])
         assert await _states(store) == {"active": 3, "paused": 1}
         assert await _states(store, "ada") == {"active": 2, "paused": 1}
         assert await _states(store, "bob") == {"active": 1}
@@ -60,15 +60,15 @@ class CountsContract(Contract):
 
     async def test_a_change_of_state_moves_the_count(self, store: WholeStore) -> None:
         task = a_task()
-        await keep(store, task)
+        await add_tasks(store, task)
         for state in (TaskState.PAUSED, TaskState.ACTIVE, TaskState.FAILED, TaskState.CANCELLED):
-            await store.change(task.id, None, saying(Change(status=TaskStatus(state))))
+            await store.change(task.id, None, always(Change(status=TaskStatus(state))))
             assert await _states(store) == {state.value: 1}
-        await store.change(task.id, None, saying(Change(status=TaskStatus(TaskState.CANCELLED, counted=5))))
+        await store.change(task.id, None, always(Change(status=TaskStatus(TaskState.CANCELLED, counted=5))))
         assert await _states(store, "ada") == {"cancelled": 1}
 
     async def test_a_thousand_tasks_at_once_are_counted(self, store: WholeStore) -> None:
-        await keep(store, *(a_task(owner=f"owner-{place % 3}") for place in range(999)))
+        await add_tasks(store, *(a_task(owner=f"owner-{place % 3}") for place in range(999)))
         assert await _states(store) == {"active": 999}
         assert await _states(store, "owner-1") == {"active": 333}
 
@@ -81,15 +81,15 @@ class CountsContract(Contract):
     async def test_a_deleted_task_is_not_counted_but_its_runs_are(self, store: WholeStore) -> None:
         task = a_task()
         await store.add([a_new_task(task, runs=[an_ended_run(task)])])
-        await store.change(task.id, None, saying(Change(deleted=True)))
+        await store.change(task.id, None, always(Change(deleted=True)))
         assert await _states(store) == {}
         assert (await _in_hour(store))[OUTCOME_PREFIX + "succeeded"] == 1
 
     async def test_a_task_deleted_by_retention_is_not_counted(self, store: WholeStore) -> None:
         long_ago = NOON - 90 * DAY
         over = a_task()
-        await store.add([a_new_task(over, standing=_over(TaskState.COMPLETED, long_ago), entries=[])])
-        await keep(store, a_task())
+        await store.add([a_new_task(over, status=_over(TaskState.COMPLETED, long_ago), entries=[])])
+        await add_tasks(store, a_task())
         assert await _states(store) == {"active": 1, "completed": 1}
         await store.trim(NOON - DAY, 100, 1_000)
         assert await _states(store) == {"active": 1}
@@ -99,7 +99,7 @@ class CountsContract(Contract):
     # --- outcomes ----------------------------------------------------------------------------------------------------
 
     async def test_a_run_is_counted_once_when_it_ends(self, store: WholeStore) -> None:
-        run = await a_running(store)
+        run = await start_run(store)
         assert await _in_hour(store) == {}
         await settle(store, run)
         await settle(store, run)
@@ -109,23 +109,23 @@ class CountsContract(Contract):
 
     async def test_a_batch_is_counted_run_by_run(self, store: WholeStore) -> None:
         await store.join(a_node())
-        await keep(store, *(a_task(owner=owner) for owner in ("ada", "bob", "ada", "bob", "ada")))
+        await add_tasks(store, *(a_task(owner=owner) for owner in ("ada", "bob", "ada", "bob", "ada")))
         await settle(store, *(each.run for each in await claim_all(store)))
         assert await _in_hour(store) == {OUTCOME_PREFIX + "succeeded": 5, _ON_TIME: 5}
         assert await _in_hour(store, "bob") == {OUTCOME_PREFIX + "succeeded": 2, _ON_TIME: 2}
         assert await _states(store) == {"completed": 5}
 
     async def test_released_and_recovered_runs_are_counted(self, store: WholeStore) -> None:
-        first = await a_running(store)
+        first = await start_run(store)
         await store.release([(first.id, first.token)], lose)
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         await claim(store)
         assert await store.recover(NODE, 0, lose, 10) == 1
         assert await _in_hour(store) == {OUTCOME_PREFIX + "lost": 2, _ON_TIME: 2}
 
     async def test_skipped_runs_are_counted_by_reason(self, store: WholeStore) -> None:
         await store.join(a_node())
-        await keep(store, a_task(), a_task())
+        await add_tasks(store, a_task(), a_task())
         await claim_all(store, decide=skip)
         assert await _in_hour(store) == {OUTCOME_PREFIX + "skipped:overlap": 2}
 
@@ -157,27 +157,27 @@ class CountsContract(Contract):
         task = a_task()
         await store.add([a_new_task(task, runs=[an_ended_run(task)])])
         again = an_ended_run(task, state=RunState.FAILED)
-        await store.change(task.id, None, saying(Change(new_runs=(again, an_ended_run(task, attempt=2)))))
+        await store.change(task.id, None, always(Change(new_runs=(again, an_ended_run(task, attempt=2)))))
         assert await _in_hour(store) == {OUTCOME_PREFIX + "succeeded": 2, _ON_TIME: 2}
 
     async def test_a_rolled_back_change_is_not_counted(self, store: WholeStore) -> None:
-        run = await a_running(store)
+        run = await start_run(store)
         before = await store.counts(None, [NO_HOUR, _NOW])
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         counted = await store.counts(None, [NO_HOUR, _NOW])
         for call in (
             lambda: settle(store, run, decide=fail),
-            lambda: claim(store, decide=failing_at(1, skip)),
+            lambda: claim(store, decide=fail_at_call(1, skip)),
             lambda: store.add([a_new_task(a_task()), a_new_task(a_task(id=run.task_id))]),
             lambda: store.change(
-                run.task_id, None, saying(Change(status=NEW_TASK_STATUS, updated_runs=(an_ended_run(a_task()),)))
+                run.task_id, None, always(Change(status=NEW_TASK_STATUS, updated_runs=(an_ended_run(a_task()),)))
             ),
         ):
             try:
                 await call()
             except (PlannedFailure, StoreError):
                 continue
-            raise AssertionError("it was to fail")
+            raise AssertionError("the change was accepted")
         assert before[NO_HOUR, STATE_PREFIX + "active"] + 1 == counted[NO_HOUR, STATE_PREFIX + "active"]
         assert await store.counts(None, [NO_HOUR, _NOW]) == counted
 
@@ -198,10 +198,10 @@ class CountsContract(Contract):
         assert await _states(store) == {"active": 1}
 
     async def _one_an_hour(self, store: WholeStore, task: Task, hours: int) -> None:
-        await keep(store, task)
+        await add_tasks(store, task)
         for place in range(hours):
             run = an_ended_run(task, planned=NOON + place * HOUR)
-            await store.change(task.id, None, saying(Change(new_runs=(run,))))
+            await store.change(task.id, None, always(Change(new_runs=(run,))))
 
     async def test_the_counts_equal_a_recount_of_the_ledger(self, store: WholeStore) -> None:
         tasks = [a_task(owner="ada" if place % 2 else "bob") for place in range(6)]

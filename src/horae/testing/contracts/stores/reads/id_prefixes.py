@@ -1,13 +1,13 @@
-"""Ids of tasks and runs are found by a prefix: all that begin so, for one owner or for all, up to a limit."""
+"""Contract of id prefixes: lists ids of tasks and runs by prefix, for one owner or all, up to a limit."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
 
 from .....model.change import Change
-from ....decisions import saying, succeed
+from ....decisions import always, succeed
 from ....factories import DAY, HOUR, NOON, a_new_task, a_settlement, a_task, an_ended_run
 from ..contract import Contract, WholeStore
-from ..setup import a_running
+from ..setup import start_run
 
 _MOMENT = 16
 """Characters of an id up to the end of its milliseconds."""
@@ -52,7 +52,7 @@ class IdPrefixContract(Contract):
         assert await store.run_ids(ours.id[:_MOMENT], None, 10) == tuple(sorted((ours.id, theirs.id)))
 
     async def test_live_and_ended_runs_are_found_by_prefix(self, store: WholeStore) -> None:
-        run = await a_running(store)
+        run = await start_run(store)
         assert await store.run_ids(run.id[:_MOMENT], None, 10) == (run.id,)
         await store.settle([a_settlement(run)], succeed)
         assert await store.run_ids(run.id[:_MOMENT], None, 10) == (run.id,)
@@ -68,6 +68,6 @@ class IdPrefixContract(Contract):
         task = a_task()
         run = an_ended_run(task)
         await store.add([a_new_task(task, runs=[run])])
-        await store.change(task.id, None, saying(Change(deleted=True)))
+        await store.change(task.id, None, always(Change(deleted=True)))
         assert await store.task_ids(task.id[:_MOMENT], None, 10) == ()
         assert await store.run_ids(run.id[:_MOMENT], None, 10) == ()

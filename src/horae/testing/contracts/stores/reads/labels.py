@@ -1,4 +1,4 @@
-"""Labels: tasks are found by what they are labelled with now, in the order of the list, and by nobody but their owners."""
+"""Contract of labels: tasks are found by their current labels, in list order, only for their owner."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -7,17 +7,17 @@ from .....model.change import Change, Facts
 from .....model.task import Task, TaskState, TaskStatus
 from .....ports.store import TaskFilter
 from .....ports.transfer import Part
-from ....decisions import fail, saying
+from ....decisions import always, fail
 from ....factories import DAY, NOON, a_new_task, a_task
 from ..contract import Contract, WholeStore
-from ..setup import keep
+from ..setup import add_tasks
 
 _ROOM = ("room", "a")
 _TEAM = ("team", "blue")
 
 
 async def _found(store: WholeStore, *labels: tuple[str, str], owner: str | None = None, size: int = 3) -> list[str]:
-    """All pages, one after the other."""
+    """Read all pages."""
     return await _listed(store, TaskFilter(owner, labels=labels), size)
 
 
@@ -37,15 +37,15 @@ def _ids(*tasks: Task) -> list[str]:
 
 
 async def _relabel(store: WholeStore, task: Task, *labels: tuple[str, str]) -> None:
-    await store.change(task.id, None, saying(Change(task=task._replace(labels=labels))))
+    await store.change(task.id, None, always(Change(task=task._replace(labels=labels))))
 
 
 class LabelsContract(Contract):
     async def test_a_rare_label_is_found_page_by_page_among_many_tasks(self, store: WholeStore) -> None:
         tasks = [a_task(labels=(_TEAM, _ROOM) if place % 17 == 3 else (_TEAM,)) for place in range(120)]
         rare = [task for task in tasks if _ROOM in task.labels]
-        await keep(store, *tasks[:60])
-        await keep(store, *tasks[60:])
+        await add_tasks(store, *tasks[:60])
+        await add_tasks(store, *tasks[60:])
         for size in (1, 3, len(rare), 100):
             assert await _found(store, _ROOM, size=size) == _ids(*rare)
             assert await _found(store, _ROOM, _TEAM, size=size) == _ids(*rare)
@@ -66,7 +66,7 @@ class LabelsContract(Contract):
             ("roo", "ma"),
         )
         tasks = [a_task(labels=(label,)) for label in odd]
-        await keep(store, *tasks, a_task(), a_task(labels=tuple(sorted(odd))))
+        await add_tasks(store, *tasks, a_task(), a_task(labels=tuple(sorted(odd))))
         for label, task in zip(odd, tasks, strict=True):
             found = await _found(store, label)
             assert (found[0], len(found)) == (task.id, 2), label
@@ -75,7 +75,7 @@ class LabelsContract(Contract):
 
     async def test_an_edit_updates_the_labels_that_find_a_task(self, store: WholeStore) -> None:
         first, second, other = a_task(labels=(_ROOM,)), a_task(labels=(_ROOM, _TEAM)), a_task(labels=(_ROOM,))
-        await keep(store, first, second, other)
+        await add_tasks(store, first, second, other)
         await _relabel(store, first, _TEAM)
         assert (await _found(store, _ROOM), await _found(store, _TEAM)) == (_ids(second, other), _ids(first, second))
         await _relabel(store, second)
@@ -100,15 +100,15 @@ class LabelsContract(Contract):
 
     async def test_a_deleted_task_is_found_by_no_label(self, store: WholeStore) -> None:
         gone, stays = a_task(labels=(_ROOM, _TEAM)), a_task(labels=(_ROOM,))
-        await keep(store, gone, stays)
-        await store.change(gone.id, None, saying(Change(deleted=True)))
+        await add_tasks(store, gone, stays)
+        await store.change(gone.id, None, always(Change(deleted=True)))
         assert (await _found(store, _ROOM), await _found(store, _TEAM)) == (_ids(stays), [])
         assert await store.check() == ()
 
     async def test_a_task_deleted_by_retention_is_found_by_no_label(self, store: WholeStore) -> None:
         over, stays = a_task(labels=(_ROOM,)), a_task(labels=(_ROOM,))
         ended = TaskStatus(TaskState.COMPLETED, ended=NOON - 9 * DAY)
-        await store.add([a_new_task(over, entries=[], standing=ended), a_new_task(stays)])
+        await store.add([a_new_task(over, entries=[], status=ended), a_new_task(stays)])
         assert (await store.trim(NOON - DAY, 100, 100)).tasks == 1
         assert await _found(store, _ROOM) == _ids(stays)
         assert await store.check() == ()
@@ -116,7 +116,7 @@ class LabelsContract(Contract):
     async def test_a_label_finds_no_task_of_another_owner(self, store: WholeStore) -> None:
         owners = ("ada", "bob", "bob", "cyd") * 5
         tasks = [a_task(owner=owner, labels=(_ROOM, ("owner", owner))) for owner in owners]
-        await keep(store, *tasks)
+        await add_tasks(store, *tasks)
         for owner in ("ada", "bob", "cyd", "nobody", ""):
             mine = [task for task in tasks if task.owner == owner]
             assert await _found(store, _ROOM, owner=owner) == _ids(*mine)
@@ -130,7 +130,7 @@ class LabelsContract(Contract):
         ]
         states = [list(TaskState)[place % len(TaskState)] for place in range(30)]
         pairs = list(zip(tasks, states, strict=True))
-        await store.add([a_new_task(task, standing=TaskStatus(state, ended=NOON)) for task, state in pairs])
+        await store.add([a_new_task(task, status=TaskStatus(state, ended=NOON)) for task, state in pairs])
         for wanted in ({TaskState.FAILED}, {TaskState.COMPLETED, TaskState.CANCELLED}, set(TaskState), set()):
             for owner in (None, "ada", "bob"):
                 mine = [(task, state) for task, state in pairs if owner in (None, task.owner) and state in wanted]
@@ -141,16 +141,16 @@ class LabelsContract(Contract):
 
     async def test_a_failed_change_leaves_the_labels_unchanged(self, store: WholeStore) -> None:
         taken, task = a_task(key="taken"), a_task(labels=(_ROOM,))
-        await keep(store, taken, task)
+        await add_tasks(store, taken, task)
         new = a_task(labels=(_TEAM,))
         for change in (
             store.add([a_new_task(new), a_new_task(a_task(key="taken"))]),
-            store.change(task.id, None, saying(Change(task=task._replace(key="taken", labels=(_TEAM,))))),
+            store.change(task.id, None, always(Change(task=task._replace(key="taken", labels=(_TEAM,))))),
             store.change(task.id, None, fail),
         ):
             try:
                 await change
-            except Exception:  # noqa: BLE001, S110 - what it says is told elsewhere
+            except Exception:  # noqa: BLE001, S110 - the reason is checked elsewhere
                 pass
             else:
                 raise AssertionError
@@ -159,13 +159,13 @@ class LabelsContract(Contract):
 
     async def test_an_imported_task_is_found_by_its_labels(self, store: WholeStore) -> None:
         task = a_task(labels=(_ROOM, _TEAM))
-        await keep(store, task, a_task())
-        parcels = (await store.export_page(Part.TASKS)).items
+        await add_tasks(store, task, a_task())
+        items = (await store.export_page(Part.TASKS)).items
         await _relabel(store, task, ("later", "yes"))
         async with self.make() as target:
-            for given in (parcels, parcels, (await store.export_page(Part.TASKS)).items):
+            for given in (items, items, (await store.export_page(Part.TASKS)).items):
                 await target.import_page(Part.TASKS, given)
             assert await _found(target, ("later", "yes")) == _ids(task)
             assert (await _found(target, _ROOM), await _found(target, _TEAM)) == ([], [])
-            await target.import_page(Part.TASKS, parcels)
+            await target.import_page(Part.TASKS, items)
             assert await _found(target, _ROOM, owner="ada") == _ids(task)

@@ -1,4 +1,4 @@
-"""The ledger: runs newest first, filtered, in pages that stay stable while it grows."""
+"""Contract of the run list: newest first, filters, pages that are stable while runs are added."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from .....model.reason import Reason
 from .....model.run import LIVE_STATES, Origin, Run, RunState, Span
 from .....model.task import Task
 from .....ports.store import RunFilter
-from ....decisions import saying
+from ....decisions import always
 from ....factories import DAY, HOUR, MICROSECOND, MINUTE, NOON, a_new_task, a_run, a_task, an_ended_run
 from ..contract import Contract, WholeStore
 
@@ -59,7 +59,7 @@ class LedgerContract(Contract):
         runs = await _with_history(store, task, *(NOON + place * HOUR for place in range(6)))
         first = await store.runs(RunFilter(task_id=task.id), None, 3)
         newer = an_ended_run(task, planned=NOON + DAY)
-        await store.change(task.id, None, saying(Change(new_runs=(newer,))))
+        await store.change(task.id, None, always(Change(new_runs=(newer,))))
         second = await store.runs(RunFilter(task_id=task.id), first.after, 3)
         assert _ids(*first.items, *second.items) == _ids(*reversed(runs))
         assert second.after is None
@@ -73,10 +73,10 @@ class LedgerContract(Contract):
         task, other = a_task(), a_task(owner="bob")
         won = an_ended_run(task)
         lost = an_ended_run(task, planned=NOON + HOUR, state=RunState.LOST, reason=Reason.LEASE_LOST)
-        going = a_run(task, planned=NOON + 2 * HOUR)
+        live = a_run(task, planned=NOON + 2 * HOUR)
         foreign = an_ended_run(other, planned=NOON + 3 * HOUR)
-        await store.add([a_new_task(task, runs=[won, lost, going]), a_new_task(other, runs=[foreign])])
-        assert await _listed(store, RunFilter(owner="ada")) == _ids(going, lost, won)
+        await store.add([a_new_task(task, runs=[won, lost, live]), a_new_task(other, runs=[foreign])])
+        assert await _listed(store, RunFilter(owner="ada")) == _ids(live, lost, won)
         assert await _listed(store, RunFilter(owner="nobody")) == []
         assert await _listed(store, RunFilter(task_id=other.id)) == _ids(foreign)
         assert await _listed(store, RunFilter(task_id=other.id, owner="ada")) == []
@@ -86,7 +86,7 @@ class LedgerContract(Contract):
         assert await _listed(store, RunFilter(states=frozenset())) == []
 
     async def test_filters_by_state_combine_with_all_other_filters(self, store: WholeStore) -> None:
-        """Live ones, those in trouble, and any mixture: of everybody, of an owner, of a task, within a window."""
+        """Sets of live and failed states, combined with owner, task and time window."""
         tasks = [a_task(), a_task(owner="bob"), a_task()]
         runs = [
             a_run(task, planned=NOON + (7 * place + turn) * MINUTE, state=state)._replace(

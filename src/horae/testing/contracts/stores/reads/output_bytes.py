@@ -1,4 +1,4 @@
-"""Bytes of results, errors and log lines by owner: what is counted, and what lowers the count."""
+"""Contract of output bytes: results, errors and log lines counted by owner, lowered by retention and deletion."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 from .....model.change import Change
 from .....model.run import RunState
 from .....ports.journal import Line
-from ....decisions import saying
+from ....decisions import always
 from ....factories import DAY, HOUR, NOON, a_new_task, a_run, a_task, an_ended_run
 from ..contract import Contract, WholeStore
 
@@ -60,5 +60,5 @@ class OutputBytesContract(Contract):
         await store.add([a_new_task(task, runs=[run]) for task, run in zip((gone, stays), runs, strict=True)])
         await store.write_lines([Line(run.id, NOON, "info", "hello") for run in runs])
         assert await store.output_bytes("ada") == 22
-        await store.change(gone.id, None, saying(Change(deleted=True)))
+        await store.change(gone.id, None, always(Change(deleted=True)))
         assert await store.output_bytes("ada") == 11

@@ -1,4 +1,4 @@
-"""What an overview asks: what is next, what was last, who sits in which lane, which nodes there are."""
+"""Contract of the overview queries: upcoming tasks, latest runs, lanes and nodes."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from .....model.reason import Reason
 from .....model.run import Origin, RunState, Span
 from .....model.task import Task
 from .....ports.store import RunFilter
-from ....decisions import drop, saying
+from ....decisions import always, drop
 from ....factories import (
     DAY,
     HOUR,
@@ -28,10 +28,10 @@ from ....factories import (
     an_extra_entry,
 )
 from ..contract import Contract, WholeStore
-from ..setup import a_running, claim, fill, keep, settle
+from ..setup import add_tasks, claim, fill_lane, settle, start_run
 
 
-async def _coming(store: WholeStore, owner: str | None = None, limit: int = 20) -> list[str]:
+async def _list_upcoming(store: WholeStore, owner: str | None = None, limit: int = 20) -> list[str]:
     return [facts.task.id for facts in await store.upcoming(owner, limit)]
 
 
@@ -40,73 +40,73 @@ def _ids(*tasks: Task) -> list[str]:
 
 
 class OverviewContract(Contract):
-    # --- what is next ------------------------------------------------------------------------------------------------
+    # --- upcoming tasks ----------------------------------------------------------------------------------------------
 
     async def test_upcoming_tasks_are_sorted_by_due_instant(self, store: WholeStore) -> None:
         tasks = [a_task() for _ in range(5)]
         for task, hours in zip(tasks, (3, 1, 5, 2, 4), strict=True):
-            await keep(store, task, due=NOON + hours * HOUR)
+            await add_tasks(store, task, due=NOON + hours * HOUR)
         in_order = _ids(tasks[1], tasks[3], tasks[0], tasks[4], tasks[2])
-        assert await _coming(store) == in_order
-        assert await _coming(store, limit=2) == in_order[:2]
-        assert await _coming(store, "ada") == in_order
-        assert await _coming(store, "ada", limit=2) == in_order[:2]
+        assert await _list_upcoming(store) == in_order
+        assert await _list_upcoming(store, limit=2) == in_order[:2]
+        assert await _list_upcoming(store, "ada") == in_order
+        assert await _list_upcoming(store, "ada", limit=2) == in_order[:2]
 
     async def test_upcoming_tasks_are_filtered_by_owner(self, store: WholeStore) -> None:
         mine, yours = a_task(owner="ada"), a_task(owner="bob")
-        await keep(store, yours)
-        await keep(store, mine, due=NOON + HOUR)
-        assert await _coming(store) == _ids(yours, mine)
-        assert await _coming(store, "ada") == _ids(mine)
-        assert await _coming(store, "bob") == _ids(yours)
-        assert await _coming(store, "cyd") == []
+        await add_tasks(store, yours)
+        await add_tasks(store, mine, due=NOON + HOUR)
+        assert await _list_upcoming(store) == _ids(yours, mine)
+        assert await _list_upcoming(store, "ada") == _ids(mine)
+        assert await _list_upcoming(store, "bob") == _ids(yours)
+        assert await _list_upcoming(store, "cyd") == []
 
     async def test_a_task_with_many_entries_is_upcoming_once(self, store: WholeStore) -> None:
         busy, other = a_task(), a_task()
         extra = [an_extra_entry(busy, due=NOON + place * SECOND) for place in range(1, 60)]
         await store.add([a_new_task(busy, entries=[an_entry(busy), *extra])])
-        await keep(store, other, due=NOON + HOUR)
-        assert await _coming(store) == _ids(busy, other)
-        assert await _coming(store, "ada") == _ids(busy, other)
-        assert await _coming(store, limit=2) == _ids(busy, other)
-        assert await _coming(store, limit=1) == _ids(busy)
+        await add_tasks(store, other, due=NOON + HOUR)
+        assert await _list_upcoming(store) == _ids(busy, other)
+        assert await _list_upcoming(store, "ada") == _ids(busy, other)
+        assert await _list_upcoming(store, limit=2) == _ids(busy, other)
+        assert await _list_upcoming(store, limit=1) == _ids(busy)
 
     async def test_sleeping_held_parked_and_ended_tasks_are_not_upcoming(self, store: WholeStore) -> None:
-        stands = (EntryState.ASLEEP, EntryState.HELD, EntryState.PARKED)
-        tasks = [a_task() for _ in stands]
+        states = (EntryState.ASLEEP, EntryState.HELD, EntryState.PARKED)
+        tasks = [a_task() for _ in states]
         changes = [
             a_new_task(
-                task, entries=[an_entry(task, state=stand, lane="press" if stand is EntryState.PARKED else None)]
+                task, entries=[an_entry(task, state=state, lane="press" if state is EntryState.PARKED else None)]
             )
-            for task, stand in zip(tasks, stands, strict=True)
+            for task, state in zip(tasks, states, strict=True)
         ]
         over, coming = a_task(), a_task()
         await store.add([*changes, a_new_task(over, entries=[]), a_new_task(coming)])
-        assert await _coming(store) == _ids(coming)
-        assert await _coming(store, "ada") == _ids(coming)
+        assert await _list_upcoming(store) == _ids(coming)
+        assert await _list_upcoming(store, "ada") == _ids(coming)
 
     async def test_queued_overdue_tasks_come_before_future_ones(self, store: WholeStore) -> None:
-        """A backlog is overdue: nothing comes sooner."""
+        """A backlog is overdue, hence before any future instant."""
         late, soon = [a_task() for _ in range(3 * self.slice_size)], a_task()
         await store.join(a_node())
-        await keep(store, *late)
-        await keep(store, soon, due=NOON + HOUR)
+        await add_tasks(store, *late)
+        await add_tasks(store, soon, due=NOON + HOUR)
         await claim(store, decide=drop)
         for owner in (None, "ada"):
-            found = await _coming(store, owner, limit=1_000)
+            found = await _list_upcoming(store, owner, limit=1_000)
             assert len(found) == 2 * self.slice_size + 1
             assert found[-1] == soon.id
             assert set(found[:-1]) < set(_ids(*late))
 
     async def test_upcoming_facts_have_entries_and_live_runs_but_no_lanes(self, store: WholeStore) -> None:
         task = a_task(lane="press")
-        run = await a_running(store, task)
-        await store.change(task.id, None, saying(Change(put=(an_entry(task, due=NOON + HOUR),))))
+        run = await start_run(store, task)
+        await store.change(task.id, None, always(Change(put=(an_entry(task, due=NOON + HOUR),))))
         (facts,) = await store.upcoming(None)
         assert (facts.task, facts.live, facts.lanes) == (task, (run,), ())
         assert facts.entries == (an_entry(task, due=NOON + HOUR),)
 
-    # --- what was last -----------------------------------------------------------------------------------------------
+    # --- latest runs -------------------------------------------------------------------------------------------------
 
     async def test_the_latest_run_of_each_task_is_returned(self, store: WholeStore) -> None:
         busy, idle, new = a_task(), a_task(), a_task()
@@ -133,7 +133,7 @@ class OverviewContract(Contract):
         assert await store.latest([task.id]) == {task.id: first}
 
     async def test_a_live_run_may_be_the_latest(self, store: WholeStore) -> None:
-        run = await a_running(store)
+        run = await start_run(store)
         assert await store.latest([run.task_id]) == {run.task_id: run}
         await settle(store, run)
         ended = (await store.latest([run.task_id]))[run.task_id]
@@ -154,7 +154,7 @@ class OverviewContract(Contract):
     async def test_lanes_with_a_limit_or_a_live_run_are_listed(self, store: WholeStore) -> None:
         assert await store.lanes() == ()
         await store.set_lane("wide", 5)
-        (run,) = await fill(store, "narrow", a_task(), a_task())
+        (run,) = await fill_lane(store, "narrow", a_task(), a_task())
         assert await store.lanes() == (LaneUse("narrow", 1, 1), LaneUse("wide", 5, 0))
         await store.set_lane("narrow", 3)
         await settle(store, run)

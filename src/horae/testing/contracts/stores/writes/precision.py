@@ -1,4 +1,4 @@
-"""Precision: every field of every value comes back exactly as it went in, to the microsecond."""
+"""Contract of precision: every field of every value is read back exactly, to the microsecond."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from .....model.reason import Reason
 from .....model.run import Origin, Run, RunState, Span
 from .....model.task import Pause, PauseCause, Target, Task, TaskState, TaskStatus
 from .....schedule import Calendar, Cron, Every, Now, Once, RRule, Schedule
-from ....decisions import saying
+from ....decisions import always
 from ....factories import HOUR, MICROSECOND, NOON, a_new_task, a_run, a_task, an_ended_run, an_entry
 from ..contract import Contract, WholeStore
-from ..setup import facts_of
+from ..setup import get_facts
 
 _TEXT = 'Zoë\'s "plants" – 花を\n水やり 🌱 %s ; -- \\ \t{}'
 _INSTANTS = (
@@ -55,9 +55,9 @@ def _schedules() -> list[Schedule]:
     ]
 
 
-async def _kept(store: WholeStore, task: Task) -> Task:
+async def _stored(store: WholeStore, task: Task) -> Task:
     await store.add([a_new_task(task)])
-    return (await facts_of(store, task)).task
+    return (await get_facts(store, task)).task
 
 
 class PrecisionContract(Contract):
@@ -74,28 +74,28 @@ class PrecisionContract(Contract):
             labels=(("b", "2"), ("a", ""), ("ключ", "значение")),
             version=12,
         )
-        assert await _kept(store, task) == task
+        assert await _stored(store, task) == task
         plain = a_task(owner="", name="", payload="")
-        assert await _kept(store, plain) == plain
+        assert await _stored(store, plain) == plain
 
     async def test_every_kind_of_schedule_comes_back(self, store: WholeStore) -> None:
         for schedule in _schedules():
-            assert (await _kept(store, a_task(schedule=schedule))).schedule == schedule
+            assert (await _stored(store, a_task(schedule=schedule))).schedule == schedule
 
     async def test_every_field_of_a_task_status_comes_back(self, store: WholeStore) -> None:
         pauses = [Pause(NOON + MICROSECOND, cause, _TEXT, NOON + HOUR + MICROSECOND) for cause in PauseCause]
-        standings = [
+        statuses = [
             TaskStatus(TaskState.PAUSED, 5, 4, 3, NOON - MICROSECOND, _TEXT, pause, Reason.PAUSED) for pause in pauses
         ]
-        standings += [TaskStatus(state, reason=Reason.QUARANTINED, ended=NOON + MICROSECOND) for state in TaskState]
-        standings += [TaskStatus(TaskState.PAUSED, last_result="", pause=Pause(NOON))]
+        statuses += [TaskStatus(state, reason=Reason.QUARANTINED, ended=NOON + MICROSECOND) for state in TaskState]
+        statuses += [TaskStatus(TaskState.PAUSED, last_result="", pause=Pause(NOON))]
         task = a_task()
         await store.add([a_new_task(task)])
-        for standing in standings:
-            facts = await store.change(task.id, None, saying(Change(status=standing)))
+        for status in statuses:
+            facts = await store.change(task.id, None, always(Change(status=status)))
             assert facts is not None
-            assert facts.status == standing
-            assert (await facts_of(store, task)).status == standing
+            assert facts.status == status
+            assert (await get_facts(store, task)).status == status
 
     async def test_every_field_of_an_entry_comes_back(self, store: WholeStore) -> None:
         task = a_task()
@@ -122,11 +122,11 @@ class PrecisionContract(Contract):
             )
             for kind in EntryKind
         ]
-        stands = [
-            an_entry(task, slot=f"stand/{stand}", state=stand) for stand in EntryState if stand is not EntryState.READY
+        states = [
+            an_entry(task, slot=f"state/{state}", state=state) for state in EntryState if state is not EntryState.READY
         ]
-        await store.add([a_new_task(task, entries=[*entries, *stands])])
-        assert sorted((await facts_of(store, task)).entries) == sorted([*entries, *stands])
+        await store.add([a_new_task(task, entries=[*entries, *states])])
+        assert sorted((await get_facts(store, task)).entries) == sorted([*entries, *states])
 
     async def test_every_field_of_a_run_comes_back(self, store: WholeStore) -> None:
         task = a_task()
@@ -162,7 +162,7 @@ class PrecisionContract(Contract):
         for run in (full, plain, *states):
             assert await store.run(run.id, None) == run
         moved = full._replace(state=RunState.FAILED, ended=NOON + MICROSECOND, result_json=None, error="", lanes=())
-        await store.change(task.id, None, saying(Change(updated_runs=(moved,))))
+        await store.change(task.id, None, always(Change(updated_runs=(moved,))))
         assert await store.run(full.id, None) == moved
 
     async def test_every_field_of_an_event_comes_back(self, store: WholeStore) -> None:
@@ -170,7 +170,7 @@ class PrecisionContract(Contract):
         await store.add([a_new_task(task)._replace(events=())])
         events = [Event(kind, NOON + MICROSECOND, task.owner, task.id, "run_1", _TEXT) for kind in EventKind]
         events += [Event(EventKind.TASK_EDITED, NOON, task.owner, task.id), events[0]._replace(detail="")]
-        await store.change(task.id, None, saying(Change(events=tuple(events))))
+        await store.change(task.id, None, always(Change(events=tuple(events))))
         assert [numbered.event for numbered in await store.events(0)] == events
 
     async def test_instants_are_exact_near_and_far(self, store: WholeStore) -> None:
@@ -179,9 +179,9 @@ class PrecisionContract(Contract):
             an_entry(task, due=each, slot=f"far/{place}", state=EntryState.HELD) for place, each in enumerate(_INSTANTS)
         ]
         await store.add([a_new_task(task, entries=entries)])
-        assert sorted((await facts_of(store, task)).entries) == sorted(entries)
+        assert sorted((await get_facts(store, task)).entries) == sorted(entries)
         for instant in _INSTANTS:
             other = a_task()
             await store.add([a_new_task(other, entries=[an_entry(other, due=instant)])])
             assert await store.next_due() == instant
-            await store.change(other.id, None, saying(Change(deleted=True)))
+            await store.change(other.id, None, always(Change(deleted=True)))

@@ -1,4 +1,4 @@
-"""Records: small documents under a kind and a key, where the first of two writers wins."""
+"""Contract of records: documents by kind and key, with optimistic locking by version."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class RecordsContract(Contract):
         second = await store.records("token", "bob", first.after, 2)
         assert ([record.key for record in second.items], second.after) == (["6"], None)
 
-    # --- several at once -----------------------------------------------------------------------------------------
+    # --- batches -------------------------------------------------------------------------------------------------
 
     async def test_several_records_are_written_in_one_transaction(self, store: WholeStore) -> None:
         for key in ("replaced", "dropped"):
@@ -148,7 +148,7 @@ class RecordsContract(Contract):
         assert not await store.write_records([made, replaced])
 
     async def test_concurrent_appends_to_a_hash_chain_leave_no_gap(self, store: WholeStore) -> None:
-        """A head that is replaced by whoever was first, and a row that is written with it."""
+        """Each append replaces the head record at the expected version and writes its row in the same transaction."""
         await store.put_record(_a_record("head", kind="head", body="0"), replacing=None)
 
         async def seal(handle: WholeStore, number: int) -> None:
@@ -166,18 +166,20 @@ class RecordsContract(Contract):
         assert [row.key for row in rows] == [f"{place:04}" for place in range(12)]
         assert {row.body for row in rows} == {f"{number}" for number in range(12)}
 
-    async def test_batches_that_write_the_same_records_in_another_order_do_not_deadlock(self, store: WholeStore) -> None:
+    async def test_batches_that_write_the_same_records_in_another_order_do_not_deadlock(
+        self, store: WholeStore
+    ) -> None:
         keys = [f"{place}" for place in range(6)]
         for key in keys:
             await store.put_record(_a_record(key), replacing=None)
         async with self.another(store) as other:
             for version in range(1, 6):
-                wishes = [RecordWrite(_a_record(key), version) for key in keys]
-                won = await asyncio.gather(store.write_records(wishes), other.write_records(wishes[::-1]))
+                writes = [RecordWrite(_a_record(key), version) for key in keys]
+                won = await asyncio.gather(store.write_records(writes), other.write_records(writes[::-1]))
                 assert sorted(won) == [False, True]
         assert {record.version for record in (await store.records("token")).items} == {6}
 
-    # --- for a while ---------------------------------------------------------------------------------------------
+    # --- expiry --------------------------------------------------------------------------------------------------
 
     async def test_the_expiry_of_a_record_is_stored_and_replaced_with_it(self, store: WholeStore) -> None:
         record = _a_record()._replace(expires=NOON + MICROSECOND)
@@ -196,7 +198,7 @@ class RecordsContract(Contract):
             _a_record("c", kind="answer", owner="bob")._replace(expires=NOON - HOUR),
         ]
         assert await store.write_records([RecordWrite(record) for record in (*kept, *gone)])
-        assert await store.get_record("token", "b") == gone[0], "until somebody looks for it, it is there"
+        assert await store.get_record("token", "b") == gone[0], "an expired record stays until it is purged"
         assert await store.drop_expired(NOON, 10) == 2
         assert await store.drop_expired(NOON, 10) == 0
         assert (await store.records("token")).items == tuple(kept)

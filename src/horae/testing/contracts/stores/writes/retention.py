@@ -1,4 +1,4 @@
-"""Retention: by age and by count, in small batches that go on where the last one stopped, never what is live."""
+"""Contract of retention: deletes by age and by count, in batches resumed by a cursor, and never live runs."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from .....model.run import Origin, Run, RunState
 from .....model.task import Task, TaskState, TaskStatus
 from .....ports.journal import Line
 from .....ports.store import RunFilter, TaskFilter, TrimResult
-from ....decisions import saying
+from ....decisions import always
 from ....factories import DAY, HOUR, NOON, a_new_task, a_run, a_task, an_ended_run, an_entry, an_event
 from ..contract import Contract, WholeStore
 
@@ -22,7 +22,7 @@ _MANY = 1_000_000
 async def _trim(
     store: WholeStore, before: datetime = NOON, keep_runs: int = _MANY, limit: int = 1_000, since: str | None = None
 ) -> list[TrimResult]:
-    """Batch after batch, until there is nothing left to remove."""
+    """Trim in batches until nothing is left to delete."""
     batches: list[TrimResult] = []
     while not batches or batches[-1].more:
         after = batches[-1].after if batches else since
@@ -34,61 +34,61 @@ def _removed(batches: list[TrimResult]) -> tuple[int, int, int]:
     return sum(each.runs for each in batches), sum(each.tasks for each in batches), sum(each.events for each in batches)
 
 
-def _daily(task: Task, first: datetime, count: int) -> list[Run]:
+def _daily_runs(task: Task, first: datetime, count: int) -> list[Run]:
     return [an_ended_run(task, planned=first + place * DAY) for place in range(count)]
 
 
-def _over(at: datetime, state: TaskState = TaskState.COMPLETED) -> TaskStatus:
+def _ended_status(at: datetime, state: TaskState = TaskState.COMPLETED) -> TaskStatus:
     return TaskStatus(state, ended=at)
 
 
-def _told(run: Run) -> Event:
+def _event_of(run: Run) -> Event:
     return Event(EventKind.RUN_SUCCEEDED, NOON, run.owner, run.task_id, run.id)
 
 
-async def _left(store: WholeStore, task: Task) -> list[Run]:
+async def _remaining(store: WholeStore, task: Task) -> list[Run]:
     return list((await store.runs(RunFilter(task_id=task.id), limit=1_000)).items)
 
 
 class RetentionContract(Contract):
     async def test_runs_that_ended_before_the_cutoff_are_deleted(self, store: WholeStore) -> None:
         task = a_task(created=NOON)
-        runs = _daily(task, NOON - 5 * DAY, 10)
+        runs = _daily_runs(task, NOON - 5 * DAY, 10)
         await store.add([a_new_task(task, runs=runs)])
         last_to_go = runs[3]
         assert last_to_go.ended is not None
         assert _removed(await _trim(store, last_to_go.ended)) == (3, 0, 0)
-        assert await _left(store, task) == runs[:2:-1]
+        assert await _remaining(store, task) == runs[:2:-1]
 
     async def test_runs_beyond_the_newest_n_of_a_task_are_deleted(self, store: WholeStore) -> None:
         task, other = a_task(), a_task()
-        runs, others = _daily(task, NOON, 10), _daily(other, NOON, 2)
+        runs, others = _daily_runs(task, NOON, 10), _daily_runs(other, NOON, 2)
         await store.add([a_new_task(task, runs=runs), a_new_task(other, runs=others)])
         assert _removed(await _trim(store, _LONG_AGO, keep_runs=3)) == (7, 0, 0)
-        assert await _left(store, task) == runs[:6:-1]
-        assert await _left(store, other) == others[::-1]
+        assert await _remaining(store, task) == runs[:6:-1]
+        assert await _remaining(store, other) == others[::-1]
 
     async def test_live_runs_are_never_deleted(self, store: WholeStore) -> None:
         task = a_task()
         live = [a_run(task, planned=_LONG_AGO + place * HOUR, state=state) for place, state in enumerate(_LIVE)]
         ended = an_ended_run(task, planned=_LONG_AGO - HOUR)
-        await store.add([a_new_task(task, standing=_over(_LONG_AGO), entries=[], runs=[*live, ended])])
+        await store.add([a_new_task(task, status=_ended_status(_LONG_AGO), entries=[], runs=[*live, ended])])
         assert _removed(await _trim(store, keep_runs=0))[:2] == (1, 0)
-        assert sorted(run.id for run in await _left(store, task)) == sorted(run.id for run in live)
+        assert sorted(run.id for run in await _remaining(store, task)) == sorted(run.id for run in live)
 
     async def test_live_runs_do_not_count_towards_the_run_limit(self, store: WholeStore) -> None:
         task = a_task()
-        runs = _daily(task, NOON, 3)
+        runs = _daily_runs(task, NOON, 3)
         live = a_run(task, planned=NOON + 9 * DAY)
         await store.add([a_new_task(task, runs=[*runs, live])])
         await _trim(store, _LONG_AGO, keep_runs=2)
-        assert await _left(store, task) == [live, runs[2], runs[1]]
+        assert await _remaining(store, task) == [live, runs[2], runs[1]]
 
     async def test_an_ended_task_is_deleted_with_its_runs(self, store: WholeStore) -> None:
         over = [a_task(key=str(state)) for state in _OVER]
         for task, state in zip(over, _OVER, strict=True):
             history = [an_ended_run(task, planned=_LONG_AGO)]
-            await store.add([a_new_task(task, standing=_over(_LONG_AGO, state), entries=[], runs=history)])
+            await store.add([a_new_task(task, status=_ended_status(_LONG_AGO, state), entries=[], runs=history)])
         assert _removed(await _trim(store))[:2] == (3, 3)
         assert (await store.tasks(TaskFilter())).items == ()
         assert await store.find("ada", str(_OVER[0])) is None
@@ -99,9 +99,9 @@ class RetentionContract(Contract):
         await store.add(
             [
                 a_new_task(active),
-                a_new_task(paused, standing=TaskStatus(TaskState.PAUSED)),
-                a_new_task(recent, standing=_over(NOON), entries=[]),
-                a_new_task(queued, standing=_over(_LONG_AGO), entries=[an_entry(queued, due=NOON + DAY)]),
+                a_new_task(paused, status=TaskStatus(TaskState.PAUSED)),
+                a_new_task(recent, status=_ended_status(NOON), entries=[]),
+                a_new_task(queued, status=_ended_status(_LONG_AGO), entries=[an_entry(queued, due=NOON + DAY)]),
             ]
         )
         assert _removed(await _trim(store, NOON))[:2] == (0, 0)
@@ -110,12 +110,12 @@ class RetentionContract(Contract):
     async def test_old_events_are_deleted_and_their_numbers_never_reused(self, store: WholeStore) -> None:
         task = a_task(created=_LONG_AGO)
         await store.add([a_new_task(task, entries=[an_entry(task, due=NOON + DAY)])])
-        told = tuple(an_event(task, at=at) for at in (_LONG_AGO, NOON, NOON + HOUR))
-        await store.change(task.id, None, saying(Change(events=told)))
+        events = tuple(an_event(task, at=at) for at in (_LONG_AGO, NOON, NOON + HOUR))
+        await store.change(task.id, None, always(Change(events=events)))
         assert _removed(await _trim(store)) == (0, 0, 2)
         assert [numbered.number for numbered in await store.events(0)] == [3, 4]
         assert [numbered.number for numbered in await store.events(3)] == [4]
-        await store.change(task.id, None, saying(Change(events=told[2:])))
+        await store.change(task.id, None, always(Change(events=events[2:])))
         assert [numbered.number for numbered in await store.events(0)] == [3, 4, 5]
         assert await store.last_event() == 5
 
@@ -124,14 +124,14 @@ class RetentionContract(Contract):
         await store.add([a_new_task(task, entries=[an_entry(task, due=NOON + DAY)]) for task in (ada, bob)])
         for task, instants in ((ada, (_LONG_AGO, _LONG_AGO)), (bob, (_LONG_AGO, NOON)), (ada, (NOON, NOON))):
             events = tuple(an_event(task, at=at) for at in instants)
-            await store.change(task.id, None, saying(Change(events=events)))
+            await store.change(task.id, None, always(Change(events=events)))
         last = await store.last_event()
         before = await store.owner_event_counts(["ada", "bob"], last)
         assert before == {"ada": 5, "bob": 3}
         await _trim(store)
         assert await store.owner_event_counts(["ada", "bob"], last) == before
         assert await store.owner_event_counts(["ada", "bob"], 0) == {"ada": 3, "bob": 2}
-        await store.change(ada.id, None, saying(Change(events=(an_event(ada),))))
+        await store.change(ada.id, None, always(Change(events=(an_event(ada),))))
         assert await store.owner_event_counts(["ada"], last + 1) == {"ada": 6}
 
     async def test_the_last_event_number_survives_deletion_of_all_events(self, store: WholeStore) -> None:
@@ -140,7 +140,7 @@ class RetentionContract(Contract):
         await _trim(store)
         assert await store.events(0) == ()
         assert await store.last_event() == 1
-        await store.change(task.id, None, saying(Change(events=(an_event(task),))))
+        await store.change(task.id, None, always(Change(events=(an_event(task),))))
         assert [numbered.number for numbered in await store.events(0)] == [2]
 
     async def test_trim_batches_respect_the_limit_and_complete_the_work(self, store: WholeStore) -> None:
@@ -148,7 +148,7 @@ class RetentionContract(Contract):
         stays = a_task(created=_LONG_AGO)
         await store.add(
             [
-                *(a_new_task(each, standing=_over(_LONG_AGO), entries=[], runs=_old_runs(each)) for each in over),
+                *(a_new_task(each, status=_ended_status(_LONG_AGO), entries=[], runs=_old_runs(each)) for each in over),
                 a_new_task(stays, entries=[an_entry(stays, due=NOON + DAY)], runs=_old_runs(stays)),
             ]
         )
@@ -173,36 +173,36 @@ class RetentionContract(Contract):
         backfilled = an_ended_run(task, planned=_LONG_AGO, ended=NOON)
         await store.add([a_new_task(task, runs=[backfilled])])
         await _trim(store)
-        assert await _left(store, task) == [backfilled]
+        assert await _remaining(store, task) == [backfilled]
 
     async def test_an_ended_task_stays_as_long_as_one_of_its_runs(self, store: WholeStore) -> None:
         task = a_task()
         runs = [an_ended_run(task, planned=_LONG_AGO), an_ended_run(task, planned=NOON, origin=Origin.MANUAL)]
-        await store.add([a_new_task(task, standing=_over(_LONG_AGO), entries=[], runs=runs)])
+        await store.add([a_new_task(task, status=_ended_status(_LONG_AGO), entries=[], runs=runs)])
         assert _removed(await _trim(store))[:2] == (1, 0)
-        assert await _left(store, task) == runs[1:]
+        assert await _remaining(store, task) == runs[1:]
         assert _removed(await _trim(store, NOON + DAY))[:2] == (1, 1)
 
     async def test_a_trim_resumed_from_a_cursor_finds_later_rows(self, store: WholeStore) -> None:
-        """By age whatever was told, and too many runs of a task wherever one of its runs was told of."""
+        """By age for all rows; by count for tasks whose runs have events after the cursor."""
         busy, idle = a_task(), a_task()
-        first, others = _daily(busy, NOON, 5), _daily(idle, NOON, 3)
+        first, others = _daily_runs(busy, NOON, 5), _daily_runs(idle, NOON, 3)
         await store.add([a_new_task(busy, runs=first), a_new_task(idle, runs=others)])
-        looked = await _trim(store, _LONG_AGO, keep_runs=3)
-        assert _removed(looked) == (2, 0, 0)
-        later = _daily(busy, NOON + 5 * DAY, 2)
-        await store.change(busy.id, None, saying(Change(new_runs=tuple(later), events=tuple(map(_told, later)))))
+        batches = await _trim(store, _LONG_AGO, keep_runs=3)
+        assert _removed(batches) == (2, 0, 0)
+        later = _daily_runs(busy, NOON + 5 * DAY, 2)
+        await store.change(busy.id, None, always(Change(new_runs=tuple(later), events=tuple(map(_event_of, later)))))
         async with self.another(store) as other:
-            looked = await _trim(other, _LONG_AGO, keep_runs=3, since=looked[-1].after)
-        assert _removed(looked) == (2, 0, 0)
-        assert await _left(store, busy) == [*later[::-1], first[-1]]
-        looked = await _trim(store, NOON + DAY, keep_runs=3, since=looked[-1].after)
-        assert _removed(looked)[0] == 1, "the first of the others has become too old"
-        assert await _left(store, idle) == others[:0:-1]
+            batches = await _trim(other, _LONG_AGO, keep_runs=3, since=batches[-1].after)
+        assert _removed(batches) == (2, 0, 0)
+        assert await _remaining(store, busy) == [*later[::-1], first[-1]]
+        batches = await _trim(store, NOON + DAY, keep_runs=3, since=batches[-1].after)
+        assert _removed(batches)[0] == 1, "the first run of the idle task is older than the cutoff now"
+        assert await _remaining(store, idle) == others[:0:-1]
 
     async def test_a_trim_with_nothing_to_delete_is_one_batch(self, store: WholeStore) -> None:
-        (looked,) = await _trim(store)
-        assert looked._replace(after=None) == TrimResult()
+        (batch,) = await _trim(store)
+        assert batch._replace(after=None) == TrimResult()
 
 
 _LIVE = (RunState.CLAIMED, RunState.RUNNING, RunState.WAITING)

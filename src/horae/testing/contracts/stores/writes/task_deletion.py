@@ -1,4 +1,4 @@
-"""Deleting: the task goes with its history, and what it held is free; what was told of it stays told."""
+"""Contract of task deletion: runs, lines, key and lane slots go with the task; its events stay."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -7,12 +7,12 @@ from .....model.change import Change
 from .....model.events.event import Event, EventKind
 from .....ports.journal import Line
 from .....ports.store import RunFilter, TaskFilter
-from ....decisions import fail, saying, seating
+from ....decisions import always, fail, start_within_lanes
 from ....factories import HOUR, NODE, NOON, a_new_task, a_settlement, a_task, an_ended_run, an_entry, an_extra_entry
 from ..contract import Contract, WholeStore
-from ..setup import a_running, claim, fill, keep
+from ..setup import add_tasks, claim, fill_lane, start_run
 
-_DELETED = saying(Change(deleted=True))
+_DELETED = always(Change(deleted=True))
 
 
 class TaskDeletionContract(Contract):
@@ -39,42 +39,42 @@ class TaskDeletionContract(Contract):
         assert facts.entries == (an_entry(stays),)
 
     async def test_a_run_of_a_deleted_task_is_stale(self, store: WholeStore) -> None:
-        run = await a_running(store)
+        run = await start_run(store)
         await store.change(run.task_id, None, _DELETED)
         assert await store.run(run.id, None) is None
         assert await store.settle([a_settlement(run)], fail) == {run.id}
         assert await store.recover(NODE, 0, fail, 10) == 0
 
     async def test_deleting_a_task_frees_its_lane_slots(self, store: WholeStore) -> None:
-        (run,) = await fill(store, "press", a_task(), a_task())
+        (run,) = await fill_lane(store, "press", a_task(), a_task())
         await store.change(run.task_id, None, _DELETED)
-        assert len((await claim(store, decide=seating())).runs) == 1
+        assert len((await claim(store, decide=start_within_lanes())).runs) == 1
         assert await store.check() == ()
 
     async def test_deleting_a_task_deletes_its_log_lines(self, store: WholeStore) -> None:
-        run = await a_running(store)
+        run = await start_run(store)
         await store.write_lines([Line(run.id, NOON, "info", "hello")])
         await store.change(run.task_id, None, _DELETED)
         assert await store.lines(run.id) == ()
 
     async def test_deleting_a_task_leaves_its_events(self, store: WholeStore) -> None:
         task = a_task()
-        await keep(store, task)
-        told = Event(EventKind.TASK_DELETED, NOON, task.owner, task.id)
-        await store.change(task.id, None, saying(Change(deleted=True, events=(told,))))
+        await add_tasks(store, task)
+        deleted = Event(EventKind.TASK_DELETED, NOON, task.owner, task.id)
+        await store.change(task.id, None, always(Change(deleted=True, events=(deleted,))))
         kinds = [numbered.event.kind for numbered in await store.events(0)]
         assert kinds == [EventKind.TASK_CREATED, EventKind.TASK_DELETED]
 
     async def test_deleting_a_task_frees_its_key(self, store: WholeStore) -> None:
         task = a_task(key="report")
-        await keep(store, task)
+        await add_tasks(store, task)
         await store.change(task.id, None, _DELETED)
-        await keep(store, a_task(key="report"))
+        await add_tasks(store, a_task(key="report"))
 
     async def test_a_task_may_be_deleted_by_its_own_claim(self, store: WholeStore) -> None:
-        run = await a_running(store)
+        run = await start_run(store)
         task = a_task(id=run.task_id)
-        await store.change(task.id, None, saying(Change(put=(an_entry(task),))))
+        await store.change(task.id, None, always(Change(put=(an_entry(task),))))
         slice_ = await claim(store, decide=lambda *_: Change(deleted=True))
         assert (slice_.runs, slice_.decided, slice_.next_due) == ((), 1, None)
         assert await store.facts(task.id, None) is None

@@ -1,4 +1,4 @@
-"""Who came together: the fullest minute or second, the days, and how many runs went on at once."""
+"""Busiest minute or second, runs per day, and the largest number of concurrent runs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SECOND: Final = 1_000_000
 
 
 class BusySpan(NamedTuple):
-    """When it began, and how often each task came in it."""
+    """Start of the span, and occurrences by task number."""
 
     at: datetime
     tasks: Counter[int]
 
 
 def find_busiest(times: Iterable[tuple[datetime, int]], width: timedelta) -> BusySpan | None:
-    """The stretch of that width in which most came, the first of those that were equally full. `times` are in order."""
+    """Span of that width with the most occurrences; the first of equals. `times` are sorted."""
     size = to_microseconds(from_microseconds(0) + width)
     best: BusySpan | None = None
     for place, group in groupby(times, key=lambda each: to_microseconds(each[0]) // size):
@@ -33,7 +33,7 @@ def find_busiest(times: Iterable[tuple[datetime, int]], width: timedelta) -> Bus
 
 
 def count_max_concurrent(begun: Sequence[datetime], ended: Sequence[datetime]) -> int:
-    """Both in order. What ends when another begins has left its place."""
+    """Largest number of concurrent runs; both lists are sorted. A run that ends as another starts does not overlap it."""
     most = gone = 0
     for place, at in enumerate(begun, 1):
         while gone < len(ended) and ended[gone] <= at:
@@ -43,7 +43,7 @@ def count_max_concurrent(begun: Sequence[datetime], ended: Sequence[datetime]) -
 
 
 def count_by_day(times: Iterable[tuple[datetime, int]], zone: str) -> Counter[date]:
-    """How many on each date of a zone."""
+    """Count by date in a zone."""
     found, days = find_zone(zone), Counter[date]()
     for at, count in times:
         offset = found.offset(to_microseconds(at) // _SECOND)

@@ -1,4 +1,4 @@
-"""What a person should look at: each finding with a code, how bad it is, a sentence, and what would help."""
+"""Findings of a forecast: code, severity, sentence and hint for each problem in a report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .report import ClockHit, Finding, LaneForecast, Report, Severity, TaskForec
 from .sentences import SENTENCES
 
 CROWD: Final = 10
-"""So many tasks in one second are a crowd."""
+"""Tasks due in one second from which a finding is made."""
 _NAMED: Final = 5
 _NOTICEABLE: Final = timedelta(milliseconds=100)
 _LONG: Final = timedelta(minutes=1)
@@ -26,7 +26,7 @@ _RANK: Final[dict[Severity, int]] = {"problem": 0, "warning": 1, "info": 2}
 
 
 def add_findings(report: Report, made: tuple[Task | None, ...]) -> Report:
-    """The same report with all that was found in it, the worst first."""
+    """Return the report with its findings, the most severe first."""
     found = [*_about_all(report)]
     for lane in report.lanes:
         found += _about_lane(report, lane)
@@ -58,8 +58,8 @@ def _about_all(report: Report) -> Iterator[Finding]:
 
 
 def _about_task(report: Report, forecast: TaskForecast, task: Task | None) -> Iterator[Finding]:
-    def found(said: str, severity: Severity, **facts: object) -> Finding:
-        return _make_finding(said, severity, forecast.name, None, facts)
+    def found(key: str, severity: Severity, **facts: object) -> Finding:
+        return _make_finding(key, severity, forecast.name, None, facts)
 
     if task is None:
         yield found("never_fires", "problem")
@@ -112,11 +112,11 @@ def _about_time(forecast: TaskForecast, task: Task, found: Callable[..., Finding
 def _about_clock(forecast: TaskForecast, hit: ClockHit) -> Finding:
     code = f"clock_{hit.kind}"
     severity: Severity = "warning" if hit.effect in ("dropped", "both") else "info"
-    said: dict[Language, Sentence] = {
+    sentences: dict[Language, Sentence] = {
         language: Sentence(f"{forecast.name}: {sentence}", SENTENCES[code].hint(language, {}))
         for language, sentence in hit.sentences.items()
     }
-    return Finding(code, severity, forecast.name, None, said)
+    return Finding(code, severity, forecast.name, None, sentences)
 
 
 # --- one lane ------------------------------------------------------------------------------------------------------
@@ -140,16 +140,16 @@ def _about_lane(report: Report, lane: LaneForecast) -> Iterator[Finding]:
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
-def _finding_of_all(said: str, severity: Severity, lane: str | None = None, **facts: object) -> Finding:
-    return _make_finding(said, severity, None, lane, facts)
+def _finding_of_all(key: str, severity: Severity, lane: str | None = None, **facts: object) -> Finding:
+    return _make_finding(key, severity, None, lane, facts)
 
 
 def _make_finding(
-    said: str, severity: Severity, task: str | None, lane: str | None, facts: Mapping[str, object]
+    key: str, severity: Severity, task: str | None, lane: str | None, facts: Mapping[str, object]
 ) -> Finding:
-    entry = SENTENCES[said]
-    told = {**facts, "task": task, "lane": lane}
-    english, chinese = _describe_durations(told, duration_en), _describe_durations(told, duration_zh)
+    entry = SENTENCES[key]
+    values = {**facts, "task": task, "lane": lane}
+    english, chinese = _describe_durations(values, duration_en), _describe_durations(values, duration_zh)
     sentences: dict[Language, Sentence] = {
         "en": Sentence(entry.message("en", english), entry.hint("en", english)),
         "zh": Sentence(entry.message("zh", chinese), entry.hint("zh", chinese)),
@@ -162,7 +162,7 @@ def _describe_durations(facts: dict[str, object], duration: Callable[[timedelta]
 
 
 def _rounded(length: timedelta) -> timedelta:
-    """Nobody reads the microseconds of an hour."""
+    """Round to seconds from 10 s on, else to milliseconds."""
     if length >= timedelta(seconds=10):
         return timedelta(seconds=round(length.total_seconds()))
     return timedelta(milliseconds=round(length / timedelta(milliseconds=1)))
@@ -174,6 +174,6 @@ def _time(at: datetime, zone: str) -> str:
 
 
 def _names(names: list[str]) -> str:
-    """The first few, and how many more."""
+    """The first names, and the number of the rest."""
     shown = ", ".join(names[:_NAMED])
     return shown if len(names) <= _NAMED else f"{shown}, … (+{len(names) - _NAMED})"

@@ -1,4 +1,4 @@
-"""The store in memory, with somebody who sees every decision as it is made; and a target that only takes time."""
+"""In-memory store that reports every claim and settle decision to a recorder, and a target that only sleeps."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ from ..stores.memory import MemoryStore
 
 KIND: Final = "forecast"
 _DONE: Final = Succeeded()
-_SIGN_OF_LIFE: Final = 0.8
+_HEARTBEAT_SHARE: Final = 0.8
 
 
 class RunRecorder(Protocol):
     def record_claim(self, facts: Facts, entry: Entry, change: Change, now: datetime) -> None:
-        """An entry came due, and this was decided."""
+        """Called with the decision on a due entry."""
 
     def record_settlement(self, facts: Facts, change: Change, now: datetime) -> None:
-        """A run ended, and this was decided."""
+        """Called with the decision on an ended run."""
 
 
 class RecordingStore(MemoryStore):
-    """All that happens to a task after it was made is decided in these two calls."""
+    """Calls the recorder in the two operations that decide on tasks after their creation."""
 
-    def __init__(self, witness: RunRecorder) -> None:
+    def __init__(self, recorder: RunRecorder) -> None:
         super().__init__()
-        self._recorder = witness
+        self._recorder = recorder
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         claimed = self._recorder.record_claim
 
-        def witnessed(facts: Facts, entry: Entry, token: int) -> Change:
+        def record(facts: Facts, entry: Entry, token: int) -> Change:
             change = decide(facts, entry, token)
             claimed(facts, entry, change, now)
             return change
 
-        return await super().claim_due(now, node, room, witnessed)
+        return await super().claim_due(now, node, room, record)
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         settled = self._recorder.record_settlement
 
-        def witnessed(facts: Facts, run: Run, report: Settlement) -> Change:
+        def record(facts: Facts, run: Run, report: Settlement) -> Change:
             change = decide(facts, run, report)
             settled(facts, change, report.ended)
             return change
 
-        return await super().settle(batch, witnessed)
+        return await super().settle(batch, record)
 
 
 def make_target(number: int) -> Target:
-    """In place of a task's own target: nothing real happens in a forecast."""
+    """Replacement for a task's own target: a forecast calls nothing real."""
     return Target(KIND, str(number))
 
 
@@ -67,7 +67,7 @@ def task_number(target: Target) -> int:
 
 
 class SleepTarget:
-    """Every run takes as long as its task is said to take, gives signs of life while it does, and succeeds."""
+    """Sleeps for the duration of the task, sends heartbeats meanwhile, and succeeds."""
 
     def __init__(self, takes: Sequence[timedelta], clock: Clock) -> None:
         self._takes = tuple(each.total_seconds() for each in takes)
@@ -75,7 +75,7 @@ class SleepTarget:
 
     async def execute(self, invocation: Invocation) -> Outcome:
         left = self._takes[task_number(invocation.task.target)]
-        quiet = invocation.task.policies.timeout.total_seconds() * _SIGN_OF_LIFE
+        quiet = invocation.task.policies.timeout.total_seconds() * _HEARTBEAT_SHARE
         while left > quiet:
             await self._clock.pause(quiet)
             invocation.heartbeat()

@@ -1,4 +1,4 @@
-"""What a forecast is asked about: tasks that nobody has made yet, how long each takes, and the room that there is."""
+"""Request of a forecast: task requests, durations of their runs, span, lane limits and capacity."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _MOST_IN_LANE: Final = 1_000_000
 
 
 class Candidate(NamedTuple):
-    """A wish, and how long one run of it takes; None: as long as all the others."""
+    """A task request and the duration of one run; None: the default duration of the forecast."""
 
-    wish: TaskRequest
+    request: TaskRequest
     takes: Duration | None = None
 
 
 class ForecastRequest(NamedTuple):
-    """Everything that a forecast depends on: the same question has the same answer, to the last number."""
+    """Everything that a forecast depends on: equal requests have equal reports."""
 
-    wishes: tuple[TaskRequest, ...]
+    task_requests: tuple[TaskRequest, ...]
     takes: tuple[timedelta, ...]
     start: datetime
     end: datetime
@@ -48,7 +48,7 @@ def _read_duration(given: Duration | None, usual: Duration) -> timedelta:
 
 
 def read_span(start: datetime, span: Duration) -> tuple[datetime, datetime]:
-    """From when until when, in UTC."""
+    """Start and end in UTC."""
     if start.tzinfo is None:
         raise refuse("naive_instant", value=start)
     length = read_duration("span", span)

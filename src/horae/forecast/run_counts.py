@@ -1,4 +1,4 @@
-"""What is counted while a forecast runs: each decision is seen once, as it is made."""
+"""Counters of a forecast per task and lane, updated with each claim and settle decision."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .report import Became, Began, Overlap
 NONE: Final = timedelta(0)
 _EXAMPLES: Final = 20
 _MOMENT: Final = timedelta(microseconds=1)
-_ENDED_BADLY: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.CANCELLED, RunState.LOST})
+_UNSUCCESSFUL: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.CANCELLED, RunState.LOST})
 _OVERLAPPED: Final[dict[PolicyOverlap, Became]] = {
     "skip": "skipped",
     "queue": "queued",
@@ -50,16 +50,16 @@ class TaskCounts:
         self.lateness.append(late)
 
     def record_overlap(self, facts: Facts, entry: Entry, change: Change) -> None:
-        """It came due while an earlier run was going. A queue has one place: who comes later is skipped all the same."""
+        """Count an occurrence that came due while an earlier run was live. A queue holds one; further ones are skipped."""
         self.overlaps += 1
         if len(self.examples) < _EXAMPLES:
-            turned_away = any(run.reason is Reason.OVERLAP for run in change.new_runs)
-            became = "skipped" if turned_away else _OVERLAPPED[facts.task.policies.overlap]
+            is_skipped = any(run.reason is Reason.OVERLAP for run in change.new_runs)
+            became = "skipped" if is_skipped else _OVERLAPPED[facts.task.policies.overlap]
             self.examples.append(Overlap(entry.planned, facts.live[0].planned, became))
 
 
 class LaneCounts:
-    """Its seats, and who stands in line for them."""
+    """Used slots and parked entries of a lane."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -93,21 +93,21 @@ class LaneCounts:
 
 
 class RunCounts:
-    """A `Witness`. `enough` is called once, when so many rows were written that it is time to stop."""
+    """A `RunRecorder`. Calls `stop` once, at the limit of rows."""
 
-    def __init__(self, count: int, lanes: Mapping[str, int], most: int, enough: Callable[[], None]) -> None:
+    def __init__(self, count: int, lanes: Mapping[str, int], most: int, stop: Callable[[], None]) -> None:
         self.tasks = tuple(TaskCounts() for _ in range(count))
         self.lanes = {name: LaneCounts(limit) for name, limit in lanes.items()}
         self.begun: list[Began] = []
         self.started: list[datetime] = []
-        """Further attempts too: they take a place like any other run."""
+        """Includes retries: they take capacity like any other run."""
         self.ended: list[datetime] = []
         self.due: list[tuple[datetime, int]] = []
         self.skips: list[tuple[datetime, int]] = []
         self.rows = 0
         self._parked: dict[tuple[str, str], tuple[datetime, LaneCounts]] = {}
         self._most = most
-        self._enough = enough
+        self._stop = stop
 
     def record_claim(self, facts: Facts, entry: Entry, change: Change, now: datetime) -> None:
         number = task_number(facts.task.target)
@@ -132,7 +132,7 @@ class RunCounts:
         for run in change.updated_runs:
             if not run.live:
                 self._record_end(now if run.started is None else run.started, now)
-                task.cut_short += run.state in _ENDED_BADLY
+                task.cut_short += run.state in _UNSUCCESSFUL
                 for lane in run.lanes:
                     self._lane(lane).leave(now)
         for run in change.new_runs:
@@ -141,12 +141,12 @@ class RunCounts:
             self._unpark((facts.task.id, slot))
         self._count_rows(len(change.new_runs))
 
-    def reserve_rows(self, alone: int) -> None:
-        """So many rows will be those of runs that the engine does not carry."""
-        self._most = max(1, self._most - alone)
+    def reserve_rows(self, undisturbed: int) -> None:
+        """Reserve rows for runs that the engine does not execute."""
+        self._most = max(1, self._most - undisturbed)
 
     def record_undisturbed(self, number: int, at: datetime, planned: datetime, end: datetime | None) -> None:
-        """A run that nothing could stand in the way of, and its end if that is within the span."""
+        """Count a run of an undisturbed task, and its end if that is within the span."""
         self.tasks[number].record_start(planned, NONE)
         self.due.append((at, number))
         self.begun.append(Began(at, planned, number))
@@ -155,7 +155,7 @@ class RunCounts:
             self._record_end(at, end)
         self.rows += 1
 
-    # --- one run, one skip, one place in line ------------------------------------------------------------------------
+    # --- starts, ends, skips, parking --------------------------------------------------------------------------------
 
     def _record_start(self, number: int, entry: Entry, run: Run, now: datetime, parked: datetime | None) -> None:
         self.started.append(now)
@@ -172,16 +172,16 @@ class RunCounts:
             for lane in run.lanes:
                 self._lane(lane).longest = max(self._lane(lane).longest, now - parked)
         elif not entry.waited and entry.kind is EntryKind.NEXT:
-            # Nothing of its own stood in its way, so it was the engine that had no room.
+            # Not delayed by overlap or lane, so the engine had no capacity.
             task.capacity_wait = max(task.capacity_wait, late)
         self.begun.append(Began(now, run.planned, number))
 
     def _record_end(self, started: datetime, ended: datetime) -> None:
-        """What takes no time at all still was there for a moment."""
+        """A run without duration counts as one microsecond."""
         self.ended.append(max(ended, started + _MOMENT))
 
     def _record_skip(self, task: TaskCounts, run: Run, now: datetime) -> None:
-        """A further attempt that is given up is no other occurrence."""
+        """A skipped retry is no further occurrence."""
         if run.attempt == 1 and run.reason is not None:
             count = 1 if run.span is None else run.span.count
             task.skipped[run.reason] += count
@@ -193,7 +193,7 @@ class RunCounts:
         self._parked[slot] = since, line
 
     def _unpark(self, slot: tuple[str, str]) -> datetime | None:
-        """Since when it stood in line, if it did."""
+        """Remove the entry from the parked ones; return since when it was parked, or None."""
         found = self._parked.pop(slot, None) if self._parked else None
         if found is None:
             return None
@@ -201,11 +201,11 @@ class RunCounts:
         return found[0]
 
     def longest_parked(self, lane: LaneCounts, until: datetime) -> timedelta:
-        """What still stands there has waited too."""
+        """Longest wait of entries that are still parked."""
         return max((until - since for since, line in self._parked.values() if line is lane), default=NONE)
 
     def _lane(self, name: str) -> LaneCounts:
-        """One for which nobody set a limit holds one run at a time."""
+        """Counters of a lane; the default limit is one run at a time."""
         found = self.lanes.get(name)
         if found is None:
             found = self.lanes[name] = LaneCounts(DEFAULT_LIMIT)
@@ -214,4 +214,4 @@ class RunCounts:
     def _count_rows(self, more: int) -> None:
         before, self.rows = self.rows, self.rows + more
         if before < self._most <= self.rows:
-            self._enough()
+            self._stop()

@@ -1,4 +1,4 @@
-"""Every finding of a forecast in words: a closed list, in two languages."""
+"""Catalogue of finding sentences: message and hint in English and Chinese."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..typography import full_width
 
 
 class FindingSentence(NamedTuple):
-    """`code` is what programs see: one code may be said in several ways."""
+    """`code` is stable for programs; several sentences may share one."""
 
     code: str
     message_en: str

@@ -1,4 +1,4 @@
-"""One forecast from its question to its report: the engine, its store and its time, and what stands there at the end."""
+"""Runs one forecast: creates the tasks in memory, runs the engine in virtual time, builds the report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .run_counts import RunCounts
 from .undisturbed_tasks import UndisturbedRuns, find_undisturbed
 
 MOST_ROWS: Final = 200_000
-"""Runs and skips together: a forecast that met so many has seen enough, and says until when it got."""
+"""Limit of runs and skips of a forecast; it stops there, and the report says at which instant."""
 USUAL_CAPACITY: Final = EngineSettings().capacity
 _STEPS: Final = 100
 _NEVER: Final = timedelta(days=36_500)
@@ -42,7 +42,7 @@ _NO_LANES: Final[Mapping[str, int]] = MappingProxyType({})
 Progress = Callable[[float, datetime], None]
 
 
-def forecast(  # noqa: PLR0913 - one question, with everything that it depends on
+def forecast(  # noqa: PLR0913 - one request, with everything that it depends on
     candidates: Sequence[Candidate | TaskRequest],
     *,
     start: datetime,
@@ -55,59 +55,64 @@ def forecast(  # noqa: PLR0913 - one question, with everything that it depends o
     every_run: bool = False,
     progress: Progress | None = None,
 ) -> Report:
-    """What these tasks would do if they were made at `start` and all went well, until `start` + `span`.
+    """Report what these tasks would do until `start` + `span` if they were created at `start` and every run succeeded.
 
-    `zone` is for wishes that name none, and for the report's days. `lanes` are limits by name, `capacity` is how many
-    runs the node carries at once. `every_run` lets the engine carry those too that can meet nobody: slower, and the same.
-    `progress` hears of the share that is done and the instant that was reached. It takes a loop of its own: from a
-    coroutine, call it with `asyncio.to_thread`.
+    `zone` is the default of the tasks and the zone of the report's days. `lanes` are limits by name, `capacity` is the
+    number of concurrent runs of the node. `every_run` executes undisturbed tasks on the engine too: slower, same report.
+    `progress` is called with the share done and the instant reached. Uses its own event loop: from a coroutine, call it
+    with `asyncio.to_thread`.
     """
     begin, end = read_span(start, span)
     check_limits(zone, lanes, capacity, most, MOST_ROWS)
-    wishes = tuple(each.wish if isinstance(each, Candidate) else each for each in candidates)
+    task_requests = tuple(each.request if isinstance(each, Candidate) else each for each in candidates)
     lasting = read_takes(candidates, takes)
-    question = ForecastRequest(wishes, lasting, begin, end, zone, dict(lanes), capacity, most, every_run)
-    with _captured_errors() as complaints:
-        played = _Simulation(question).run(progress or _ignore_progress)
-    if complaints:
-        raise RuntimeError(f"The engine failed in the forecast: {complaints[0]}")
-    return build_report(question, played)
+    request = ForecastRequest(task_requests, lasting, begin, end, zone, dict(lanes), capacity, most, every_run)
+    with _captured_errors() as errors:
+        finished = _Simulation(request).run(progress or _ignore_progress)
+    if errors:
+        raise RuntimeError(f"The engine failed in the forecast: {errors[0]}")
+    return build_report(request, finished)
 
 
 class _Simulation:
-    def __init__(self, question: ForecastRequest) -> None:
-        self._question = question
-        self._clock = VirtualClock(question.start)
+    def __init__(self, request: ForecastRequest) -> None:
+        self._request = request
+        self._clock = VirtualClock(request.start)
         self._loop = VirtualLoop(self._clock)
         self._stopped = False
-        self._counts = RunCounts(len(question.wishes), question.lanes, question.most, self._stop)
+        self._counts = RunCounts(len(request.task_requests), request.lanes, request.most, self._stop)
         self._store = RecordingStore(self._counts)
         self._engine: Engine | None = None
 
     def run(self, progress: Progress) -> SimulatedRuns:
         try:
-            made, alone = self._loop.run_until_complete(self._set_up())
+            made, undisturbed = self._loop.run_until_complete(self._set_up())
             self._travel(progress)
-            until = self._clock.now() if self._stopped else self._question.end
+            until = self._clock.now() if self._stopped else self._request.end
             facts = self._loop.run_until_complete(self._facts())
         finally:
             self._close()
-        return SimulatedRuns(self._counts, made, facts, alone, until, complete=not self._stopped)
+        return SimulatedRuns(self._counts, made, facts, undisturbed, until, complete=not self._stopped)
 
     async def _set_up(self) -> tuple[tuple[Task | None, ...], Mapping[int, UndisturbedRuns]]:
-        for name, limit in self._question.lanes.items():
+        for name, limit in self._request.lanes.items():
             await self._store.set_lane(name, limit)
-        # Chance that is the same every time: what a forecast says can be said again.
-        tasks = Tasks(self._store, self._clock, self._question.zone, entropy=_seeded_random("tasks").randbytes)
-        made = tuple([await _create_task(tasks, number, wish) for number, wish in enumerate(self._question.wishes)])
-        alone = {} if self._question.every_run else find_undisturbed(self._question, made)
-        for task in (made[number] for number in alone):
+        # Seeded: equal requests have equal reports.
+        tasks = Tasks(self._store, self._clock, self._request.zone, entropy=_seeded_random("tasks").randbytes)
+        made = tuple(
+            [
+                await _create_task(tasks, number, task_request)
+                for number, task_request in enumerate(self._request.task_requests)
+            ]
+        )
+        undisturbed = {} if self._request.every_run else find_undisturbed(self._request, made)
+        for task in (made[number] for number in undisturbed):
             if task is not None:
                 await tasks.delete(LOCAL, task.id)
-        self._counts.reserve_rows(sum(len(each.times) for each in alone.values()))
+        self._counts.reserve_rows(sum(len(each.times) for each in undisturbed.values()))
         self._engine = Engine(
             self._store,
-            {KIND: SleepTarget(self._question.takes, self._clock)},
+            {KIND: SleepTarget(self._request.takes, self._clock)},
             self._clock,
             self._settings(),
             version=__version__,
@@ -116,13 +121,13 @@ class _Simulation:
             entropy=_seeded_random("engine").randbytes,
         )
         await self._engine.start()
-        return made, alone
+        return made, undisturbed
 
     def _settings(self) -> EngineSettings:
-        """Alone in its own time an engine needs no heartbeat; and what was counted need not be kept."""
+        """No heartbeats for a single engine in virtual time; runs are counted, so few are kept."""
         return EngineSettings(
             terms=Terms(lease=_NEVER),
-            capacity=self._question.capacity,
+            capacity=self._request.capacity,
             keep_for=_DAY,
             keep_runs=100,
             upkeep_every=_DAY,
@@ -133,7 +138,7 @@ class _Simulation:
         )
 
     def _travel(self, progress: Progress) -> None:
-        start, end = self._question.start, self._question.end
+        start, end = self._request.start, self._request.end
         for step in range(1, _STEPS + 1):
             goal = start + (end - start) * step / _STEPS
             self._loop.travel(goal - self._clock.now())
@@ -146,7 +151,7 @@ class _Simulation:
         self._loop.stop()
 
     async def _facts(self) -> dict[int, Facts]:
-        """What still stands there, by the number of the task; what is over may have been forgotten."""
+        """Facts of the remaining tasks by number; retention may have deleted ended ones."""
         found: dict[int, Facts] = {}
         after: str | None = None
         while True:
@@ -157,7 +162,7 @@ class _Simulation:
                 return found
 
     def _close(self) -> None:
-        """Whatever still goes on ends with the forecast."""
+        """Stop the engine and cancel all asyncio tasks."""
         if self._engine is not None:
             self._engine.kill()
         left = asyncio.all_tasks(self._loop)
@@ -168,46 +173,44 @@ class _Simulation:
         self._loop.close()
 
 
-async def _create_task(tasks: Tasks, number: int, wish: TaskRequest) -> Task | None:
-    """None for one that would never run: that is for the report to say. Whatever else is wrong with a wish is refused."""
+async def _create_task(tasks: Tasks, number: int, task_request: TaskRequest) -> Task | None:
+    """Create a task; None if it never fires, which becomes a finding. Other refusals are raised."""
     try:
-        return await tasks.create(LOCAL, wish._replace(target=make_target(number), key=None))
+        return await tasks.create(LOCAL, task_request._replace(target=make_target(number), key=None))
     except Refusal as refusal:
         if refusal.code == "never_fires":
             return None
-        refusal.add_note(f"This was task number {number + 1}, {wish.name!r}.")
+        refusal.add_note(f"This was task number {number + 1}, {task_request.name!r}.")
         raise
 
 
 @contextmanager
 def _captured_errors() -> Iterator[list[str]]:
-    """Nobody wants to read in a log what did not happen; but an engine that breaks must not go unnoticed."""
-    complaints: list[str] = []
+    """Suppress the engine's log on this thread and collect its errors."""
+    errors: list[str] = []
     here = threading.get_ident()
 
-    def heard(record: logging.LogRecord) -> bool:
+    def capture(record: logging.LogRecord) -> bool:
         if record.thread != here:
             return True
         if record.levelno >= logging.ERROR:
-            complaints.append(
-                f"{record.getMessage()} {record.exc_info[1]!r}" if record.exc_info else record.getMessage()
-            )
+            errors.append(f"{record.getMessage()} {record.exc_info[1]!r}" if record.exc_info else record.getMessage())
         return False
 
-    # A filter of a logger does not see what its children log.
+    # A logger's filter does not apply to records of its children.
     logs = [logging.getLogger(name) for name in ("horae", "horae.runs")]
     for log in logs:
-        log.addFilter(heard)
+        log.addFilter(capture)
     try:
-        yield complaints
+        yield errors
     finally:
         for log in logs:
-            log.removeFilter(heard)
+            log.removeFilter(capture)
 
 
 def _seeded_random(name: str) -> Random:
-    return Random(f"forecast/{name}")  # noqa: S311 - chance that can be repeated is the point
+    return Random(f"forecast/{name}")  # noqa: S311 - seeded on purpose
 
 
 def _ignore_progress(_share: float, _at: datetime) -> None:
-    """Nobody listens."""
+    """"""

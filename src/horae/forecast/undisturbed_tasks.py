@@ -1,8 +1,7 @@
-"""Tasks that can meet nobody: their starts follow from their schedules, and no engine is needed to find them.
+"""Fast path of a forecast: tasks that nothing can delay start when they are due, so no engine is needed.
 
-A task is solitary when nothing can ever stand in its way: it has no lane, each of its runs is over before its next one is
-due, it is never stopped, and the node has a place for every task at once. It then starts whenever it is due. That saves
-nearly all the time of a forecast, since what comes every minute is what there is most of.
+A task is undisturbed if it has no lane, each run ends before the next one is due, no run is stopped, and the node has
+capacity for all tasks at once. Frequent tasks are most of the work of a forecast, and most of them are undisturbed.
 """
 
 from __future__ import annotations
@@ -17,34 +16,34 @@ from ..schedule import Every, Past, advance, due, first, iterate
 from ..schedule import next as next_after
 from .request import ForecastRequest
 
-FEW: Final = 100
-"""Tasks with fewer occurrences are carried by the engine all the same."""
+MIN_OCCURRENCES: Final = 100
+"""Tasks with fewer occurrences run on the engine anyway."""
 
 
 class UndisturbedRuns(NamedTuple):
-    """`times` are (due, planned) of everything within the span; `upcoming` is planned after that."""
+    """`times` are (due, planned) within the span; `upcoming` is the next planned instant after it."""
 
     times: tuple[tuple[datetime, datetime], ...]
     upcoming: datetime | None
 
 
-def find_undisturbed(question: ForecastRequest, made: tuple[Task | None, ...]) -> Mapping[int, UndisturbedRuns]:
-    """By the number of the task. Half of what a forecast may take is left to the engine."""
+def find_undisturbed(request: ForecastRequest, made: tuple[Task | None, ...]) -> Mapping[int, UndisturbedRuns]:
+    """Undisturbed tasks by number. Half of the row limit is left to the engine."""
     tasks = [task for task in made if task is not None]
-    if len(tasks) > question.capacity or any(task.policies.overlap == "parallel" for task in tasks):
+    if len(tasks) > request.capacity or any(task.policies.overlap == "parallel" for task in tasks):
         return {}
     found: dict[int, UndisturbedRuns] = {}
-    left = question.most // 2
+    left = request.most // 2
     for number, task in enumerate(made):
-        if task is None or not _cannot_be_delayed(task, question.takes[number]):
+        if task is None or not _cannot_be_delayed(task, request.takes[number]):
             continue
-        planned = _planned(task, question, left)
+        planned = _planned(task, request, left)
         if len(planned) > left:
-            # To look at the others might take as long for nothing.
+            # The remaining tasks may take as long without a result.
             break
-        alone = _runs_if_undisturbed(task, question, planned, question.takes[number])
-        if alone is not None:
-            found[number] = alone
+        undisturbed = _runs_if_undisturbed(task, request, planned, request.takes[number])
+        if undisturbed is not None:
+            found[number] = undisturbed
             left -= len(planned)
     return found
 
@@ -55,27 +54,27 @@ def _cannot_be_delayed(task: Task, takes: timedelta) -> bool:
     return task.lane is None and not from_end and (most is None or takes < most)
 
 
-def _planned(task: Task, question: ForecastRequest, most: int) -> list[datetime]:
-    """Up to and including the end of the span, and one more than `most` where there are more."""
+def _planned(task: Task, request: ForecastRequest, most: int) -> list[datetime]:
+    """Planned instants up to and including the end of the span, at most `most` + 1."""
     past = Past(task.created)
     begin = first(task.schedule, past)
-    if begin is None or begin > question.end:
+    if begin is None or begin > request.end:
         return []
-    following = iterate(task.schedule, begin, advance(past), until=question.end)
+    following = iterate(task.schedule, begin, advance(past), until=request.end)
     return [begin, *islice(following, most)]
 
 
 def _runs_if_undisturbed(
-    task: Task, question: ForecastRequest, planned: list[datetime], takes: timedelta
+    task: Task, request: ForecastRequest, planned: list[datetime], takes: timedelta
 ) -> UndisturbedRuns | None:
-    if len(planned) < FEW:
+    if len(planned) < MIN_OCCURRENCES:
         return None
     past = Past(task.created)
     times = [(due(task.schedule, each, task.id, past), each) for each in planned]
     if any(later - earlier <= takes for (earlier, _), (later, _) in pairwise(times)):
         return None
-    # An instant whose jitter ends after the span is still to come.
-    within = [each for each in times if each[0] <= question.end]
+    # With jitter, an instant may come due after the span.
+    within = [each for each in times if each[0] <= request.end]
     if len(within) < len(times):
         return UndisturbedRuns(tuple(within), times[len(within)][1])
     return UndisturbedRuns(tuple(within), next_after(task.schedule, planned[-1], advance(past, len(planned))))

@@ -52,7 +52,7 @@ def tasks(draw: st.DrawFn) -> list[Candidate]:
 
 def both_ways(*candidates: Candidate, **question: Any) -> tuple[Report, Report]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(undisturbed_tasks, "FEW", 1)
+        patch.setattr(undisturbed_tasks, "MIN_OCCURRENCES", 1)
         return asked(*candidates, **question), asked(*candidates, every_run=True, **question)
 
 
@@ -71,7 +71,7 @@ def taken_out(*candidates: Candidate, monkeypatch: pytest.MonkeyPatch, **questio
         taken.update(found)
         return found
 
-    monkeypatch.setattr(simulation, "solitary", watched)
+    monkeypatch.setattr(simulation, "find_undisturbed", watched)
     asked(*candidates, **question)
     return taken
 

@@ -14,7 +14,7 @@ from horae.app.listeners import Listeners
 from horae.runtime import Keeping
 from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
-from tests.unit.engine.stage import Door, add
+from tests.unit.engine.engine_setup import Door, add
 
 PATIENCE = 60
 

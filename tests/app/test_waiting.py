@@ -14,7 +14,7 @@ from horae.model.run import RunState
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
-from tests.unit.engine.stage import Door, as_store
+from tests.unit.engine.engine_setup import Door, as_store
 
 
 async def test_a_one_shot_before_and_after_its_end(clock: VirtualClock) -> None:

@@ -10,7 +10,7 @@ from horae.lifecycle.explain import Verdict
 from horae.testing.factories import HOUR
 from tests.cli.driving import Cli
 from tests.cli.remote.places import without_store
-from tests.unit.service.stage import House, house_on
+from tests.unit.service.service_harness import House, house_on
 
 CY = ("--owner", "cy")
 

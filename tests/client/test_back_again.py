@@ -38,8 +38,8 @@ from horae.wire.runs import line_json, read_line, read_run, run_json
 from horae.wire.task_facts import read_definition, read_facts
 from horae.wire.task_requests import edits_json, options_json, task_request_json
 from horae.wire.tasks import read_edits, read_task, task_json
-from tests.unit.service.stage import ROOT, House
-from tests.unit.wire.imagined import json_values, made, tasks, words
+from tests.unit.service.service_harness import ROOT, House
+from tests.unit.wire.strategies import json_values, made, tasks, words
 
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 PATIENT: Final = settings(

@@ -18,7 +18,7 @@ from horae.mcp_server.lines import MAX_LINE_BYTES
 from horae.mcp_server.local import local_agent, local_owner
 from horae.mcp_server.server import PROBLEM, Caller, make_server
 from horae.model.accounts.principal import MEMBER_QUOTAS, Principal
-from tests.unit.service.stage import House
+from tests.unit.service.service_harness import House
 
 ZONE = "Europe/Berlin"
 AGENT = local_agent("assistant", ZONE)

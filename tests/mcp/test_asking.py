@@ -10,7 +10,7 @@ from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 
 from horae.mcp_server.server import PROBLEM
 from tests.mcp.stage import ERAS, PERSON, desk_of
-from tests.unit.service.stage import House
+from tests.unit.service.service_harness import House
 
 
 class Answering:

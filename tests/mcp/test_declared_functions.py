@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.app.declared_functions import register_in
 from tests.mcp.stage import PERSON, desk_of
-from tests.unit.service.stage import House
+from tests.unit.service.service_harness import House
 
 
 async def test_assistant_gets_the_declaration_of_a_function() -> None:

@@ -12,7 +12,7 @@ from horae.choices import Language
 from horae.mcp_server.lines import MAX_LINE_BYTES, join_rows, limit_line, shorten_line, to_single_line
 from horae.model.outcome import Failed, Succeeded
 from tests.mcp.stage import PERSON, desk_of, text_of, tools_for
-from tests.unit.service.stage import House
+from tests.unit.service.service_harness import House
 
 LANGUAGES: st.SearchStrategy[Language] = st.sampled_from(["en", "zh"])
 ANYTHING = st.text(st.characters(exclude_categories=["Cs"]), max_size=3000)

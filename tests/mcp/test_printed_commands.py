@@ -16,7 +16,7 @@ from tests.cli.driving import Cli
 from tests.mcp.process import desk_of, started
 from tests.mcp.stage import PERSON, text_of
 from tests.mcp.stage import desk_of as desk_in_memory
-from tests.unit.service.stage import house_on
+from tests.unit.service.service_harness import house_on
 
 BARE = re.compile(r"(?<![\w/.-])(?<!-m )horae (?:approve|up|events|agent|owner|secret)\b")
 

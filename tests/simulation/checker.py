@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from tests.simulation.checks.accounting import check_planned
 from tests.simulation.checks.bounds import check_bounds
-from tests.simulation.checks.giving_up import check_giving_up
+from tests.simulation.checks.delivery import check_promises
+from tests.simulation.checks.give_up import check_giving_up
 from tests.simulation.checks.missed import check_missed
 from tests.simulation.checks.notices import check_notices
 from tests.simulation.checks.order import check_order
 from tests.simulation.checks.outcomes import check_outcomes
-from tests.simulation.checks.planned import check_planned
-from tests.simulation.checks.promises import check_promises
 from tests.simulation.checks.reasons import check_reasons
 from tests.simulation.checks.retries import check_retries
-from tests.simulation.checks.story import stories
+from tests.simulation.checks.task_history import stories
 from tests.simulation.checks.timeline import check_timeline
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence

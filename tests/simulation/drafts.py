@@ -12,7 +12,7 @@ from horae.lifecycle.plan import Draft
 from horae.model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, Retry
 from horae.model.task import Target
 from horae.schedule import Calendar, Cron, Every, Hours, Now, Once, Schedule
-from tests.simulation.tempers import Temper, choose_temper
+from tests.simulation.target_behaviours import Temper, choose_temper
 
 OWNERS: Final = ("ada", "bob", "group:main")
 LANES: Final[dict[str, int]] = {"narrow": 1, "wide": 3, "owner:bob": 2}

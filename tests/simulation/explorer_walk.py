@@ -15,12 +15,12 @@ from horae.model.change import ControlDecision
 from horae.model.outcome import Failed, Settlement, Succeeded
 from horae.model.run import Run, RunState
 from horae.ports.store import DEFAULT_TERMS
-from tests.simulation.explorer.probing import answer_of
+from tests.simulation.explorer.probes import answer_of
 from tests.simulation.explorer.restorable import RestorableStore, a_node
 from tests.simulation.explorer.rules import TRUE_RULES
 from tests.simulation.explorer.scope import MADE, Scope, Verb
 from tests.simulation.explorer.snapshot import canonical
-from tests.simulation.explorer.stage import Stage
+from tests.simulation.explorer.store_replay import Stage
 
 _NODES = ("a1", "b1")
 

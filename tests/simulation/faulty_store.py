@@ -15,7 +15,7 @@ from horae.model.run import Origin, Run
 from horae.ports.store import Claim
 from horae.virtual_time import VirtualLoop
 from tests.simulation.faults import Link
-from tests.simulation.freezing import FreezingLoop
+from tests.simulation.frozen_nodes import FreezingLoop
 from tests.simulation.history import Glimpse, History, Writing
 
 _T = TypeVar("_T")

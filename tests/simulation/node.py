@@ -14,7 +14,7 @@ from horae.errors import StoreError
 from horae.virtual_time import VirtualClock
 from tests.simulation.faults import Link, Weather
 from tests.simulation.faulty_store import behind
-from tests.simulation.freezing import Gate, NodeClock
+from tests.simulation.frozen_nodes import Gate, NodeClock
 from tests.simulation.history import History
 from tests.simulation.target import SimulatedTarget, Surroundings
 

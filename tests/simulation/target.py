@@ -12,7 +12,7 @@ from horae.clock import Clock
 from horae.model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
 from horae.ports.target import Invocation
 from tests.simulation.history import Deed, History
-from tests.simulation.tempers import Temper
+from tests.simulation.target_behaviours import Temper
 
 _MISBEHAVES: Final = {
     Temper.FLAKY: 0.5,

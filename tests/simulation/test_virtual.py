@@ -10,7 +10,7 @@ import pytest
 
 from horae import virtual_time
 from horae.virtual_time import DeadlockError, LivelockError, VirtualClock, VirtualLoop, run_virtual
-from tests.simulation.freezing import FreezingLoop, Gate, NodeClock
+from tests.simulation.frozen_nodes import FreezingLoop, Gate, NodeClock
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

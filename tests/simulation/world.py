@@ -18,13 +18,13 @@ from horae.model.events.event import NumberedEvent
 from horae.model.run import Run
 from horae.ports.store import RunFilter, TaskFilter, Terms
 from horae.virtual_time import VirtualClock
+from tests.simulation.clients import People
 from tests.simulation.evidence import Evidence
 from tests.simulation.faults import Link, Weather
-from tests.simulation.freezing import FreezingLoop
+from tests.simulation.frozen_nodes import FreezingLoop
 from tests.simulation.history import History, Note
 from tests.simulation.nemesis import Nemesis
 from tests.simulation.node import Node
-from tests.simulation.people import People
 from tests.simulation.target import Surroundings
 
 MINUTE: Final = timedelta(minutes=1)

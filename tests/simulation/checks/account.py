@@ -12,9 +12,9 @@ from typing import Final
 from horae.model.entry import Entry, EntryKind
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import TaskState
-from tests.simulation.checks.oracle import FAR, Stretch, counts_from_end, due_of, planned_in, stretches
 from tests.simulation.checks.outcomes import SETTLED_WITHIN
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.planned_instants import FAR, Stretch, counts_from_end, due_of, planned_in, stretches
+from tests.simulation.checks.task_history import Story
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from horae.model.limits import ERROR_CHARACTERS, RESULT_BYTES, SUMMARY_CHARACTERS
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.task_history import Story
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
 

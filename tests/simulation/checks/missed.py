@@ -11,8 +11,8 @@ from horae.model.reason import Reason
 from horae.model.run import Origin, Run
 from horae.model.task import Task
 from horae.schedule import Past, iterate
-from tests.simulation.checks.oracle import counts_from_end
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.planned_instants import counts_from_end
+from tests.simulation.checks.task_history import Story
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence, Occurrence
 

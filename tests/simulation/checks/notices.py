@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from horae.model.events.event import EventKind
 from horae.model.task import TaskState
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.task_history import Story
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
 

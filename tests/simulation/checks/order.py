@@ -10,8 +10,8 @@ from horae.model.events.event import EventKind
 from horae.model.lane import owner_lane
 from horae.model.run import Origin, Run
 from horae.model.task import Task
-from tests.simulation.checks.oracle import counts_from_end
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.planned_instants import counts_from_end
+from tests.simulation.checks.task_history import Story
 from tests.simulation.checks.violation import Violation
 from tests.simulation.drafts import LANES
 from tests.simulation.evidence import Evidence

@@ -10,8 +10,8 @@ from typing import Final
 from horae.model.policy import Policies
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState
-from tests.simulation.checks.oracle import due_of
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.planned_instants import due_of
+from tests.simulation.checks.task_history import Story
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence, Occurrence
 from tests.simulation.history import Deed

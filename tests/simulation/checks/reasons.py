@@ -11,8 +11,8 @@ from horae.model.reason import Reason
 from horae.model.run import Run, RunState
 from horae.model.task import Task, TaskState
 from tests.simulation.checks.lanes import LaneLimits
-from tests.simulation.checks.oracle import due_of
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.planned_instants import due_of
+from tests.simulation.checks.task_history import Story
 from tests.simulation.checks.timeline import ENDS
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence

@@ -8,7 +8,7 @@ from typing import Final
 from horae.model.events.event import EventKind
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import TaskState
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.task_history import Story
 from tests.simulation.checks.timeline import ENDS
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence, Occurrence

@@ -10,7 +10,7 @@ from horae.model.lane import owner_lane
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import TaskState
 from tests.simulation.checks.lanes import LaneLimits
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.task_history import Story
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence, Occurrence
 

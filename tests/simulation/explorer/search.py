@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import NamedTuple
 
-from tests.simulation.explorer.promises import BrokenPromise
+from tests.simulation.explorer.invariants import BrokenPromise
 from tests.simulation.explorer.rules import TRUE_RULES, Rules
 from tests.simulation.explorer.scope import Scope
 from tests.simulation.explorer.world import State, World

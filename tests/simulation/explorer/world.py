@@ -8,16 +8,16 @@ from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from horae.model.task import TaskState
-from tests.simulation.explorer.carrying import Carrying
-from tests.simulation.explorer.deed import Deed, Peer, View
-from tests.simulation.explorer.keeping import Keeping
-from tests.simulation.explorer.numbering import Numbering
+from tests.simulation.explorer.invariants import BrokenPromise, most_effects
+from tests.simulation.explorer.lease_calls import Keeping
+from tests.simulation.explorer.node_action import Deed, Peer, View
 from tests.simulation.explorer.process import DOWN, Process
-from tests.simulation.explorer.promises import BrokenPromise, most_effects
 from tests.simulation.explorer.rules import Rules
+from tests.simulation.explorer.run_calls import Carrying
 from tests.simulation.explorer.scope import MADE, Fault, Scope, Verb, Wish, instants
 from tests.simulation.explorer.snapshot import SLOTS, mirrored, mirrored_name
-from tests.simulation.explorer.stage import Stage
+from tests.simulation.explorer.store_replay import Stage
+from tests.simulation.explorer.value_numbers import Numbering
 
 _NO_FAULTS: Final[frozenset[Fault]] = frozenset()
 

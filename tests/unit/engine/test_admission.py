@@ -16,8 +16,8 @@ from horae.stores.memory import MemoryStore
 from horae.testing.factories import DAY, HOUR, MICROSECOND, NOON, SECOND, a_node
 from horae.virtual_time import VirtualClock
 from horae.wire.problems import ExitCode, mapping_of
-from tests.unit.engine.stage import SETTINGS, TERMS, Obedient, add, an_engine, as_store, runs_of, until
-from tests.unit.engine.test_corrected import OwnClock
+from tests.unit.engine.engine_setup import SETTINGS, TERMS, Obedient, add, an_engine, as_store, runs_of, until
+from tests.unit.engine.test_clock_correction import OwnClock
 
 LONG = Terms(lease=timedelta(seconds=120))
 MINUTE = timedelta(minutes=1)

@@ -12,7 +12,7 @@ from horae.schedule import Cron, Every
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import Door, Obedient, add, an_engine, as_store, runs_of, until
+from tests.unit.engine.engine_setup import Door, Obedient, add, an_engine, as_store, runs_of, until
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)

@@ -14,15 +14,7 @@ from horae.model.run import RunState
 from horae.ports.target import Invocation
 from horae.testing.factories import MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import (
-    Door,
-    Obedient,
-    add,
-    an_engine,
-    carried_once,
-    endless,
-    runs_of,
-)
+from tests.unit.engine.engine_setup import Door, Obedient, add, an_engine, carried_once, endless, runs_of
 
 
 async def test_silence_is_a_timeout_to_the_second(clock: VirtualClock) -> None:

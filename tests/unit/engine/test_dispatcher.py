@@ -23,7 +23,7 @@ from horae.model.task import TaskState
 from horae.ports.target import Invocation
 from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import TERMS, Door, Obedient, add, an_engine, as_store, endless, runs_of, until
+from tests.unit.engine.engine_setup import TERMS, Door, Obedient, add, an_engine, as_store, endless, runs_of, until
 
 
 async def holding_a_lease(engine: Engine, store: Door, clock: VirtualClock) -> None:

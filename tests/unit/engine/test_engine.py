@@ -18,7 +18,7 @@ from horae.schedule import Every
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import HOUR, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import (
+from tests.unit.engine.engine_setup import (
     TERMS,
     Door,
     Obedient,

@@ -15,7 +15,7 @@ from horae.schedule import Every
 from horae.service.service import Service
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import Door, Obedient, add, an_engine, until
+from tests.unit.engine.engine_setup import Door, Obedient, add, an_engine, until
 
 SECOND = timedelta(seconds=1)
 FULL = StoreFull("There is no space left for another write.")

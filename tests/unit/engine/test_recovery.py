@@ -11,17 +11,7 @@ from horae.stores.memory import MemoryStore
 from horae.testing.decisions import decide_start
 from horae.testing.factories import NODE, a_new_task, a_node, a_task
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import (
-    TERMS,
-    Door,
-    Noted,
-    Obedient,
-    Slow,
-    an_engine,
-    as_store,
-    nodes,
-    until,
-)
+from tests.unit.engine.engine_setup import TERMS, Door, Noted, Obedient, Slow, an_engine, as_store, nodes, until
 
 LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERMS.renewal, TERMS.self_stop))
 

@@ -16,7 +16,7 @@ from horae.model.task import Target
 from horae.ports.target import Invocation
 from horae.testing.factories import HOUR, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import (
+from tests.unit.engine.engine_setup import (
     SETTINGS,
     Door,
     Obedient,

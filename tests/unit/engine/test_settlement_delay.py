@@ -22,7 +22,7 @@ from horae.service.runs.overview import Overview, Overviews
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import Door, Obedient, Slow, add, an_engine, as_store
+from tests.unit.engine.engine_setup import Door, Obedient, Slow, add, an_engine, as_store
 
 SECOND = timedelta(seconds=1)
 NEIGHBOUR = Principal("neighbour")

@@ -25,7 +25,7 @@ from horae.ports.target import Invocation
 from horae.testing.decisions import start_everything
 from horae.testing.factories import HOUR, NODE, NOON, SECOND, a_new_task, a_node, a_settlement, a_task
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import Door, Obedient, add, an_engine, as_store, runs_of, until
+from tests.unit.engine.engine_setup import Door, Obedient, add, an_engine, as_store, runs_of, until
 
 CEILING = 10 * SECOND
 

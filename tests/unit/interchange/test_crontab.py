@@ -13,7 +13,7 @@ from horae import InvalidSchedule
 from horae.interchange import ImportedTask, crontab
 from horae.schedule import Cron
 from tests.strategies import EXPRESSIONS
-from tests.unit.interchange.places import by_source, codes_of, reasons, sample, spec_of
+from tests.unit.interchange.sample_files import by_source, codes_of, reasons, sample, spec_of
 
 BERLIN = "Europe/Berlin"
 

@@ -17,7 +17,7 @@ from horae.interchange import AgentGroup, ImportedTask, PastRun, nanoclaw
 from horae.model.run import RunState
 from horae.schedule import Cron, Every, Once
 from tests.unit.interchange.nanoclaw_files import GROUP, RUN, SHANGHAI, TASK, TASKS_BEFORE, made
-from tests.unit.interchange.places import codes_of, payload_of, reasons, spec_of
+from tests.unit.interchange.sample_files import codes_of, payload_of, reasons, spec_of
 
 
 def found_in(folder: Path, **changes: Any) -> ImportedTask:

@@ -15,7 +15,7 @@ from horae.interchange import ImportedTask, ImportResult, PastRun, openclaw
 from horae.model.run import RunState
 from horae.schedule import Cron, Every, Once, first
 from horae.schedule import Past as SchedulePast
-from tests.unit.interchange.places import by_source, codes_of, payload_of, reasons, sample, spec_of
+from tests.unit.interchange.sample_files import by_source, codes_of, payload_of, reasons, sample, spec_of
 
 SHANGHAI = "Asia/Shanghai"
 JOB: dict[str, Any] = {

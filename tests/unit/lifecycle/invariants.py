@@ -13,8 +13,7 @@ from horae.model.events.event import EventKind
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import OPEN_STATES, TaskState, past_of
 from horae.schedule import Every, Past, Schedule, due, first, iterate, next  # noqa: A004 - the product's own question
-
-from .world import MICROSECOND, Era, World
+from tests.unit.lifecycle.task_world import MICROSECOND, Era, World
 
 _OCCURRENCES = (EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MANUAL)
 

@@ -10,8 +10,7 @@ from horae.model.outcome import Cancelled, Waiting
 from horae.model.policy import Missed, Overlap, Retry
 from horae.model.task import TaskState
 from horae.schedule import Every
-
-from .world import HOUR, MINUTE, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
 RETRY = Retry(2, HOUR)
 ONE_BY_ONE: list[Overlap] = ["skip", "queue", "queue_all", "replace"]

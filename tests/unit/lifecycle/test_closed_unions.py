@@ -19,8 +19,7 @@ from horae.model.entry import Entry, EntryKind
 from horae.model.outcome import Settlement
 from horae.model.policy import Missed, Policies
 from horae.model.reason import Reason
-
-from .world import CEILING, NODE, World, hour
+from tests.unit.lifecycle.task_world import CEILING, NODE, World, hour
 
 
 def strange(value: Any, **fields: Any) -> Any:

@@ -18,8 +18,7 @@ from horae.model.reason import Reason
 from horae.model.run import Origin
 from horae.model.task import TaskState
 from horae.schedule import Every, Once
-
-from .world import CEILING, HOUR, MINUTE, NODE, World, hour
+from tests.unit.lifecycle.task_world import CEILING, HOUR, MINUTE, NODE, World, hour
 
 COUNTED = Every(interval=HOUR, repeat=3)
 PLANNED = Every(interval=HOUR, repeat=3, counting="planned")

@@ -16,8 +16,7 @@ from horae.model.policy import Missed, Policies, Retry
 from horae.model.run import Origin
 from horae.model.task import TaskState
 from horae.schedule import Cron, Every, Now, Once
-
-from .world import HOUR, MICROSECOND, MINUTE, SECOND, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MICROSECOND, MINUTE, SECOND, World, hour
 
 HALF_HOURLY = Every(interval=HOUR / 2)
 

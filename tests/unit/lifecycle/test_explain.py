@@ -27,8 +27,7 @@ from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, describe_reason
 from horae.model.task import PauseCause, Target, TaskState
 from horae.schedule import Every, Once, Schedule
-
-from .world import HOUR, MINUTE, SECOND, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, SECOND, World, hour
 
 
 def why(world: World, at: datetime) -> Explanation:

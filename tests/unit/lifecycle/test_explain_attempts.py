@@ -13,8 +13,7 @@ from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, describe_reason
 from horae.model.run import RunState
 from horae.schedule import Every, Once
-
-from .world import HOUR, MINUTE, SECOND, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, SECOND, World, hour
 
 
 def why(world: World, at: datetime) -> Explanation:

@@ -13,8 +13,7 @@ from horae.model.policy import Missed, Overlap, Retry
 from horae.model.reason import Reason
 from horae.model.task import TaskState
 from horae.schedule import Every
-
-from .world import HOUR, MINUTE, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
 AFTER_END = Every(interval=HOUR, since="end")
 TWICE = Every(interval=HOUR, since="end", repeat=2)

@@ -13,8 +13,7 @@ from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason
 from horae.model.task import TaskState
 from horae.schedule import Every, Once
-
-from .world import HOUR, MINUTE, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
 
 def full(**policies: Any) -> World:

@@ -10,8 +10,7 @@ from horae.model.policy import Missed
 from horae.model.run import Span
 from horae.model.task import TaskState
 from horae.schedule import Cron, Every, Now, Once
-
-from .world import CEILING, HOUR, MICROSECOND, MINUTE, SECOND, World, hour
+from tests.unit.lifecycle.task_world import CEILING, HOUR, MICROSECOND, MINUTE, SECOND, World, hour
 
 SKIP, LATEST, ALL, MERGE = Missed("skip"), Missed("latest"), Missed("all"), Missed("merge")
 TIMES_TWO = Every(interval=HOUR, repeat=2)

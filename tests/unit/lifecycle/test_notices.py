@@ -13,8 +13,7 @@ from horae.model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped,
 from horae.model.policy import Policies, Retry, from_json, to_json
 from horae.model.run import Origin
 from horae.model.task import TaskState
-
-from .world import HOUR, SECOND, World, hour
+from tests.unit.lifecycle.task_world import HOUR, SECOND, World, hour
 
 NOTICES = {EventKind.TASK_FAILING: "failing", EventKind.TASK_RECOVERED: "recovered"}
 ENDS: dict[str, Outcome] = {

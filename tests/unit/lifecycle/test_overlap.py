@@ -12,8 +12,7 @@ from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
 from horae.model.policy import Missed, Overlap, Retry
 from horae.model.reason import Reason
 from horae.schedule import Every
-
-from .world import HOUR, MINUTE, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
 PATIENT = Retry(3, 3 * HOUR, max=3 * HOUR)
 ALL_OVERLAPS: list[Overlap] = ["skip", "queue", "queue_all", "replace", "parallel"]

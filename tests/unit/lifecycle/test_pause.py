@@ -16,8 +16,7 @@ from horae.model.outcome import Succeeded, Waiting
 from horae.model.policy import Missed, MissedMode, Retry
 from horae.model.task import PauseCause, TaskState
 from horae.schedule import Every, Once
-
-from .world import CEILING, HOUR, MICROSECOND, MINUTE, NODE, World, hour
+from tests.unit.lifecycle.task_world import CEILING, HOUR, MICROSECOND, MINUTE, NODE, World, hour
 
 
 def paused(schedule: Every | Once | None = None, **policies: Any) -> World:

@@ -16,8 +16,7 @@ from horae.model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CH
 from horae.model.policy import Policies
 from horae.model.task import NEW_TASK_STATUS, Target, TaskState
 from horae.schedule import Cron, Every, Now, Once, Schedule
-
-from .world import DAY, HOUR, NOON, hour
+from tests.unit.lifecycle.task_world import DAY, HOUR, NOON, hour
 
 WISH = Draft("ada", "water the plants", Every(interval=HOUR), Target("function", "{}"), "{}", Policies(priority=3))
 

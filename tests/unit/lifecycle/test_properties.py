@@ -7,8 +7,8 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .lives import SCHEDULES, STEPS, Chosen, Step, live
-from .world import MINUTE, SECOND
+from tests.unit.lifecycle.task_steps import SCHEDULES, STEPS, Chosen, Step, live
+from tests.unit.lifecycle.task_world import MINUTE, SECOND
 
 chosen = st.builds(
     Chosen,

@@ -20,8 +20,7 @@ from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import TaskState
 from horae.schedule import Every, Once
-
-from .world import HOUR, MINUTE, NODE, SECOND, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, NODE, SECOND, World, hour
 
 ONCE = Once(at=hour(13))
 ENDS: dict[str, Outcome] = {

@@ -29,9 +29,7 @@ from horae.model.accounts.account import (
 from horae.model.accounts.principal import MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas, Role, Scope
 from horae.service.runs.lanes import MAX_LANE_LIMIT
 from horae.testing.factories import HOUR, NOON
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, CHIEF, ROOT, House, code_of
+from tests.unit.service.service_harness import ADA, CHIEF, ROOT, House, code_of, house_on
 
 
 async def test_an_owner_is_made_and_changed_in_what_is_said() -> None:

@@ -17,9 +17,7 @@ from horae.service.accounts.approvals import digest_of
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import Options, TaskRequest
 from horae.testing.factories import HOUR, MINUTE, NOON
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, BOB, CHIEF, House, code_of, refusal_of
+from tests.unit.service.service_harness import ADA, BOB, CHIEF, House, code_of, house_on, refusal_of
 
 HTTP = Target("http", '{"url":"https://example.org/"}')
 EVENT = Target("event", "{}")

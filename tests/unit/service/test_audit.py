@@ -27,9 +27,7 @@ from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import HOUR, NOON, a_node
 from horae.virtual_time import VirtualClock
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House, code_of
+from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, House, code_of, house_on
 
 WISH = TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")
 DEEDS: dict[str, Callable[[House, Principal, str], Awaitable[object]]] = {

@@ -14,9 +14,7 @@ from horae.schedule import Cron, Every, Once
 from horae.service.tasks.edits import KEEP, Edits, FireChanges, apply_edits, fire_changes
 from horae.service.tasks.task_request import NEVER, Options
 from horae.testing.factories import HOUR, MINUTE, NOON, a_task
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, code_of, refusal_of
+from tests.unit.service.service_harness import ADA, code_of, house_on, refusal_of
 
 NINE = Cron(expression="0 9 * * *", zone="Asia/Tokyo")
 

@@ -18,9 +18,7 @@ from horae.service.accounts.approvals import digest_of
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import HOUR, MINUTE
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, CHIEF, House, code_of
+from tests.unit.service.service_harness import ADA, CHIEF, House, code_of, house_on
 
 EVENT = Target("event", "{}")
 PROMPT = TaskRequest("look", "every 1h 20 times", EVENT, zone="UTC")

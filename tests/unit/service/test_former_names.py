@@ -10,8 +10,7 @@ from horae.model.accounts.principal import LOCAL
 from horae.service.tasks.function_records import NO_DEFAULTS, FormerName, Registration, Signature
 from horae.service.tasks.functions import FunctionCatalogue
 from horae.testing.factories import NOON
-
-from .stage import House
+from tests.unit.service.service_harness import House
 
 JOBS: Final = "/srv/new/jobs.py"
 FORMER: Final = FormerName("report", "jobs.report", (JOBS, "jobs"))

@@ -23,8 +23,7 @@ from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
-
-from .stage import ADA, ROOT, TARGET
+from tests.unit.service.service_harness import ADA, ROOT, TARGET
 
 STORES = ("memory", "sqlite")
 HALF = "\ud800"

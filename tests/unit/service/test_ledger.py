@@ -13,9 +13,7 @@ from horae.model.reason import Reason
 from horae.service.runs.ledger import Ledger
 from horae.service.tasks.edits import Edits
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, BOB, House, code_of
+from tests.unit.service.service_harness import ADA, BOB, House, code_of, house_on
 
 MIDNIGHT = NOON + 12 * HOUR
 

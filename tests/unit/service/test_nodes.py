@@ -12,9 +12,7 @@ from horae.ports.store import DEFAULT_TERMS
 from horae.service.runs.nodes import NodeState
 from horae.testing.factories import MICROSECOND, NODE, NOON, SECOND, a_node
 from horae.wire.overview import node_seen_json
-from tests.unit.service.stage import house_on
-
-from .stage import ROOT
+from tests.unit.service.service_harness import ROOT, house_on
 
 LEASE = DEFAULT_TERMS.lease
 

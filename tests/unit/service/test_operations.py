@@ -24,8 +24,7 @@ from horae.ports.store import TaskFilter
 from horae.service.tasks.bulk import Action
 from horae.service.tasks.operations import OperationRequest, Operations
 from horae.virtual_time import VirtualClock
-
-from .stage import ADA, BOB, CHIEF, ROOT, House, code_of
+from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, House, code_of
 
 PAUSE: Final = OperationRequest("pause", {"q": "water"}, {"note": "rain"})
 RUN: Final = OperationRequest("run", {}, {})

@@ -7,7 +7,7 @@ from datetime import timedelta
 from horae.model.outcome import Succeeded
 from horae.service.runs.outages import Outage
 from horae.testing.factories import HOUR, MICROSECOND, MINUTE, NODE, NOON, SECOND, a_node
-from tests.unit.service.stage import house_on
+from tests.unit.service.service_harness import house_on
 
 
 async def test_a_new_deployment_has_had_none() -> None:

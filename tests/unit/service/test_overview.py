@@ -16,9 +16,7 @@ from horae.ports.store import TaskFilter, WaitingCounts
 from horae.service.runs.overview import NeedKind, find_needs
 from horae.service.tasks.task_request import Options
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_entry
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, BOB, ROOT
+from tests.unit.service.service_harness import ADA, BOB, ROOT, house_on
 
 # --- at a glance -----------------------------------------------------------------------------------------------------
 

@@ -49,9 +49,7 @@ from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House
+from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, House, house_on
 
 ABSENT: Final = "tsk_000000000000"
 ABSENT_RUN: Final = "run_000000000000"

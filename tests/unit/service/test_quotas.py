@@ -29,9 +29,7 @@ from horae.service.tasks.quotas import definition_bytes, ends_within, find_gap_b
 from horae.service.tasks.task_request import Options, TaskRequest
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.unit.service.stage import house_on
-
-from .stage import CHIEF, ROOT, TARGET, code_of, refusal_of
+from tests.unit.service.service_harness import CHIEF, ROOT, TARGET, code_of, house_on, refusal_of
 
 WISH = TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")
 TEN = timedelta(seconds=10)

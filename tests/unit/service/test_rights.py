@@ -36,9 +36,8 @@ from horae.service.tasks.operations import Operations
 from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import HOUR, NOON, a_node
-from tests.unit.service.stage import house_on
+from tests.unit.service.service_harness import TARGET, House, house_on
 
-from .stage import TARGET, House
 from .test_owners import public_methods
 
 WISH: Final = TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")

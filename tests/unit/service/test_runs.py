@@ -17,9 +17,7 @@ from horae.ports.journal import Line
 from horae.service.runs.runs import build_outcome
 from horae.service.tasks.task_request import Options
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, House, code_of, refusal_of
+from tests.unit.service.service_harness import ADA, House, code_of, house_on, refusal_of
 
 NEVER_AGAIN = Failed("no", permanent=True)
 

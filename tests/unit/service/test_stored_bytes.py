@@ -22,8 +22,7 @@ from horae.service.accounts.stored_output import AMPLE_BYTES, FREQUENT_SECONDS, 
 from horae.service.tasks.edits import Edits
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON
 from horae.virtual_time import VirtualClock
-
-from .stage import ADA, CHIEF, ROOT, House, code_of, house_on, refusal_of
+from tests.unit.service.service_harness import ADA, CHIEF, ROOT, House, code_of, house_on, refusal_of
 
 STORES = pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
 LIMIT = 20_000

@@ -26,7 +26,7 @@ from horae.stores.memory import MemoryStore
 from horae.testing.decisions import start_everything
 from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_settlement
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import Door, as_store
+from tests.unit.engine.engine_setup import Door, as_store
 
 ADA = Principal("ada")
 BOB = Principal("bob")

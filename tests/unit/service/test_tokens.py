@@ -18,9 +18,7 @@ from horae.service.accounts.tokens import CACHED_SECONDS, MAX_TOKENS
 from horae.service.service import Service
 from horae.testing.factories import HOUR, NOON
 from horae.virtual_time import VirtualClock
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, CHIEF, ROOT, House, code_of, refusal_of
+from tests.unit.service.service_harness import ADA, CHIEF, ROOT, House, code_of, house_on, refusal_of
 
 
 async def test_whoever_comes_with_a_token_is_known_with_all_that_they_may() -> None:

@@ -15,9 +15,7 @@ from horae.model.task import Task
 from horae.service.tasks.quotas import used_up_advisories
 from horae.service.tasks.task_request import Options
 from horae.testing.factories import HOUR
-from tests.unit.service.stage import house_on
-
-from .stage import ROOT, House, refusal_of
+from tests.unit.service.service_harness import ROOT, House, house_on, refusal_of
 
 STORES: Final = pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
 

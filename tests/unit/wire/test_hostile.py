@@ -14,8 +14,7 @@ from horae.model.task import Task
 from horae.service.tasks.edits import apply_edits
 from horae.testing.factories import NOON, a_task
 from horae.wire.tasks import DEFINITION_FIELDS, SHORT_TARGETS, definition_json, read_edits, read_task
-
-from .imagined import json_values, made
+from tests.unit.wire.strategies import json_values, made
 
 SMALL: Final[dict[str, Any]] = {"name": "water", "when": "every 1h", "function": "garden.water"}
 NO_WORD: Final = "\ud800"

@@ -23,7 +23,7 @@ from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, a
 from horae.wire.instants import local, milliseconds, utc
 from horae.wire.overview import bulk_json, event_json, overview_json
 from horae.wire.runs import line_json, run_json, why_json
-from tests.unit.service.stage import ADA, ROOT, House
+from tests.unit.service.service_harness import ADA, ROOT, House
 
 instants = st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
 

@@ -34,8 +34,7 @@ from horae.wire.tasks import (
     task_json,
     waiting_for,
 )
-
-from .imagined import made, policies, tasks, words
+from tests.unit.wire.strategies import made, policies, tasks, words
 
 SMALL = {"name": "water", "when": "every 1h", "function": "garden.water"}
 OWN = Policies(Missed("all", 2 * HOUR, 7), "queue", Retry(9, MINUTE / 2, 3.0, 2 * HOUR), 3)

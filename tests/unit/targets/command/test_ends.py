@@ -16,7 +16,7 @@ import pytest
 from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
 from horae.targets.command.process import LaunchRequest, _launch
 from horae.testing import RecordingInvocation
-from tests.unit.targets.command.scene import Watch, a_target, an_invocation, carried, shell, watched
+from tests.unit.targets.command.command_setup import Watch, a_target, an_invocation, carried, shell, watched
 
 ROOT = Path(__file__).parents[4]
 LONG: Mapping[str, Any] = {"allow": "*", "grace": 60}

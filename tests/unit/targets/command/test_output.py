@@ -16,7 +16,7 @@ from horae.targets.command.output import OutputCollector
 from horae.targets.command.plain_text import OutputMask, strip_control_characters
 from horae.testing import RecordingInvocation
 from horae.testing.factories import a_task
-from tests.unit.targets.command.scene import carried, shell
+from tests.unit.targets.command.command_setup import carried, shell
 
 
 def a_hearing(secret: str = "", most: int = 65_536) -> tuple[OutputCollector, RecordingInvocation]:

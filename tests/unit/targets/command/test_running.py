@@ -13,7 +13,7 @@ import pytest
 
 from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.reason import Reason
-from tests.unit.targets.command.scene import ANYTHING, a_target, an_invocation, carried, shell
+from tests.unit.targets.command.command_setup import ANYTHING, a_target, an_invocation, carried, shell
 
 MEGABYTE = 1024**2
 

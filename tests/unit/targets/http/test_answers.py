@@ -15,7 +15,7 @@ from horae.model.policy import MAX_BACKOFF
 from horae.model.reason import Reason
 from horae.targets.http.retry_after import parse_retry_after
 from tests.unit.outgoing.servers import answering, saying, silence
-from tests.unit.targets.http.calling import ALLOWED, CALLBACK, Called, called
+from tests.unit.targets.http.http_setup import ALLOWED, CALLBACK, Called, called
 from tests.unit.targets.invocations import NOON
 
 JSON = (("Content-Type", "application/json"),)

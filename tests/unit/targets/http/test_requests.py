@@ -20,7 +20,7 @@ from horae.outgoing.signatures import verify
 from horae.targets.http.kind import HTTP
 from horae.version import __version__
 from tests.unit.outgoing.servers import answering, endlessly, wire
-from tests.unit.targets.http.calling import ALLOWED, CALLBACK, Called, Vault, an_http_task, called, tools
+from tests.unit.targets.http.http_setup import ALLOWED, CALLBACK, Called, Vault, an_http_task, called, tools
 from tests.unit.targets.invocations import NOON, Recorded
 
 SECRET = "whsec_" + b64encode(bytes(range(32))).decode()

@@ -1,0 +1,81 @@
+"""Looks at one moment of the store from all sides: what must hold there, and what must be refused there."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
+
+from horae.model.ids import EPOCH
+from horae.model.outcome import Settlement, Succeeded
+from horae.model.task import Task
+from tests.simulation.explorer.invariants import BrokenPromise, broken_at_the_end, broken_in
+from tests.simulation.explorer.restorable import RENEWALS, RestorableStore
+from tests.simulation.explorer.rules import Rules
+from tests.simulation.explorer.snapshot import Snapshot
+
+_T = TypeVar("_T")
+_FORGED: Final = 9_999
+_OUTDATED: Final = RENEWALS - 1
+
+
+class Renewal(NamedTuple):
+    """What a node is told when it renews its lease."""
+
+    held: bool
+    orders: frozenset[str] = frozenset()
+
+
+def renewal_of(node: str, moment: Snapshot) -> Renewal:
+    if node not in moment.nodes:
+        return Renewal(held=False)
+    asked = (run.id for run in moment.runs if run.live and run.node == node and run.cancel is not None)
+    return Renewal(held=True, orders=frozenset(asked))
+
+
+def answer_of(call: Coroutine[Any, Any, _T]) -> _T:
+    """The store in memory never waits, so its calls need no event loop."""
+    try:
+        call.send(None)
+    except StopIteration as done:
+        answer: _T = done.value
+        return answer
+    raise BrokenPromise("the store in memory has waited for something")
+
+
+def probe(store: RestorableStore, rules: Rules, tasks: Sequence[Task], moment: Snapshot) -> None:
+    """The store stands in this moment, and does so afterwards, but for renewals."""
+    for doubt in (*answer_of(store.check()), *broken_in(tasks, moment)):
+        raise BrokenPromise(doubt)
+    if moment.quiet:
+        for doubt in broken_at_the_end(tasks, moment):
+            raise BrokenPromise(doubt)
+    written = store.save(tasks)
+    _renew(store, written)
+    _forge(store, rules, written)
+    if store.save(tasks) != written:
+        raise BrokenPromise("a write that was refused has changed something")
+
+
+def _renew(store: RestorableStore, moment: Snapshot) -> None:
+    for node in moment.nodes:
+        held, orders, *_ = answer_of(store.extend(node, EPOCH))
+        if Renewal(held, frozenset(order.run_id for order in orders)) != renewal_of(node, moment):
+            raise BrokenPromise("a renewal was not told what it had to know")
+
+
+def _forge(store: RestorableStore, rules: Rules, moment: Snapshot) -> None:
+    """What has ended is over also for whoever still has its token, a token that was never given out can change nothing,
+    and nobody recovers a node that has renewed since it was looked at."""
+    claims = [(run.id, _FORGED if run.live else run.token) for run in moment.runs]
+    reports = [Settlement(run_id, token, Succeeded(), None, EPOCH) for run_id, token in claims]
+    asked = frozenset(run.id for run in moment.runs)
+    if asked - answer_of(store.settle(reports, rules.settle)):
+        raise BrokenPromise("a stale settlement was accepted")
+    if asked - answer_of(store.release(claims, partial(rules.release, now=EPOCH))):
+        raise BrokenPromise("a run was handed back by somebody who does not hold it")
+    if answer_of(store.start(claims, EPOCH)):
+        raise BrokenPromise("a run was started by somebody who does not hold it")
+    lose = partial(rules.recover, now=EPOCH)
+    if any(answer_of(store.recover(node, _OUTDATED, lose, 1)) is not None for node in moment.nodes):
+        raise BrokenPromise("a node was recovered that had renewed its lease in time")

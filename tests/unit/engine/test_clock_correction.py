@@ -1,0 +1,100 @@
+"""Nodes correct their clock to the store's: by what is known to differ, and by nothing else."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+import pytest
+
+from horae.engine.store_clock import CorrectedClock
+from horae.ports.store import LeaseRenewal
+from horae.stores.memory import MemoryStore
+from horae.testing.factories import HOUR, NOON, SECOND
+from horae.virtual_time import VirtualClock
+from tests.unit.engine.engine_setup import TERMS, Obedient, add, an_engine, runs_of, until
+
+AFTER = timedelta(milliseconds=20)
+HALF_A_MINUTE = timedelta(seconds=30)
+
+
+@pytest.mark.parametrize(
+    ("store", "offset"),
+    [
+        (NOON, timedelta(0)),
+        (NOON + AFTER, timedelta(0)),
+        (NOON - SECOND, -SECOND),
+        (NOON + AFTER + HOUR, HOUR),
+    ],
+    ids=["as early as can be", "as late as can be", "before it was asked", "after it answered"],
+)
+async def test_only_what_lies_outside_of_question_and_answer_differs(
+    clock: VirtualClock, store: datetime, offset: timedelta
+) -> None:
+    corrected = CorrectedClock(clock)
+    corrected.correct(NOON, store, NOON + AFTER)
+    assert corrected.offset == offset
+    assert corrected.now() == clock.now() + offset
+    assert corrected.steady() == clock.steady()
+
+
+async def test_it_is_told_once_and_again_only_when_it_has_moved(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Questions and answers take a little longer or shorter each time, and move it by as little."""
+
+    with caplog.at_level(logging.WARNING, logger="horae"):
+        corrected = CorrectedClock(clock)
+        for ahead in (HALF_A_MINUTE, HALF_A_MINUTE + AFTER, HALF_A_MINUTE, 2 * HALF_A_MINUTE, timedelta(0)):
+            now = corrected.now()
+            corrected.correct(now, clock.now() + ahead, now)
+            assert corrected.offset == ahead
+    assert [record.args for record in caplog.records] == [(30.0,), (60.0,)]
+
+
+class OwnClock(MemoryStore):
+    """A store on another machine, whose clock is ahead of the node's."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        super().__init__()
+        self.clock = clock
+        self.ahead = timedelta(0)
+
+    @property
+    def now(self) -> datetime:
+        return self.clock.now() + self.ahead
+
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
+        return (await super().extend(node, now, load, offset))._replace(now=self.now)
+
+
+@pytest.mark.parametrize("ahead", [HALF_A_MINUTE, -HALF_A_MINUTE])
+async def test_a_node_goes_by_the_clock_of_the_store(
+    clock: VirtualClock, ahead: timedelta, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
+        store, target = OwnClock(clock), Obedient()
+        store.ahead = ahead
+        task = await add(store, store.now + 10 * SECOND, store.now)
+        engine = an_engine(store, target, clock)
+        await engine.start()
+        assert engine.clock_offset == ahead
+        begun = clock.now()
+        await until(clock, lambda: bool(target.seen), within=60)
+        await clock.pause(1)
+        (run,) = await runs_of(store, task)
+        assert run.started == run.due == begun + ahead + 10 * SECOND
+        assert [node.offset for node in await store.nodes()] == [ahead], "and everybody can see it"
+        store.ahead = timedelta(0)
+        await clock.pause(TERMS.renewal.total_seconds())
+        assert engine.clock_offset == timedelta(0), "what was corrected is corrected again"
+        await engine.stop()
+    assert "clock differs from the store's" in caplog.text
+
+
+async def test_stores_on_the_same_machine_correct_nothing(clock: VirtualClock) -> None:
+    engine = an_engine(MemoryStore(), Obedient(), clock)
+    await engine.start()
+    await clock.pause(30)
+    assert engine.clock_offset == timedelta(0)
+    await engine.stop()

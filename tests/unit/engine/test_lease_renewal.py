@@ -1,0 +1,251 @@
+"""The keeper and its own lease: renewed in time, let go of in time, and orders that reach their runs."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from functools import partial
+from itertools import pairwise
+
+import pytest
+
+from horae.engine.keeper import MIN_RENEWAL_SECONDS
+from horae.lifecycle.recover import recover
+from horae.model.accounts.principal import LOCAL
+from horae.model.outcome import Outcome, Succeeded
+from horae.model.reason import Reason
+from horae.model.run import RunState
+from horae.ports.store import RunFilter
+from horae.ports.target import Invocation
+from horae.schedule import Every
+from horae.service.tasks.tasks import Tasks
+from horae.stores.memory import MemoryStore
+from horae.testing.factories import DAY, HOUR, NOON, a_node
+from horae.virtual_time import VirtualClock
+from tests.unit.engine.engine_setup import (
+    TERMS,
+    Door,
+    Noted,
+    Obedient,
+    Slow,
+    add,
+    an_engine,
+    as_store,
+    endless,
+    nodes,
+    runs_of,
+    until,
+)
+
+LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERMS.renewal, TERMS.self_stop))
+
+
+# --- its own lease -------------------------------------------------------------------------------------------------------
+
+
+async def test_the_lease_is_renewed_four_times_in_its_length(clock: VirtualClock) -> None:
+    store = Noted(clock)
+    engine = an_engine(store, Obedient(), clock)
+    await engine.start()
+    await clock.pause(30)
+    await engine.stop()
+    renewed = store.renewed_at
+    assert renewed[:2] == [0, RENEWAL]
+    assert {later - earlier for earlier, later in pairwise(renewed)} == {RENEWAL}
+
+
+@pytest.mark.parametrize("hanging", [True, False])
+async def test_what_it_carries_stops_in_time_when_the_store_is_out_of_reach(clock: VirtualClock, hanging: bool) -> None:  # noqa: FBT001 - or failing
+    store, ended_at = Noted(clock), list[float]()
+
+    async def act(invocation: Invocation) -> Outcome:
+        try:
+            await endless(invocation)
+        finally:
+            ended_at.append(clock.steady())
+        return Succeeded()
+
+    engine = an_engine(store, Obedient(act), clock)
+    task = await add(store, NOON, clock.now())
+    await engine.start()
+    await clock.pause(20)
+    last = store.renewed_at[-1]
+    if hanging:
+        store.shut("extend", "release", "claim_due")
+    else:
+        for name in ("extend", "release", "claim_due"):
+            store.fail_before(name, times=1_000)
+    await until(clock, lambda: bool(ended_at), within=60)
+    assert ended_at == [pytest.approx(last + SELF_STOP)]
+    assert not engine.lease.is_held
+    await clock.pause(60)
+    assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING]
+    engine.kill()
+
+
+async def test_a_store_that_fails_first_and_then_hangs_gains_no_time(clock: VirtualClock) -> None:
+    store, ended_at = Noted(clock), list[float]()
+
+    async def act(invocation: Invocation) -> Outcome:
+        try:
+            await endless(invocation)
+        finally:
+            ended_at.append(clock.steady())
+        return Succeeded()
+
+    engine = an_engine(store, Obedient(act), clock)
+    await add(store, NOON, clock.now())
+    await engine.start()
+    await clock.pause(20)
+    last = store.renewed_at[-1]
+    store.fail_before("extend", times=1_000)
+    await clock.pause(last + SELF_STOP - 2 - clock.steady())
+    store.shut("extend", "release")
+    await clock.pause(60)
+    assert ended_at == [pytest.approx(last + SELF_STOP)]
+    engine.kill()
+
+
+async def test_what_was_let_go_of_is_handed_back_when_the_store_is_back(clock: VirtualClock) -> None:
+    store = Door()
+
+    async def act(invocation: Invocation) -> Outcome:
+        if invocation.run.attempt == 1:
+            await endless(invocation)
+        return Succeeded()
+
+    engine = an_engine(store, Obedient(act), clock)
+    task = await add(store, NOON, clock.now())
+    await engine.start()
+    await clock.pause(5)
+    node = engine.node
+    store.shut("extend", "release", "claim_due", "settle")
+    await clock.pause(20)
+    store.open_again()
+    await clock.pause(LEASE)
+    await engine.stop()
+    first, second = await runs_of(store, task)
+    assert (first.state, first.reason, first.deaths) == (RunState.LOST, Reason.RELEASED, 0)
+    assert second.state is RunState.SUCCEEDED
+    assert engine.node == node, "nobody had taken it for dead"
+
+
+async def test_a_node_that_others_took_for_dead_lets_go_and_comes_back_under_a_new_name(clock: VirtualClock) -> None:
+    store, ended = Door(), list[str]()
+
+    async def act(invocation: Invocation) -> Outcome:
+        if invocation.run.attempt == 1:
+            try:
+                await endless(invocation)
+            finally:
+                ended.append(invocation.run.id)
+        return Succeeded()
+
+    engine = an_engine(store, Obedient(act), clock)
+    task = await add(store, NOON, clock.now())
+    await engine.start()
+    await clock.pause(1)
+    before = engine.node
+    whole = as_store(store.inner)
+    mine = (await whole.runs(RunFilter())).items[0]
+    await whole.join(a_node("other"))
+    renewals = next(node.renewals for node in (await whole.extend("other", NOON)).nodes if node.id == before)
+    await whole.leave("other")
+    assert await whole.recover(before, renewals, partial(recover, now=clock.now()), 10) == 1
+    await clock.pause(RENEWAL + 1)
+    assert ended == [mine.id]
+    assert engine.node != before
+    assert await nodes(store) == [engine.node]
+    await engine.stop()
+    assert [run.state for run in await runs_of(store, task)] == [RunState.LOST, RunState.SUCCEEDED]
+
+
+async def test_a_wall_clock_that_steps_costs_nobody_the_lease(clock: VirtualClock) -> None:
+    store = MemoryStore()
+    targets = [Obedient(endless), Obedient(endless)]
+    engines = [an_engine(store, target, clock) for target in targets]
+    await add(store, NOON, clock.now())
+    for engine in engines:
+        await engine.start()
+    await clock.pause(5)
+    names = [engine.node for engine in engines]
+    for step in (DAY, -2 * DAY, HOUR):
+        clock.step(step)
+        await clock.pause(30)
+    assert [engine.node for engine in engines] == names
+    assert all(engine.lease.is_held for engine in engines)
+    assert [run.state for run in await runs_of(store)] == [RunState.RUNNING]
+    for engine in engines:
+        engine.kill()
+
+
+# --- orders --------------------------------------------------------------------------------------------------------------
+
+
+async def test_an_order_reaches_its_run_with_the_next_renewal_at_the_latest(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), Obedient(endless)
+    engine = an_engine(store, target, clock)
+    task = await add(store, NOON, clock.now())
+    await engine.start()
+    await clock.pause(RENEWAL + 0.5)
+    await Tasks(store, clock).cancel(LOCAL, task.id)  # nobody rings
+    await clock.pause(RENEWAL - 1)
+    assert not target.seen[0].cancelled
+    await clock.pause(1)
+    (run,) = await runs_of(store, task)
+    assert run.state is RunState.CANCELLED
+    await engine.stop()
+
+
+async def test_a_ring_while_a_renewal_is_on_its_way_is_not_lost(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), Obedient(endless)
+    task = await add(store, NOON, clock.now())
+    engine = an_engine(Slow(store, clock, "extend", 0.2, after=True), target, clock)
+    await engine.start()
+    await until(clock, lambda: clock.steady() >= 3.25)
+    # The renewal of this moment has been written, and its answer is under way: it does not know of this.
+    await Tasks(store, clock, on_write=lambda _due: engine.notify()).cancel(LOCAL, task.id)
+    await clock.pause(0.5)
+    assert target.seen[0].cancelled
+    await engine.stop()
+
+
+async def test_a_storm_of_rings_does_not_become_a_storm_of_writes(clock: VirtualClock) -> None:
+    store = Noted(clock, MemoryStore())
+    engine = an_engine(store, Obedient(), clock)
+    await engine.start()
+    for _ in range(1_000):
+        await clock.pause(0.001)
+        engine.notify()
+    assert len(store.renewed_at) <= 2 + 1 / MIN_RENEWAL_SECONDS
+    after = len(store.renewed_at)
+    await clock.pause(10 * RENEWAL)
+    assert len(store.renewed_at) <= after + 11, "one ring is one look"
+    await engine.stop()
+
+
+async def test_a_replaced_run_makes_way(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), Obedient(endless)
+    engine = an_engine(store, target, clock)
+    every = Every(interval=timedelta(seconds=20))
+    task = await add(store, every, clock.now(), overlap="replace")
+    await engine.start()
+    await clock.pause(65)
+    await engine.stop()
+    states = [run.state for run in await runs_of(store, task)]
+    assert states[:2] == [RunState.CANCELLED, RunState.CANCELLED]
+    assert len(target.seen) == 3
+
+
+async def test_cancelling_the_keeper_at_any_moment_ends_it(clock: VirtualClock) -> None:
+    """`wait_for` would swallow a cancellation that meets the end of what it waits for."""
+
+    for moment in (0.0, 0.1, RENEWAL, RENEWAL + 0.1, 2 * RENEWAL):
+        engine = an_engine(Slow(MemoryStore(), clock, "extend", 0.1), Obedient(), clock)
+        await engine.start()
+        await clock.pause(moment)
+        keeper = engine._actors["keeper"]
+        keeper.cancel()
+        await asyncio.wait([keeper], timeout=1)
+        assert keeper.done()
+        engine.kill()

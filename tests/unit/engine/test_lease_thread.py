@@ -1,0 +1,154 @@
+"""The keeper in a thread of its own: a function that blocks the event loop does not cost the node its lease."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from datetime import datetime, timedelta
+
+import pytest
+
+from horae.clock import SystemClock
+from horae.engine.engine import Engine
+from horae.engine.loop_thread import LoopThread
+from horae.engine.settings import EngineSettings
+from horae.errors import StoreError
+from horae.lifecycle.control import cancel
+from horae.model.outcome import Outcome, Succeeded
+from horae.model.run import RunState
+from horae.ports.store import LeaseRenewal, Terms
+from horae.ports.target import Invocation
+from horae.stores.memory import MemoryStore
+from tests.unit.engine.engine_setup import Door, Obedient, add, as_store, runs_of
+
+QUICK = Terms(lease=timedelta(seconds=0.8))
+PATIENCE = 60
+
+
+class Counting(MemoryStore):
+    """Tells when so many renewals were written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.renewals = 0
+        self.renewed = threading.Condition()
+
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
+        answer = await super().extend(node, now, load, offset)
+        with self.renewed:
+            self.renewals += 1
+            self.renewed.notify_all()
+        return answer
+
+    def wait_for_more(self, count: int) -> None:
+        with self.renewed:
+            wanted = self.renewals + count
+            assert self.renewed.wait_for(lambda: self.renewals >= wanted, PATIENCE)
+
+
+def an_engine(store: object, target: Obedient) -> Engine:
+    settings = EngineSettings(terms=QUICK, lease_thread=True)
+    return Engine(as_store(store), {"stub": target}, SystemClock(), settings, version="1")
+
+
+def keepers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "horae-keeper"]
+
+
+async def test_it_renews_while_a_function_blocks_the_loop() -> None:
+    store, ended = Counting(), asyncio.Event()
+
+    async def act(_: Invocation) -> Outcome:
+        store.wait_for_more(8)  # two leases long, nothing else on this loop can run
+        ended.set()
+        return Succeeded('"survived"')
+
+    engine = an_engine(store, Obedient(act))
+    await engine.start()
+    node = engine.node
+    task = await add(store, SystemClock().now(), SystemClock().now())
+    engine.notify()
+    await ended.wait()
+    await engine.stop()
+    assert engine.node == node
+    (run,) = await runs_of(store, task)
+    assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"survived"')
+    assert keepers() == []
+
+
+async def test_its_orders_reach_the_loop_of_the_runs() -> None:
+    store, begun = Counting(), asyncio.Event()
+
+    async def act(_: Invocation) -> Outcome:
+        begun.set()
+        await asyncio.get_running_loop().create_future()
+        return Succeeded()
+
+    engine = an_engine(store, Obedient(act))
+    await engine.start()
+    now = SystemClock().now()
+    task = await add(store, now, now)
+    engine.notify()
+    await begun.wait()
+    settled = asyncio.Event()
+    engine.on_settled = lambda _tasks: settled.set()
+    await store.change(task.id, None, lambda facts: cancel(facts, now))
+    engine.notify()
+    await asyncio.wait_for(settled.wait(), PATIENCE)
+    await engine.stop()
+    (run,) = await runs_of(store, task)
+    assert run.state is RunState.CANCELLED
+
+
+async def test_a_start_that_fails_leaves_no_thread_behind() -> None:
+    store = Door()
+    store.fail_before("join")
+    engine = an_engine(store, Obedient())
+    with pytest.raises(StoreError):
+        await engine.start()
+    assert keepers() == []
+    await engine.start()
+    assert len(keepers()) == 1
+    await engine.stop()
+    assert keepers() == []
+
+
+async def test_a_killed_node_keeps_no_thread() -> None:
+    engine = an_engine(MemoryStore(), Obedient())
+    await engine.start()
+    engine.kill()
+    assert keepers() == []
+    engine.notify()
+    engine.kill()
+
+
+async def started() -> Engine:
+    engine = an_engine(Counting(), Obedient())
+    await engine.start()
+    return engine
+
+
+def test_a_keeper_whose_node_has_lost_its_loop_gives_up_the_lease(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR, logger="horae"):
+        engine = asyncio.run(started())
+        thread = engine._thread
+        assert thread is not None
+        (job,) = thread._jobs
+        over = threading.Event()
+        thread.call(lambda: job.add_done_callback(lambda _: over.set()))
+        assert over.wait(PATIENCE)
+    thread.stop()
+    assert caplog.text == "", "that is no failure of the keeper"
+
+
+def test_the_thread_may_be_ended_twice_and_from_two_threads() -> None:
+    thread = LoopThread("horae-keeper")
+    enders = [threading.Thread(target=thread.stop) for _ in range(4)]
+    for ender in enders:
+        ender.start()
+    for ender in enders:
+        ender.join()
+    thread.stop()
+    thread.call(lambda: None)
+    assert keepers() == []

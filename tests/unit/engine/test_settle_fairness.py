@@ -1,0 +1,83 @@
+"""Owners take turns when ends of runs are recorded: a burst of one owner does not hold up the runs of another."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from horae.engine.fair_queue import FairQueue, QueuedSettlement
+from horae.model.outcome import Settlement, Succeeded
+from horae.model.reason import Reason
+from horae.model.run import Run, RunState
+from horae.schedule import Every
+from horae.stores.memory import MemoryStore
+from horae.testing.factories import NOON
+from horae.virtual_time import VirtualClock
+from tests.unit.engine.engine_setup import Obedient, Slow, add, an_engine, runs_of
+
+SECOND = timedelta(seconds=1)
+CROWD = 4_000
+
+
+async def beside_a_crowd(clock: VirtualClock, **policies: Any) -> list[Run]:
+    """The runs of a one-second task while another owner's crowd ends, on a store that records 256 ends in 0.3 s."""
+    store = MemoryStore()
+    slow = Slow(store, clock, "settle", 0.3)
+    task = await add(store, Every(interval=SECOND), NOON, owner="neighbour", **policies)
+    for _ in range(CROWD):
+        await add(store, NOON + 2 * SECOND, NOON, owner="crowd")
+    engine = an_engine(slow, Obedient(), clock, capacity=4_096)
+    await engine.start()
+    await clock.pause(10.5)
+    await engine.stop()
+    return await runs_of(store, task)
+
+
+async def test_burst_of_one_owner_costs_another_no_instant(clock: VirtualClock) -> None:
+    runs = await beside_a_crowd(clock)
+    assert [run.planned for run in runs] == [NOON + number * SECOND for number in range(1, 11)]
+    assert {(run.state, run.reason) for run in runs} == {(RunState.SUCCEEDED, None)}
+
+
+async def queued_beside_a_crowd(clock: VirtualClock) -> list[Run]:
+    return await beside_a_crowd(clock, overlap="queue")
+
+
+async def test_burst_of_one_owner_does_not_make_the_other_wait_its_turn(clock: VirtualClock) -> None:
+    """Under `queue` nothing is skipped, but a run that waits for the record of the one before starts late."""
+    runs = await queued_beside_a_crowd(clock)
+    assert len(runs) == 10
+    assert Reason.OVERLAP not in {run.reason for run in runs}
+    assert max(run.lateness for run in runs if run.lateness is not None) < SECOND / 10
+
+
+def queued(owner: str, number: int) -> QueuedSettlement:
+    return QueuedSettlement(owner, Settlement(f"{owner}{number}", 1, Succeeded(), None, NOON))
+
+
+def names(batch: Any) -> list[str]:
+    return [each.settlement.run_id for each in batch]
+
+
+def test_each_batch_takes_owners_in_turn_and_keeps_their_order() -> None:
+    queue = FairQueue()
+    for number in range(5):
+        queue.add(queued("a", number))
+    for number in range(2):
+        queue.add(queued("b", number))
+    assert names(queue.take(3)) == ["a0", "b0", "a1"]
+    assert names(queue.take(10)) == ["b1", "a2", "a3", "a4"]
+    assert (len(queue), names(queue.take(3))) == (0, [])
+
+
+def test_what_could_not_be_recorded_is_first_of_its_owner_again() -> None:
+    queue = FairQueue()
+    for number in range(3):
+        queue.add(queued("a", number))
+        queue.add(queued("b", number))
+    batch = queue.take(4)
+    assert names(batch) == ["a0", "b0", "a1", "b1"]
+    queue.return_to_front(batch)
+    assert len(queue) == 6
+    assert names(each for each in queue if each.owner == "a") == ["a0", "a1", "a2"]
+    assert sorted(names(queue.take(6))) == ["a0", "a1", "a2", "b0", "b1", "b2"]

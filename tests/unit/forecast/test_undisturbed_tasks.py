@@ -1,0 +1,106 @@
+"""What the engine need not carry: the two ways of a forecast agree in every number, and only the safe are taken out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from horae.forecast import Candidate, Report, simulation, undisturbed_tasks
+from horae.forecast.request import ForecastRequest
+from tests.unit.forecast.forecast_setup import START, a_task, asked
+
+BEFORE_SPRING = datetime(2026, 3, 28, 18, tzinfo=UTC)
+BEFORE_AUTUMN = datetime(2026, 10, 24, 18, tzinfo=UTC)
+
+schedules = st.sampled_from(
+    [
+        "*/5 * * * *",
+        "*/20 1-4 * * *",
+        "30 2 * * *",
+        "every 7m",
+        "every 10m, 20 times",
+        "every 4m with jitter up to 3m",
+        "*/10 * * * * with jitter up to 1h",
+        "every 11m after end",
+        "every hour from 2026-03-28 21:00",
+        "RRULE:FREQ=HOURLY;BYMINUTE=0,30;BYSECOND=0",
+        "in 2h",
+        "now",
+    ]
+)
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> list[Candidate]:
+    return [
+        a_task(
+            f"t{number}",
+            draw(schedules),
+            draw(st.sampled_from([0, 0.000001, 1, 100, 240, 300, 900])),
+            lane=draw(st.sampled_from([None, None, None, "one"])),
+            overlap=draw(st.sampled_from(["skip", "queue", "queue_all", "replace", "parallel"])),
+            max_duration=draw(st.sampled_from([None, None, "2m"])),
+            priority=draw(st.integers(-1, 1)),
+        )
+        for number in range(draw(st.integers(1, 6)))
+    ]
+
+
+def both_ways(*candidates: Candidate, **question: Any) -> tuple[Report, Report]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(undisturbed_tasks, "MIN_OCCURRENCES", 1)
+        return asked(*candidates, **question), asked(*candidates, every_run=True, **question)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tasks(), st.sampled_from([START, BEFORE_SPRING, BEFORE_AUTUMN]), st.sampled_from([2, 4, 512]))
+def test_both_ways_agree(candidates: list[Candidate], start: datetime, capacity: int) -> None:
+    quick, thorough = both_ways(*candidates, start=start, span="13h", zone="Europe/Berlin", capacity=capacity)
+    assert quick == thorough
+
+
+def taken_out(*candidates: Candidate, monkeypatch: pytest.MonkeyPatch, **question: Any) -> set[int]:
+    taken: set[int] = set()
+
+    def watched(asked_about: ForecastRequest, made: Any) -> Any:
+        found = undisturbed_tasks.find_undisturbed(asked_about, made)
+        taken.update(found)
+        return found
+
+    monkeypatch.setattr(simulation, "find_undisturbed", watched)
+    asked(*candidates, **question)
+    return taken
+
+
+def test_only_what_can_meet_nobody_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    candidates = [
+        a_task("alone", "*/5 * * * *", "4m59s"),
+        a_task("just too long", "*/5 * * * *", "5m"),
+        a_task("in a lane", "*/5 * * * *", lane="one"),
+        a_task("from its end", "every 5m after end"),
+        a_task("stopped", "*/5 * * * *", "2m", max_duration="1m"),
+        a_task("rare", "0 * * * *"),
+    ]
+    assert taken_out(*candidates, monkeypatch=monkeypatch) == {0}
+    assert taken_out(*candidates, monkeypatch=monkeypatch, capacity=5) == set(), "six might want five places"
+    many = a_task("many at once", "0 * * * *", overlap="parallel")
+    assert taken_out(candidates[0], many, monkeypatch=monkeypatch) == set(), "it may take any number of places"
+
+
+def test_what_is_taken_out_counts_towards_the_most_that_a_forecast_takes() -> None:
+    candidates = [a_task("minutely", "* * * * *"), a_task("slow", "every 1s", 2)]
+    report = asked(*candidates, span="5h", most=2_000)
+    assert not report.complete
+    assert report.runs + report.skipped <= 2_000
+    assert report.tasks[0].last == report.until.replace(second=0, microsecond=0)
+    assert report.tasks[0].upcoming == report.tasks[0].last + timedelta(minutes=1)
+
+
+def test_more_than_half_of_what_a_forecast_takes_is_left_to_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    candidates = [a_task("hourly", "0 * * * *"), a_task("often", "every 1m"), a_task("seldom", "*/5 * * * *")]
+    assert taken_out(*candidates, monkeypatch=monkeypatch, most=4_000) == {1, 2}
+    assert taken_out(*candidates, monkeypatch=monkeypatch, most=2_800) == set()

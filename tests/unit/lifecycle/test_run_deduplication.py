@@ -1,0 +1,78 @@
+"""The agenda comes to an instant a second time: an occurrence happens once, and nothing waits for it to happen again."""
+
+from __future__ import annotations
+
+from horae.model.events.event import EventKind
+from horae.model.policy import Missed
+from horae.model.task import TaskState
+from horae.schedule import Every, Once
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
+
+AT_ONE = Once(at=hour(13))
+AFTER_END = Every(interval=HOUR, since="end")
+
+
+def back_at_noon(world: World) -> World:
+    """Ran at one o'clock; then the clock was set back, and somebody gave it the same instant once more."""
+    world.claim_at(hour(13)).settle()
+    return world.set_back(hour(12) + MINUTE)
+
+
+def test_a_one_shot_that_is_told_the_same_instant_again_is_completed_by_it() -> None:
+    world = back_at_noon(World(AT_ONE))
+    assert world.state is TaskState.COMPLETED
+    world.edit(schedule=Once(at=hour(14)))
+    world.edit(schedule=AT_ONE)
+    assert (world.state, world.agenda) == (TaskState.ACTIVE, ["next 13:00 timed"])
+    told = len(world.events)
+    world.claim_at(hour(13))
+    assert world.ledger == ["13:00 succeeded"]
+    assert (world.state, world.agenda) == (TaskState.COMPLETED, [])
+    assert [event.kind for event in world.events[told:]] == [EventKind.TASK_COMPLETED]
+    world.edit(schedule=Once(at=hour(15)))
+    world.claim_at(hour(15))
+    assert world.ledger == ["13:00 succeeded", "15:00 running"]
+
+
+def test_what_recurs_goes_on_with_the_next_instant() -> None:
+    world = back_at_noon(World())
+    world.edit(schedule=Every(interval=HOUR / 2))
+    world.claim_at(hour(12.5)).settle()
+    world.claim_at(hour(13))
+    assert world.ledger == ["12:30 succeeded", "13:00 succeeded"]
+    assert (world.state, world.agenda) == (TaskState.ACTIVE, ["next 13:30 timed"])
+
+
+def test_what_counts_from_its_end_counts_from_when_that_was_seen() -> None:
+    world = back_at_noon(World(AFTER_END))
+    world.edit(schedule=Every(interval=59 * MINUTE, since="end"))
+    world.claim_at(hour(13))
+    assert world.ledger == ["13:00 succeeded"]
+    assert world.agenda == ["next 13:59 timed"]
+
+
+def test_a_row_that_is_there_is_not_told_of_again() -> None:
+    world = World()
+    world.skip_next(1)
+    world.claim_at(hour(13))
+    world.set_back(hour(12) + MINUTE).edit(schedule=Every(interval=HOUR / 2))
+    world.claim_at(hour(12.5)).settle()
+    world.skip_next(1)
+    told = len(world.events)
+    world.claim_at(hour(13))
+    assert world.ledger == ["12:30 succeeded", "13:00 skipped skip_requested"]
+    assert world.events[told:] == []
+
+
+def test_nothing_is_held_for_a_run_that_does_not_start() -> None:
+    """The pile's first has run already, and the others wait for their turn behind nothing."""
+    world = back_at_noon(World(missed=Missed("all")))
+    world.edit(schedule=Every(interval=HOUR / 2))
+    world.at(hour(12.5)).claim_all()
+    world.settle()
+    world.at(hour(14.25)).claim_all()
+    while world.live:
+        world.settle()
+        world.claim_all()
+    assert world.ledger == [f"{each} succeeded" for each in ("12:30", "13:00", "13:30", "14:00")]
+    assert world.agenda == ["next 14:30 timed"]

@@ -32,7 +32,7 @@ TERMS = Terms(lease=timedelta(seconds=12), poll_ceiling=timedelta(seconds=10))
 SETTINGS = EngineSettings(terms=TERMS, lease_thread=False, fine_timer=False, upkeep_every=timedelta(days=1))
 
 
-class Door:
+class FaultyStore:
     """A real store, each of whose calls may be made to fail before or after its commit, to hang, or to be seen."""
 
     def __init__(self, inner: object | None = None) -> None:
@@ -48,12 +48,12 @@ class Door:
     def fail_after(self, name: str, times: int = 1) -> None:
         self._after[name] = [StoreUnavailable("the answer got lost")] * times
 
-    def shut(self, *names: str) -> None:
+    def block(self, *names: str) -> None:
         """From now on these calls hang before they reach the store."""
         for name in names:
             self._shut.setdefault(name, asyncio.Event())
 
-    def open_again(self) -> None:
+    def unblock(self) -> None:
         for gate in self._shut.values():
             gate.set()
         self._shut.clear()
@@ -85,7 +85,7 @@ def _raise_next(faults: dict[str, list[Exception | None]], name: str) -> None:
         raise error
 
 
-class Slow:
+class SlowStore:
     """A store of which one call takes its time, before or after it is written."""
 
     def __init__(self, inner: object, clock: VirtualClock, name: str, seconds: float, *, after: bool = False) -> None:
@@ -109,7 +109,7 @@ class Slow:
         return through
 
 
-class Noted(Door):
+class RenewalLog(FaultyStore):
     """Knows when each renewal was asked for."""
 
     def __init__(self, clock: VirtualClock, inner: object | None = None) -> None:
@@ -127,20 +127,20 @@ def as_store(door: object) -> Keeping:
 
 
 @dataclass
-class Obedient:
+class ScriptedTarget:
     """A target that does whatever the test says, and remembers whom it was asked for."""
 
     act: Callable[[Invocation], Awaitable[Outcome]] | None = None
-    seen: list[Invocation] = field(default_factory=list)
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    invocations: list[Invocation] = field(default_factory=list)
+    started: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def execute(self, invocation: Invocation) -> Outcome:
-        self.seen.append(invocation)
-        self.begun.set()
+        self.invocations.append(invocation)
+        self.started.set()
         return Succeeded() if self.act is None else await self.act(invocation)
 
 
-def lasting(clock: VirtualClock, seconds: float) -> Callable[[Invocation], Awaitable[Outcome]]:
+def sleep_for(clock: VirtualClock, seconds: float) -> Callable[[Invocation], Awaitable[Outcome]]:
     async def act(_: Invocation) -> Outcome:
         await clock.pause(seconds)
         return Succeeded()
@@ -153,13 +153,13 @@ async def endless(_: Invocation) -> Outcome:
     return Succeeded()
 
 
-def an_engine(
-    store: object, target: Obedient, clock: VirtualClock, settings: EngineSettings = SETTINGS, **changes: Any
+def make_engine(
+    store: object, target: ScriptedTarget, clock: VirtualClock, settings: EngineSettings = SETTINGS, **changes: Any
 ) -> Engine:
     return Engine(as_store(store), {"stub": target}, clock, replace(settings, **changes), version="1", home="here/1")
 
 
-async def add(
+async def add_task(
     store: object,
     schedule: Schedule | datetime,
     now: datetime,
@@ -176,13 +176,13 @@ async def add(
     return change.task
 
 
-async def runs_of(store: object, task: Task | None = None) -> list[Run]:
+async def list_runs(store: object, task: Task | None = None) -> list[Run]:
     """Oldest first."""
     page = await as_store(store).runs(RunFilter(task_id=None if task is None else task.id), limit=1_000)
     return sorted(page.items, key=lambda run: (run.planned, run.attempt))
 
 
-async def until(clock: VirtualClock, fulfilled: Callable[[], bool], within: float = 3_600) -> None:
+async def wait_until(clock: VirtualClock, fulfilled: Callable[[], bool], within: float = 3_600) -> None:
     """Let virtual time pass in small steps until a condition holds."""
     end = clock.steady() + within
     while not fulfilled():
@@ -190,21 +190,21 @@ async def until(clock: VirtualClock, fulfilled: Callable[[], bool], within: floa
         await clock.pause(0.01)
 
 
-async def carried_once(
+async def execute_once(
     clock: VirtualClock, act: Callable[[Invocation], Awaitable[Outcome]], seconds: float = 1_000, **policies: Any
 ) -> Run:
     """One task, one attempt, from its instant to its row."""
-    store = Door()
-    engine = an_engine(store, Obedient(act), clock)
-    task = await add(store, NOON, clock.now(), guarantee="at_most_once", **policies)
+    store = FaultyStore()
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    task = await add_task(store, NOON, clock.now(), guarantee="at_most_once", **policies)
     await engine.start()
     await clock.pause(seconds)
     await engine.stop()
-    (run,) = await runs_of(store, task)
+    (run,) = await list_runs(store, task)
     return run
 
 
-async def nodes(store: object) -> list[str]:
+async def list_nodes(store: object) -> list[str]:
     """All of them, as a newcomer sees them."""
     whole = as_store(store)
     await whole.join(a_node("onlooker"))

@@ -12,7 +12,7 @@ from horae.ports.store import LeaseRenewal
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import HOUR, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.engine_setup import TERMS, Obedient, add, an_engine, runs_of, until
+from tests.unit.engine.engine_setup import TERMS, ScriptedTarget, add_task, list_runs, make_engine, wait_until
 
 AFTER = timedelta(milliseconds=20)
 HALF_A_MINUTE = timedelta(seconds=30)
@@ -73,16 +73,16 @@ async def test_a_node_goes_by_the_clock_of_the_store(
     clock: VirtualClock, ahead: timedelta, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
-        store, target = OwnClock(clock), Obedient()
+        store, target = OwnClock(clock), ScriptedTarget()
         store.ahead = ahead
-        task = await add(store, store.now + 10 * SECOND, store.now)
-        engine = an_engine(store, target, clock)
+        task = await add_task(store, store.now + 10 * SECOND, store.now)
+        engine = make_engine(store, target, clock)
         await engine.start()
         assert engine.clock_offset == ahead
         begun = clock.now()
-        await until(clock, lambda: bool(target.seen), within=60)
+        await wait_until(clock, lambda: bool(target.invocations), within=60)
         await clock.pause(1)
-        (run,) = await runs_of(store, task)
+        (run,) = await list_runs(store, task)
         assert run.started == run.due == begun + ahead + 10 * SECOND
         assert [node.offset for node in await store.nodes()] == [ahead], "and everybody can see it"
         store.ahead = timedelta(0)
@@ -93,7 +93,7 @@ async def test_a_node_goes_by_the_clock_of_the_store(
 
 
 async def test_stores_on_the_same_machine_correct_nothing(clock: VirtualClock) -> None:
-    engine = an_engine(MemoryStore(), Obedient(), clock)
+    engine = make_engine(MemoryStore(), ScriptedTarget(), clock)
     await engine.start()
     await clock.pause(30)
     assert engine.clock_offset == timedelta(0)

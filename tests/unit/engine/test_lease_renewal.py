@@ -24,17 +24,17 @@ from horae.testing.factories import DAY, HOUR, NOON, a_node
 from horae.virtual_time import VirtualClock
 from tests.unit.engine.engine_setup import (
     TERMS,
-    Door,
-    Noted,
-    Obedient,
-    Slow,
-    add,
-    an_engine,
+    FaultyStore,
+    RenewalLog,
+    ScriptedTarget,
+    SlowStore,
+    add_task,
     as_store,
     endless,
-    nodes,
-    runs_of,
-    until,
+    list_nodes,
+    list_runs,
+    make_engine,
+    wait_until,
 )
 
 LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERMS.renewal, TERMS.self_stop))
@@ -44,8 +44,8 @@ LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERM
 
 
 async def test_the_lease_is_renewed_four_times_in_its_length(clock: VirtualClock) -> None:
-    store = Noted(clock)
-    engine = an_engine(store, Obedient(), clock)
+    store = RenewalLog(clock)
+    engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
     await clock.pause(30)
     await engine.stop()
@@ -56,7 +56,7 @@ async def test_the_lease_is_renewed_four_times_in_its_length(clock: VirtualClock
 
 @pytest.mark.parametrize("hanging", [True, False])
 async def test_what_it_carries_stops_in_time_when_the_store_is_out_of_reach(clock: VirtualClock, hanging: bool) -> None:  # noqa: FBT001 - or failing
-    store, ended_at = Noted(clock), list[float]()
+    store, ended_at = RenewalLog(clock), list[float]()
 
     async def act(invocation: Invocation) -> Outcome:
         try:
@@ -65,8 +65,8 @@ async def test_what_it_carries_stops_in_time_when_the_store_is_out_of_reach(cloc
             ended_at.append(clock.steady())
         return Succeeded()
 
-    engine = an_engine(store, Obedient(act), clock)
-    task = await add(store, NOON, clock.now())
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    task = await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(20)
     last = store.renewed_at[-1]
@@ -75,16 +75,16 @@ async def test_what_it_carries_stops_in_time_when_the_store_is_out_of_reach(cloc
     else:
         for name in ("extend", "release", "claim_due"):
             store.fail_before(name, times=1_000)
-    await until(clock, lambda: bool(ended_at), within=60)
+    await wait_until(clock, lambda: bool(ended_at), within=60)
     assert ended_at == [pytest.approx(last + SELF_STOP)]
     assert not engine.lease.is_held
     await clock.pause(60)
-    assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING]
+    assert [run.state for run in await list_runs(store, task)] == [RunState.RUNNING]
     engine.kill()
 
 
 async def test_a_store_that_fails_first_and_then_hangs_gains_no_time(clock: VirtualClock) -> None:
-    store, ended_at = Noted(clock), list[float]()
+    store, ended_at = RenewalLog(clock), list[float]()
 
     async def act(invocation: Invocation) -> Outcome:
         try:
@@ -93,8 +93,8 @@ async def test_a_store_that_fails_first_and_then_hangs_gains_no_time(clock: Virt
             ended_at.append(clock.steady())
         return Succeeded()
 
-    engine = an_engine(store, Obedient(act), clock)
-    await add(store, NOON, clock.now())
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(20)
     last = store.renewed_at[-1]
@@ -107,15 +107,15 @@ async def test_a_store_that_fails_first_and_then_hangs_gains_no_time(clock: Virt
 
 
 async def test_what_was_let_go_of_is_handed_back_when_the_store_is_back(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
 
     async def act(invocation: Invocation) -> Outcome:
         if invocation.run.attempt == 1:
             await endless(invocation)
         return Succeeded()
 
-    engine = an_engine(store, Obedient(act), clock)
-    task = await add(store, NOON, clock.now())
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    task = await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(5)
     node = engine.node
@@ -124,14 +124,14 @@ async def test_what_was_let_go_of_is_handed_back_when_the_store_is_back(clock: V
     store.open_again()
     await clock.pause(LEASE)
     await engine.stop()
-    first, second = await runs_of(store, task)
+    first, second = await list_runs(store, task)
     assert (first.state, first.reason, first.deaths) == (RunState.LOST, Reason.RELEASED, 0)
     assert second.state is RunState.SUCCEEDED
     assert engine.node == node, "nobody had taken it for dead"
 
 
 async def test_a_node_that_others_took_for_dead_lets_go_and_comes_back_under_a_new_name(clock: VirtualClock) -> None:
-    store, ended = Door(), list[str]()
+    store, ended = FaultyStore(), list[str]()
 
     async def act(invocation: Invocation) -> Outcome:
         if invocation.run.attempt == 1:
@@ -141,8 +141,8 @@ async def test_a_node_that_others_took_for_dead_lets_go_and_comes_back_under_a_n
                 ended.append(invocation.run.id)
         return Succeeded()
 
-    engine = an_engine(store, Obedient(act), clock)
-    task = await add(store, NOON, clock.now())
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    task = await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(1)
     before = engine.node
@@ -155,16 +155,16 @@ async def test_a_node_that_others_took_for_dead_lets_go_and_comes_back_under_a_n
     await clock.pause(RENEWAL + 1)
     assert ended == [mine.id]
     assert engine.node != before
-    assert await nodes(store) == [engine.node]
+    assert await list_nodes(store) == [engine.node]
     await engine.stop()
-    assert [run.state for run in await runs_of(store, task)] == [RunState.LOST, RunState.SUCCEEDED]
+    assert [run.state for run in await list_runs(store, task)] == [RunState.LOST, RunState.SUCCEEDED]
 
 
 async def test_a_wall_clock_that_steps_costs_nobody_the_lease(clock: VirtualClock) -> None:
     store = MemoryStore()
-    targets = [Obedient(endless), Obedient(endless)]
-    engines = [an_engine(store, target, clock) for target in targets]
-    await add(store, NOON, clock.now())
+    targets = [ScriptedTarget(endless), ScriptedTarget(endless)]
+    engines = [make_engine(store, target, clock) for target in targets]
+    await add_task(store, NOON, clock.now())
     for engine in engines:
         await engine.start()
     await clock.pause(5)
@@ -174,7 +174,7 @@ async def test_a_wall_clock_that_steps_costs_nobody_the_lease(clock: VirtualCloc
         await clock.pause(30)
     assert [engine.node for engine in engines] == names
     assert all(engine.lease.is_held for engine in engines)
-    assert [run.state for run in await runs_of(store)] == [RunState.RUNNING]
+    assert [run.state for run in await list_runs(store)] == [RunState.RUNNING]
     for engine in engines:
         engine.kill()
 
@@ -183,36 +183,36 @@ async def test_a_wall_clock_that_steps_costs_nobody_the_lease(clock: VirtualCloc
 
 
 async def test_an_order_reaches_its_run_with_the_next_renewal_at_the_latest(clock: VirtualClock) -> None:
-    store, target = MemoryStore(), Obedient(endless)
-    engine = an_engine(store, target, clock)
-    task = await add(store, NOON, clock.now())
+    store, target = MemoryStore(), ScriptedTarget(endless)
+    engine = make_engine(store, target, clock)
+    task = await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(RENEWAL + 0.5)
     await Tasks(store, clock).cancel(LOCAL, task.id)  # nobody rings
     await clock.pause(RENEWAL - 1)
-    assert not target.seen[0].cancelled
+    assert not target.invocations[0].cancelled
     await clock.pause(1)
-    (run,) = await runs_of(store, task)
+    (run,) = await list_runs(store, task)
     assert run.state is RunState.CANCELLED
     await engine.stop()
 
 
 async def test_a_ring_while_a_renewal_is_on_its_way_is_not_lost(clock: VirtualClock) -> None:
-    store, target = MemoryStore(), Obedient(endless)
-    task = await add(store, NOON, clock.now())
-    engine = an_engine(Slow(store, clock, "extend", 0.2, after=True), target, clock)
+    store, target = MemoryStore(), ScriptedTarget(endless)
+    task = await add_task(store, NOON, clock.now())
+    engine = make_engine(SlowStore(store, clock, "extend", 0.2, after=True), target, clock)
     await engine.start()
-    await until(clock, lambda: clock.steady() >= 3.25)
+    await wait_until(clock, lambda: clock.steady() >= 3.25)
     # The renewal of this moment has been written, and its answer is under way: it does not know of this.
     await Tasks(store, clock, on_write=lambda _due: engine.notify()).cancel(LOCAL, task.id)
     await clock.pause(0.5)
-    assert target.seen[0].cancelled
+    assert target.invocations[0].cancelled
     await engine.stop()
 
 
 async def test_a_storm_of_rings_does_not_become_a_storm_of_writes(clock: VirtualClock) -> None:
-    store = Noted(clock, MemoryStore())
-    engine = an_engine(store, Obedient(), clock)
+    store = RenewalLog(clock, MemoryStore())
+    engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
     for _ in range(1_000):
         await clock.pause(0.001)
@@ -225,23 +225,23 @@ async def test_a_storm_of_rings_does_not_become_a_storm_of_writes(clock: Virtual
 
 
 async def test_a_replaced_run_makes_way(clock: VirtualClock) -> None:
-    store, target = MemoryStore(), Obedient(endless)
-    engine = an_engine(store, target, clock)
+    store, target = MemoryStore(), ScriptedTarget(endless)
+    engine = make_engine(store, target, clock)
     every = Every(interval=timedelta(seconds=20))
-    task = await add(store, every, clock.now(), overlap="replace")
+    task = await add_task(store, every, clock.now(), overlap="replace")
     await engine.start()
     await clock.pause(65)
     await engine.stop()
-    states = [run.state for run in await runs_of(store, task)]
+    states = [run.state for run in await list_runs(store, task)]
     assert states[:2] == [RunState.CANCELLED, RunState.CANCELLED]
-    assert len(target.seen) == 3
+    assert len(target.invocations) == 3
 
 
 async def test_cancelling_the_keeper_at_any_moment_ends_it(clock: VirtualClock) -> None:
     """`wait_for` would swallow a cancellation that meets the end of what it waits for."""
 
     for moment in (0.0, 0.1, RENEWAL, RENEWAL + 0.1, 2 * RENEWAL):
-        engine = an_engine(Slow(MemoryStore(), clock, "extend", 0.1), Obedient(), clock)
+        engine = make_engine(SlowStore(MemoryStore(), clock, "extend", 0.1), ScriptedTarget(), clock)
         await engine.start()
         await clock.pause(moment)
         keeper = engine._actors["keeper"]

@@ -20,7 +20,7 @@ from horae.model.run import RunState
 from horae.ports.store import LeaseRenewal, Terms
 from horae.ports.target import Invocation
 from horae.stores.memory import MemoryStore
-from tests.unit.engine.engine_setup import Door, Obedient, add, as_store, runs_of
+from tests.unit.engine.engine_setup import FaultyStore, ScriptedTarget, add_task, as_store, list_runs
 
 QUICK = Terms(lease=timedelta(seconds=0.8))
 PATIENCE = 60
@@ -47,7 +47,7 @@ class Counting(MemoryStore):
             assert self.renewed.wait_for(lambda: self.renewals >= wanted, PATIENCE)
 
 
-def an_engine(store: object, target: Obedient) -> Engine:
+def an_engine(store: object, target: ScriptedTarget) -> Engine:
     settings = EngineSettings(terms=QUICK, lease_thread=True)
     return Engine(as_store(store), {"stub": target}, SystemClock(), settings, version="1")
 
@@ -64,15 +64,15 @@ async def test_it_renews_while_a_function_blocks_the_loop() -> None:
         ended.set()
         return Succeeded('"survived"')
 
-    engine = an_engine(store, Obedient(act))
+    engine = an_engine(store, ScriptedTarget(act))
     await engine.start()
     node = engine.node
-    task = await add(store, SystemClock().now(), SystemClock().now())
+    task = await add_task(store, SystemClock().now(), SystemClock().now())
     engine.notify()
     await ended.wait()
     await engine.stop()
     assert engine.node == node
-    (run,) = await runs_of(store, task)
+    (run,) = await list_runs(store, task)
     assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"survived"')
     assert keepers() == []
 
@@ -85,10 +85,10 @@ async def test_its_orders_reach_the_loop_of_the_runs() -> None:
         await asyncio.get_running_loop().create_future()
         return Succeeded()
 
-    engine = an_engine(store, Obedient(act))
+    engine = an_engine(store, ScriptedTarget(act))
     await engine.start()
     now = SystemClock().now()
-    task = await add(store, now, now)
+    task = await add_task(store, now, now)
     engine.notify()
     await begun.wait()
     settled = asyncio.Event()
@@ -97,14 +97,14 @@ async def test_its_orders_reach_the_loop_of_the_runs() -> None:
     engine.notify()
     await asyncio.wait_for(settled.wait(), PATIENCE)
     await engine.stop()
-    (run,) = await runs_of(store, task)
+    (run,) = await list_runs(store, task)
     assert run.state is RunState.CANCELLED
 
 
 async def test_a_start_that_fails_leaves_no_thread_behind() -> None:
-    store = Door()
+    store = FaultyStore()
     store.fail_before("join")
-    engine = an_engine(store, Obedient())
+    engine = an_engine(store, ScriptedTarget())
     with pytest.raises(StoreError):
         await engine.start()
     assert keepers() == []
@@ -115,7 +115,7 @@ async def test_a_start_that_fails_leaves_no_thread_behind() -> None:
 
 
 async def test_a_killed_node_keeps_no_thread() -> None:
-    engine = an_engine(MemoryStore(), Obedient())
+    engine = an_engine(MemoryStore(), ScriptedTarget())
     await engine.start()
     engine.kill()
     assert keepers() == []
@@ -124,7 +124,7 @@ async def test_a_killed_node_keeps_no_thread() -> None:
 
 
 async def started() -> Engine:
-    engine = an_engine(Counting(), Obedient())
+    engine = an_engine(Counting(), ScriptedTarget())
     await engine.start()
     return engine
 

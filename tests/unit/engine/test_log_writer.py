@@ -15,7 +15,7 @@ from horae.ports.journal import Line
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON, a_new_task, a_run, a_task
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.engine_setup import Door, as_store
+from tests.unit.engine.engine_setup import FaultyStore, as_store
 
 TASK = a_task()
 RUN = a_run(TASK)
@@ -25,19 +25,19 @@ def a_line(text: str = "so far, so good") -> Line:
     return Line(RUN.id, NOON, "info", text)
 
 
-async def a_scribe(store: Door, clock: Clock) -> JournalWriter:
+async def a_scribe(store: FaultyStore, clock: Clock) -> JournalWriter:
     await as_store(store).add([a_new_task(TASK, runs=[RUN])])
     scribe = JournalWriter(as_store(store), clock)
     scribe.start()
     return scribe
 
 
-async def texts(store: Door) -> list[str]:
+async def texts(store: FaultyStore) -> list[str]:
     return [line.line.text for line in await as_store(store).lines(RUN.id)]
 
 
 async def test_a_burst_of_lines_is_one_write_soon(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
     scribe = await a_scribe(store, clock)
     for number in range(50):
         scribe.write(a_line(str(number)))
@@ -51,7 +51,7 @@ async def test_a_burst_of_lines_is_one_write_soon(clock: VirtualClock) -> None:
 
 
 async def test_after_a_flush_all_that_was_said_is_there(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
     scribe = await a_scribe(store, clock)
     scribe.write(a_line("one"))
     store.shut("write_lines")
@@ -66,7 +66,7 @@ async def test_after_a_flush_all_that_was_said_is_there(clock: VirtualClock) -> 
 
 
 async def test_lines_may_come_from_many_threads() -> None:
-    store = Door(MemoryStore())
+    store = FaultyStore(MemoryStore())
     scribe = await a_scribe(store, SystemClock())
 
     def speak(name: int) -> None:
@@ -86,12 +86,12 @@ async def test_lines_may_come_from_many_threads() -> None:
 
 
 def test_a_thread_that_outlives_the_loop_may_go_on_talking() -> None:
-    scribe = asyncio.run(a_scribe(Door(MemoryStore()), SystemClock()))
+    scribe = asyncio.run(a_scribe(FaultyStore(MemoryStore()), SystemClock()))
     scribe.write(a_line("is anybody there?"))
 
 
 async def test_what_the_store_could_not_take_is_written_later(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
     scribe = await a_scribe(store, clock)
     store.fail_before("write_lines", times=2)
     scribe.write(a_line("one"))
@@ -105,7 +105,7 @@ async def test_what_the_store_could_not_take_is_written_later(clock: VirtualCloc
 async def test_what_waits_is_bounded_and_the_newest_stay(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scribe_module, "MAX_PENDING", 10)
 
-    store = Door()
+    store = FaultyStore()
     scribe = await a_scribe(store, clock)
     for number in range(15):
         scribe.write(a_line(str(number)))
@@ -125,7 +125,7 @@ async def test_lines_that_cannot_be_kept_are_dropped_and_told(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR, logger="horae"):
-        store = Door()
+        store = FaultyStore()
         scribe = await a_scribe(store, clock)
         store.fail_before("write_lines", error=UnicodeError("a lone surrogate"))
         scribe.write(a_line("\ud800"))
@@ -137,7 +137,7 @@ async def test_lines_that_cannot_be_kept_are_dropped_and_told(
 
 
 async def test_a_scribe_that_was_stopped_can_start_again(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
     scribe = await a_scribe(store, clock)
     scribe.write(a_line("one"))
     await clock.pause(BATCH_SECONDS / 2)

@@ -30,17 +30,17 @@ from horae.testing.factories import (
     an_entry,
 )
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.engine_setup import SETTINGS, Door, as_store, runs_of
+from tests.unit.engine.engine_setup import SETTINGS, FaultyStore, as_store, list_runs
 
 OLD = NOON - 40 * DAY
 
 
-def a_janitor(store: Door, clock: VirtualClock) -> Janitor:
+def a_janitor(store: FaultyStore, clock: VirtualClock) -> Janitor:
     return Janitor(as_store(store), as_store(store), clock, SETTINGS)
 
 
 async def test_old_runs_go_in_small_batches_and_the_live_ones_stay(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
     tasks = [a_task() for _ in range(3)]
     for task in tasks:
         old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(BATCH_SIZE)]
@@ -52,13 +52,13 @@ async def test_old_runs_go_in_small_batches_and_the_live_ones_stay(clock: Virtua
         rounds += 1
     assert rounds > 1
     assert all(limit <= BATCH_SIZE for _, _, limit, *_ in store.arguments("trim"))
-    left = await runs_of(store)
+    left = await list_runs(store)
     assert len(left) == 6
     assert {run.state for run in left} == {RunState.SUCCEEDED, RunState.RUNNING}
 
 
 async def test_the_loop_takes_a_breath_between_batches_and_goes_on_after_failures(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
     task = a_task()
     old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(3 * BATCH_SIZE)]
     await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=NOON + HOUR)], runs=old)])
@@ -68,17 +68,17 @@ async def test_the_loop_takes_a_breath_between_batches_and_goes_on_after_failure
     actor = asyncio.ensure_future(janitor.run())
     await clock.pause(3 * DAY.total_seconds())
     actor.cancel()
-    assert await runs_of(store) == []
+    assert await list_runs(store) == []
     assert await as_store(store).read_metadata(ZONE_DATA_KEY) == TZDATA_VERSION
 
 
-async def put_answers(store: Door, number: int, expires: datetime | None) -> None:
+async def put_answers(store: FaultyStore, number: int, expires: datetime | None) -> None:
     answers = [Record("answer", f"{expires}/{each}", OWNER, "{}", expires=expires) for each in range(number)]
     assert await as_store(store).write_records([RecordWrite(each) for each in answers])
 
 
 async def test_records_that_nobody_needs_any_more_go_many_at_a_time_and_the_others_stay(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
     await put_answers(store, 2 * EXPIRED_BATCH_SIZE + 1, NOON)
     await put_answers(store, 2, NOON + HOUR)
     await put_answers(store, 3, None)
@@ -92,7 +92,7 @@ async def test_records_that_nobody_needs_any_more_go_many_at_a_time_and_the_othe
 
 
 async def test_while_there_is_much_to_trim_records_are_looked_for_once(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
     task = a_task()
     old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(5 * BATCH_SIZE)]
     await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=NOON + HOUR)], runs=old)])
@@ -108,21 +108,21 @@ async def test_while_there_is_much_to_trim_records_are_looked_for_once(clock: Vi
 # --- newer rules for zones -----------------------------------------------------------------------------------------------
 
 
-async def planned_at(store: Door, planned: datetime) -> str:
+async def planned_at(store: FaultyStore, planned: datetime) -> str:
     """A task of every hour whose next occurrence stands somewhere else than its rules would have it now."""
     task = a_task(schedule=Every(interval=HOUR), created=NOON)
     await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=planned)])])
     return task.id
 
 
-async def next_of(store: Door, task_id: str) -> datetime:
+async def next_of(store: FaultyStore, task_id: str) -> datetime:
     facts = await as_store(store).facts(task_id, OWNER)
     assert facts is not None
     return facts.entries[0].planned
 
 
 async def test_newer_zone_data_moves_what_is_still_to_come_and_tells_of_each_move(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
     await as_store(store).write_metadata(ZONE_DATA_KEY, "2019a")
     moved = [await planned_at(store, NOON + timedelta(minutes=30 + n)) for n in range(3)]
     right = await planned_at(store, NOON + HOUR)
@@ -140,7 +140,7 @@ async def test_newer_zone_data_moves_what_is_still_to_come_and_tells_of_each_mov
 
 @pytest.mark.parametrize("known", [None, TZDATA_VERSION, "2999z"])
 async def test_the_same_or_older_data_moves_nothing(clock: VirtualClock, known: str | None) -> None:
-    store = Door()
+    store = FaultyStore()
     if known is not None:
         await as_store(store).write_metadata(ZONE_DATA_KEY, known)
     task_id = await planned_at(store, NOON + 30 * SECOND)
@@ -154,7 +154,7 @@ async def test_one_task_that_cannot_be_planned_again_does_not_keep_the_others_fr
 ) -> None:
     a_refusal: Refusal = refuse("never_fires")
     with caplog.at_level(logging.WARNING, logger="horae"):
-        store = Door()
+        store = FaultyStore()
         await as_store(store).write_metadata(ZONE_DATA_KEY, "2019a")
         bad = await planned_at(store, NOON + timedelta(minutes=10))
         good = await planned_at(store, NOON + timedelta(minutes=10))

@@ -16,7 +16,16 @@ from horae.ports.store import WaitingCounts
 from horae.schedule import Every
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.engine_setup import SETTINGS, TERMS, Door, Obedient, add, as_store, runs_of, until
+from tests.unit.engine.engine_setup import (
+    SETTINGS,
+    TERMS,
+    FaultyStore,
+    ScriptedTarget,
+    add_task,
+    as_store,
+    list_runs,
+    wait_until,
+)
 
 STUB = frozenset({"target:stub"})
 OTHER = frozenset({"function:other"})
@@ -25,7 +34,10 @@ CEILING = TERMS.poll_ceiling
 
 
 def a_node_with(
-    routes: frozenset[str] | Callable[[], frozenset[str]], store: Door, target: Obedient, clock: VirtualClock
+    routes: frozenset[str] | Callable[[], frozenset[str]],
+    store: FaultyStore,
+    target: ScriptedTarget,
+    clock: VirtualClock,
 ) -> Engine:
     chosen = routes if callable(routes) else lambda: routes
     return Engine(as_store(store), {"stub": target}, clock, SETTINGS, version="1", home="here/1", routes=chosen)
@@ -36,8 +48,8 @@ class Pair:
 
     def __init__(self, clock: VirtualClock, unable: frozenset[str] = OTHER) -> None:
         self.clock = clock
-        self.store = Door()
-        self.right, self.wrong = Obedient(), Obedient()
+        self.store = FaultyStore()
+        self.right, self.wrong = ScriptedTarget(), ScriptedTarget()
         self.unable = a_node_with(unable, self.store, self.wrong, clock)
         self.able = a_node_with(STUB, self.store, self.right, clock)
 
@@ -63,14 +75,14 @@ async def test_everything_runs_once_on_the_node_that_can_and_no_attempt_is_waste
     pair = Pair(clock)
     await pair.start(rings=rings)
     for second in range(40):
-        await add(pair.store, NOON + (1 + second % 17) * SECOND * 7, clock.now(), guarantee=guarantee)
+        await add_task(pair.store, NOON + (1 + second % 17) * SECOND * 7, clock.now(), guarantee=guarantee)
     await clock.pause(300)
-    runs = await runs_of(pair.store)
-    assert len(runs) == len(pair.right.seen) == 40
+    runs = await list_runs(pair.store)
+    assert len(runs) == len(pair.right.invocations) == 40
     assert {(run.state, run.attempt, run.forgiven, run.node) for run in runs} == {
         (RunState.SUCCEEDED, 1, 0, pair.able.node)
     }
-    assert pair.wrong.seen == []
+    assert pair.wrong.invocations == []
     latest = max(run.lateness for run in runs if run.lateness is not None)
     assert latest <= (SECOND if rings else CEILING)
     assert await as_store(pair.store).waiting(None, clock.now()) == WaitingCounts()
@@ -80,9 +92,9 @@ async def test_everything_runs_once_on_the_node_that_can_and_no_attempt_is_waste
 async def test_what_repeats_goes_on_where_it_can(clock: VirtualClock) -> None:
     pair = Pair(clock)
     await pair.start(rings=False)
-    task = await add(pair.store, Every(interval=MINUTE), clock.now())
+    task = await add_task(pair.store, Every(interval=MINUTE), clock.now())
     await clock.pause(3_605)
-    runs = await runs_of(pair.store, task)
+    runs = await list_runs(pair.store, task)
     assert [(run.planned, run.attempt, run.state) for run in runs] == [
         (NOON + number * MINUTE, 1, RunState.SUCCEEDED) for number in range(1, 61)
     ]
@@ -94,39 +106,39 @@ async def test_a_node_alone_that_cannot_run_it_leaves_it_and_one_that_can_finds_
     clock: VirtualClock,
 ) -> None:
     pair = Pair(clock)
-    task = await add(pair.store, NOON + SECOND, clock.now(), guarantee="at_most_once")
+    task = await add_task(pair.store, NOON + SECOND, clock.now(), guarantee="at_most_once")
     await pair.unable.start()
     await clock.pause(3_600)
-    assert (await runs_of(pair.store), pair.wrong.seen) == ([], [])
+    assert (await list_runs(pair.store), pair.wrong.invocations) == ([], [])
     assert await as_store(pair.store).waiting(None, clock.now()) == WaitingCounts(stranded=1)
     await pair.able.start()
-    await until(clock, lambda: len(pair.right.seen) == 1, within=1)
+    await wait_until(clock, lambda: len(pair.right.invocations) == 1, within=1)
     await pair.stop()
-    (run,) = await runs_of(pair.store, task)
+    (run,) = await list_runs(pair.store, task)
     assert (run.state, run.attempt, run.planned) == (RunState.SUCCEEDED, 1, NOON + SECOND)
 
 
 async def test_a_node_that_can_run_nothing_at_all_is_no_trouble(clock: VirtualClock) -> None:
     pair = Pair(clock, unable=NOTHING)
     await pair.start(rings=True)
-    await add(pair.store, NOON + SECOND, clock.now())
+    await add_task(pair.store, NOON + SECOND, clock.now())
     await clock.pause(60)
-    assert (len(pair.right.seen), pair.wrong.seen) == (1, [])
+    assert (len(pair.right.invocations), pair.wrong.invocations) == (1, [])
     await pair.stop()
 
 
 async def test_two_that_cannot_run_it_do_not_keep_each_other_busy(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient()
+    store, target = FaultyStore(), ScriptedTarget()
     first, second = (a_node_with(OTHER, store, target, clock) for _ in range(2))
     first.dispatcher.on_unroutable, second.dispatcher.on_unroutable = second.notify, first.notify
     await first.start()
     await second.start()
-    await add(store, NOON + SECOND, clock.now())
+    await add_task(store, NOON + SECOND, clock.now())
     await clock.pause(2)
     before = store.count("claim_due")
     await clock.pause(100)
     assert store.count("claim_due") - before <= 2 * (100 / CEILING.total_seconds() + 2)
-    assert target.seen == []
+    assert target.invocations == []
     await first.stop()
     await second.stop()
 
@@ -135,9 +147,9 @@ async def test_two_that_cannot_run_it_do_not_keep_each_other_busy(clock: Virtual
 
 
 async def test_alone_a_node_asks_at_its_doors_now_and_then_and_after_each_ring(clock: VirtualClock) -> None:
-    store = Door()
-    engine = a_node_with(STUB, store, Obedient(), clock)
-    await add(store, Every(interval=MINUTE), clock.now())
+    store = FaultyStore()
+    engine = a_node_with(STUB, store, ScriptedTarget(), clock)
+    await add_task(store, Every(interval=MINUTE), clock.now())
     await engine.start()
     await clock.pause(3_600)
     # Somebody may have come, left something and gone, without being heard.
@@ -153,7 +165,7 @@ async def test_alone_a_node_asks_at_its_doors_now_and_then_and_after_each_ring(c
 
 async def test_in_company_it_asks_within_the_poll_ceiling_and_hardly_more_often(clock: VirtualClock) -> None:
     pair = Pair(clock)
-    await add(pair.store, Every(interval=SECOND), clock.now(), overlap="parallel")
+    await add_task(pair.store, Every(interval=SECOND), clock.now(), overlap="parallel")
     await pair.start(rings=False)
     await clock.pause(30)
     before = pair.store.count("admit")
@@ -165,12 +177,12 @@ async def test_in_company_it_asks_within_the_poll_ceiling_and_hardly_more_often(
 
 
 async def test_a_node_that_says_nothing_of_doors_asks_at_none(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient()
+    store, target = FaultyStore(), ScriptedTarget()
     engine = Engine(as_store(store), {"stub": target}, clock, SETTINGS, version="1", home="here/1")
-    await add(store, NOON + SECOND, clock.now())
+    await add_task(store, NOON + SECOND, clock.now())
     await engine.start()
     await clock.pause(60)
-    assert (store.count("admit"), len(target.seen)) == (0, 1)
+    assert (store.count("admit"), len(target.invocations)) == (0, 1)
     await engine.stop()
 
 
@@ -178,28 +190,28 @@ async def test_a_door_that_could_not_be_asked_at_is_asked_at_again(clock: Virtua
     """Alone, and after the only ring: otherwise what waits there would wait for ever."""
 
     pair = Pair(clock)
-    await add(pair.store, NOON + SECOND, clock.now())
+    await add_task(pair.store, NOON + SECOND, clock.now())
     await pair.unable.start()
     await clock.pause(5)
     await pair.unable.stop()
     pair.store.fail_before("admit", times=3)
     await pair.able.start()
     await clock.pause(10)
-    assert len(pair.right.seen) == 1
+    assert len(pair.right.invocations) == 1
     await pair.able.stop()
 
 
 async def test_a_function_that_comes_later_opens_its_door(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient()
+    store, target = FaultyStore(), ScriptedTarget()
     routes = [NOTHING]
     engine = a_node_with(lambda: routes[0], store, target, clock)
-    await add(store, NOON + SECOND, clock.now())
+    await add_task(store, NOON + SECOND, clock.now())
     await engine.start()
     await clock.pause(60)
-    assert target.seen == []
+    assert target.invocations == []
     routes[0] = STUB
     await clock.pause(CEILING.total_seconds() + 1)
-    assert len(target.seen) == 1
+    assert len(target.invocations) == 1
     await engine.stop()
 
 
@@ -211,7 +223,7 @@ async def test_what_was_left_by_a_node_that_went_right_after_is_found_though_the
     await pair.start(rings=False)
     # The one that can run it is busy for a moment, so that the other is the one that claims it.
     pair.store.shut("admit")
-    task = await add(pair.store, NOON + 15 * SECOND, clock.now())
+    task = await add_task(pair.store, NOON + 15 * SECOND, clock.now())
     pair.able.dispatcher._routes = lambda: OTHER
     await clock.pause(16)
     pair.able.dispatcher._routes = lambda: STUB
@@ -221,7 +233,7 @@ async def test_what_was_left_by_a_node_that_went_right_after_is_found_though_the
     else:
         pair.unable.kill()
     await clock.pause((TERMS.lease + 3 * CEILING).total_seconds())
-    (run,) = await runs_of(pair.store, task)
+    (run,) = await list_runs(pair.store, task)
     assert (run.node, run.attempt) == (pair.able.node, 1)
     await pair.able.stop()
 
@@ -235,7 +247,7 @@ async def test_whoever_leaves_something_at_a_door_says_so_and_nobody_else_does(c
     pair.unable.dispatcher.on_unroutable = lambda: told.append("unable")
     pair.able.dispatcher.on_unroutable = lambda: told.append("able")
     await pair.unable.start()
-    await add(pair.store, NOON + SECOND, clock.now())
+    await add_task(pair.store, NOON + SECOND, clock.now())
     await clock.pause(5)
     assert told == ["unable"]
     await pair.able.start()
@@ -245,16 +257,16 @@ async def test_whoever_leaves_something_at_a_door_says_so_and_nobody_else_does(c
 
 
 async def test_a_full_lane_is_no_door(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
 
     async def act(_: Any) -> Any:
         await clock.pause(30)
 
-    target = Obedient(act)
+    target = ScriptedTarget(act)
     engine = a_node_with(STUB, store, target, clock)
     told: list[int] = []
     engine.dispatcher.on_unroutable = lambda: told.append(1)
-    tasks = [await add(store, NOON + SECOND, clock.now(), lane="press") for _ in range(2)]
+    tasks = [await add_task(store, NOON + SECOND, clock.now(), lane="press") for _ in range(2)]
     await engine.start()
     await clock.pause(5)
     stands = [entry.state for task in tasks for entry in (await _entries(store, task.id))]
@@ -262,7 +274,7 @@ async def test_a_full_lane_is_no_door(clock: VirtualClock) -> None:
     engine.kill()
 
 
-async def _entries(store: Door, task_id: str) -> tuple[Any, ...]:
+async def _entries(store: FaultyStore, task_id: str) -> tuple[Any, ...]:
     facts = await as_store(store).facts(task_id, None)
     assert facts is not None
     return facts.entries
@@ -271,9 +283,9 @@ async def _entries(store: Door, task_id: str) -> tuple[Any, ...]:
 async def test_a_resume_and_a_deadline_need_nobody_who_can_run_it(clock: VirtualClock) -> None:
     from horae.lifecycle import control  # noqa: PLC0415 - only here
 
-    store = Door()
-    engine = a_node_with(NOTHING, store, Obedient(), clock)
-    task = await add(store, Every(interval=HOUR), clock.now())
+    store = FaultyStore()
+    engine = a_node_with(NOTHING, store, ScriptedTarget(), clock)
+    task = await add_task(store, Every(interval=HOUR), clock.now())
     end = NOON + MINUTE
     await as_store(store).change(task.id, None, lambda facts: control.pause(facts, clock.now(), until=end))
     await engine.start()

@@ -19,24 +19,32 @@ from horae.ports.target import Invocation
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.engine_setup import Door, Obedient, add, an_engine, as_store, endless, runs_of
+from tests.unit.engine.engine_setup import (
+    FaultyStore,
+    ScriptedTarget,
+    add_task,
+    as_store,
+    endless,
+    list_runs,
+    make_engine,
+)
 
 Act = Callable[[Invocation], Awaitable[Outcome]]
 
 
 async def cancelled_after(
     clock: VirtualClock, act: Act, seconds: float, patience: float = 1_000
-) -> tuple[Run, Obedient, Engine]:
-    store, target = Door(), Obedient(act)
-    engine = an_engine(store, target, clock)
-    task = await add(store, NOON, clock.now())
+) -> tuple[Run, ScriptedTarget, Engine]:
+    store, target = FaultyStore(), ScriptedTarget(act)
+    engine = make_engine(store, target, clock)
+    task = await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(seconds)
     tasks = Tasks(as_store(store), clock, on_write=lambda _due: engine.notify())
     await tasks.cancel(LOCAL, task.id)
     await clock.pause(patience)
     await engine.stop()
-    (run,) = await runs_of(store, task)
+    (run,) = await list_runs(store, task)
     return run, target, engine
 
 
@@ -105,9 +113,9 @@ async def test_what_a_target_wants_done_at_its_end_is_done_and_may_fail(
 async def test_a_run_that_is_cancelled_before_its_first_step_is_settled(clock: VirtualClock) -> None:
     """A job that was never begun would just vanish when it is cancelled."""
 
-    store, target = Door(), Obedient()
-    engine = an_engine(store, target, clock)
-    task = await add(store, NOON + SECOND, clock.now())
+    store, target = FaultyStore(), ScriptedTarget()
+    engine = make_engine(store, target, clock)
+    task = await add_task(store, NOON + SECOND, clock.now())
     await engine.start()
     await clock.pause(0.5)
     carry = engine.runner.execute
@@ -121,19 +129,19 @@ async def test_a_run_that_is_cancelled_before_its_first_step_is_settled(clock: V
     await clock.pause(5)
     assert engine.runner.active_count == 0
     await engine.stop()
-    assert target.seen == []
-    assert [run.state for run in await runs_of(store, task)] == [RunState.CANCELLED]
+    assert target.invocations == []
+    assert [run.state for run in await list_runs(store, task)] == [RunState.CANCELLED]
 
 
 async def test_an_end_that_is_asked_for_while_the_log_is_written_loses_nothing(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
 
     async def act(invocation: Invocation) -> Outcome:
         invocation.log("the last words")
         return Succeeded('"done"')
 
-    engine = an_engine(store, Obedient(act), clock)
-    task = await add(store, NOON, clock.now(), timeout=5 * SECOND)
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    task = await add_task(store, NOON, clock.now(), timeout=5 * SECOND)
     store.shut("write_lines")
     await engine.start()
     await clock.pause(8)
@@ -141,6 +149,6 @@ async def test_an_end_that_is_asked_for_while_the_log_is_written_loses_nothing(c
     store.open_again()
     await clock.pause(1)
     await engine.stop()
-    (run,) = await runs_of(store, task)
+    (run,) = await list_runs(store, task)
     assert [line.line.text for line in await as_store(store).lines(run.id)] == ["the last words"]
     assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"done"')

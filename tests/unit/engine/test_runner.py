@@ -18,15 +18,15 @@ from horae.testing.factories import HOUR, NOON, SECOND
 from horae.virtual_time import VirtualClock
 from tests.unit.engine.engine_setup import (
     SETTINGS,
-    Door,
-    Obedient,
-    add,
-    an_engine,
+    FaultyStore,
+    ScriptedTarget,
+    add_task,
     as_store,
-    carried_once,
     endless,
-    runs_of,
-    until,
+    execute_once,
+    list_runs,
+    make_engine,
+    wait_until,
 )
 
 
@@ -43,7 +43,7 @@ async def test_what_the_target_says_is_recorded(clock: VirtualClock, outcome: Ou
     async def act(_: Invocation) -> Outcome:
         return outcome
 
-    run = await carried_once(clock, act, seconds=1)
+    run = await execute_once(clock, act, seconds=1)
     assert run.state is state
 
 
@@ -52,7 +52,7 @@ async def test_a_target_that_raises_has_failed(clock: VirtualClock, error: BaseE
     async def act(_: Invocation) -> Outcome:
         raise error
 
-    run = await carried_once(clock, act, seconds=1)
+    run = await execute_once(clock, act, seconds=1)
     assert (run.state, run.reason) == (RunState.FAILED, Reason.TARGET_FAILED)
     assert run.error is not None
     assert str(error) in run.error
@@ -62,18 +62,18 @@ async def test_a_target_that_answers_nonsense_has_failed(clock: VirtualClock) ->
     async def act(_: Invocation) -> Outcome:
         return cast("Outcome", None)
 
-    run = await carried_once(clock, act, seconds=1)
+    run = await execute_once(clock, act, seconds=1)
     assert (run.state, run.error) == (RunState.FAILED, "the target answered with NoneType, which is no outcome")
 
 
 async def test_a_kind_of_target_that_nobody_knows(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
     engine = Engine(as_store(store), {}, clock, SETTINGS, version="1", home="here/1")
-    task = await add(store, NOON, clock.now(), guarantee="at_most_once")
+    task = await add_task(store, NOON, clock.now(), guarantee="at_most_once")
     await engine.start()
     await clock.pause(1)
     await engine.stop()
-    (run,) = await runs_of(store, task)
+    (run,) = await list_runs(store, task)
     assert (run.state, run.reason) == (RunState.FAILED, Reason.TARGET_UNKNOWN)
 
 
@@ -81,7 +81,7 @@ async def test_a_kind_of_target_that_nobody_knows(clock: VirtualClock) -> None:
 
 
 async def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settled(clock: VirtualClock) -> None:
-    store, ended = Door(), asyncio.Event()
+    store, ended = FaultyStore(), asyncio.Event()
 
     async def act(invocation: Invocation) -> Outcome:
         if invocation.run.attempt > 1:
@@ -93,9 +93,9 @@ async def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settl
             ended.set()
         return Succeeded()
 
-    target = Obedient(act)
-    engine = an_engine(store, target, clock)
-    task = await add(store, NOON, clock.now())
+    target = ScriptedTarget(act)
+    engine = make_engine(store, target, clock)
+    task = await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(1)
     engine.runner.abandon(Reason.LEASE_LOST)
@@ -103,23 +103,23 @@ async def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settl
     assert engine.runner.active_count == 0
     await engine.runner.wait_idle()
     await clock.pause(1)
-    assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING], "its work is not over yet"
+    assert [run.state for run in await list_runs(store, task)] == [RunState.RUNNING], "its work is not over yet"
     await engine.runner.wait_abandoned()
     assert ended.is_set()
     await clock.pause(1)
     await engine.stop()
-    first, second = await runs_of(store, task)
+    first, second = await list_runs(store, task)
     assert (first.state, first.reason) == (RunState.LOST, Reason.RELEASED)
     assert second.state is RunState.SUCCEEDED
     assert all(first.id not in [each.run_id for each in batch] for batch, _ in store.arguments("settle"))
 
 
 async def test_room_counts_what_has_ended_and_is_not_recorded_yet_beyond_as_much_again(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient()
-    engine = an_engine(store, target, clock, capacity=3)
+    store, target = FaultyStore(), ScriptedTarget()
+    engine = make_engine(store, target, clock, capacity=3)
     store.shut("settle")
     for _ in range(4):
-        await add(store, NOON, clock.now())
+        await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(1)
     assert (engine.runner.active_count, engine.settler.pending, engine.runner.free_capacity) == (0, 4, 2)
@@ -130,19 +130,19 @@ async def test_room_counts_what_has_ended_and_is_not_recorded_yet_beyond_as_much
 
 
 async def test_the_key_and_the_trace_are_those_of_the_occurrence(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
 
     async def act(invocation: Invocation) -> Outcome:
         return Failed("once more") if invocation.run.attempt < 3 else Succeeded()
 
-    target = Obedient(act)
-    engine = an_engine(store, target, clock)
-    await add(store, NOON, clock.now())
-    await add(store, NOON + HOUR, clock.now())
+    target = ScriptedTarget(act)
+    engine = make_engine(store, target, clock)
+    await add_task(store, NOON, clock.now())
+    await add_task(store, NOON + HOUR, clock.now())
     await engine.start()
     await clock.pause(2 * HOUR.total_seconds())
     await engine.stop()
-    seen = target.seen
+    seen = target.invocations
     assert len(seen) == 6
     assert len({each.key for each in seen}) == 2
     spans = [each.trace.split("-") for each in seen]
@@ -157,19 +157,19 @@ async def test_a_stop_is_told_to_those_who_look(clock: VirtualClock) -> None:
             await clock.pause(0.5)
         return Succeeded('"early"')
 
-    store = Door()
-    engine = an_engine(store, Obedient(act), clock)
-    task = await add(store, NOON, clock.now())
+    store = FaultyStore()
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    task = await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(5)
     before = clock.now()
     await engine.stop()
     assert clock.now() - before < SECOND
-    assert [run.result_json for run in await runs_of(store, task)] == ['"early"']
+    assert [run.result_json for run in await list_runs(store, task)] == ['"early"']
 
 
 async def test_a_carried_run_says_no_more_than_is_kept(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
 
     async def act(invocation: Invocation) -> Outcome:
         for number in range(5_000):
@@ -177,8 +177,8 @@ async def test_a_carried_run_says_no_more_than_is_kept(clock: VirtualClock) -> N
         assert isinstance(invocation, ActiveRun)
         return Succeeded()
 
-    engine = an_engine(store, Obedient(act), clock)
-    await add(store, NOON, clock.now())
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(1)
     await engine.stop()
@@ -186,12 +186,12 @@ async def test_a_carried_run_says_no_more_than_is_kept(clock: VirtualClock) -> N
 
 
 async def test_the_target_is_told_what_it_is_for(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient()
-    engine = an_engine(store, target, clock)
-    task = await add(store, NOON + SECOND, clock.now())
+    store, target = FaultyStore(), ScriptedTarget()
+    engine = make_engine(store, target, clock)
+    task = await add_task(store, NOON + SECOND, clock.now())
     await engine.start()
-    await until(clock, lambda: bool(target.seen))
-    (invocation,) = target.seen
+    await wait_until(clock, lambda: bool(target.invocations))
+    (invocation,) = target.invocations
     assert invocation.task == task
     assert invocation.task.target == Target("stub", "{}")
     assert (invocation.run.planned, invocation.run.attempt) == (NOON + SECOND, 1)

@@ -13,7 +13,7 @@ from horae.schedule import Every
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.engine_setup import Obedient, Slow, add, an_engine, runs_of
+from tests.unit.engine.engine_setup import ScriptedTarget, SlowStore, add_task, list_runs, make_engine
 
 SECOND = timedelta(seconds=1)
 CROWD = 4_000
@@ -22,15 +22,15 @@ CROWD = 4_000
 async def beside_a_crowd(clock: VirtualClock, **policies: Any) -> list[Run]:
     """The runs of a one-second task while another owner's crowd ends, on a store that records 256 ends in 0.3 s."""
     store = MemoryStore()
-    slow = Slow(store, clock, "settle", 0.3)
-    task = await add(store, Every(interval=SECOND), NOON, owner="neighbour", **policies)
+    slow = SlowStore(store, clock, "settle", 0.3)
+    task = await add_task(store, Every(interval=SECOND), NOON, owner="neighbour", **policies)
     for _ in range(CROWD):
-        await add(store, NOON + 2 * SECOND, NOON, owner="crowd")
-    engine = an_engine(slow, Obedient(), clock, capacity=4_096)
+        await add_task(store, NOON + 2 * SECOND, NOON, owner="crowd")
+    engine = make_engine(slow, ScriptedTarget(), clock, capacity=4_096)
     await engine.start()
     await clock.pause(10.5)
     await engine.stop()
-    return await runs_of(store, task)
+    return await list_runs(store, task)
 
 
 async def test_burst_of_one_owner_costs_another_no_instant(clock: VirtualClock) -> None:

@@ -20,9 +20,9 @@ def a_task(name: str, when: Any, takes: Any = None, *, lane: str | None = None, 
     return Candidate(wish, takes)
 
 
-def asked(*tasks: Candidate | TaskRequest, span: Any = "1d", start: datetime = START, **more: Any) -> Report:
+def run_forecast(*tasks: Candidate | TaskRequest, span: Any = "1d", start: datetime = START, **more: Any) -> Report:
     return forecast(tasks, start=start, span=span, **more)
 
 
-def found(report: Report, code: str) -> list[Finding]:
+def find_findings(report: Report, code: str) -> list[Finding]:
     return [finding for finding in report.findings if finding.code == code]

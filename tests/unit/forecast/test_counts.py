@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import horae
 from horae.model.reason import Reason
 from horae.schedule import Every
-from tests.unit.forecast.forecast_setup import START, a_task, asked
+from tests.unit.forecast.forecast_setup import START, a_task, run_forecast
 
 BERLIN = "Europe/Berlin"
 BEFORE_SPRING = datetime(2026, 3, 28, 12, tzinfo=UTC)
@@ -36,7 +36,7 @@ BEFORE_AUTUMN = datetime(2026, 10, 24, 12, tzinfo=UTC)
 )
 def test_what_is_planned_is_what_a_preview_says(text: str, start: datetime) -> None:
     expected = horae.preview(text, zone=BERLIN, after=start, until=start + timedelta(days=2), limit=None)
-    report = asked(a_task("it", text), span="2d", start=start, zone=BERLIN)
+    report = run_forecast(a_task("it", text), span="2d", start=start, zone=BERLIN)
     (task,) = report.tasks
     assert (task.planned, task.ran, dict(task.skipped), task.waiting) == (len(expected), len(expected), {}, 0)
     assert [began.planned for began in report.first_starts] == expected[:100]
@@ -61,7 +61,7 @@ def test_every_planned_instant_is_accounted_for_whatever_is_in_its_way(
 ) -> None:
     texts = [f"{minutes} {hours} * * *" for minutes, hours in times]
     tasks = [a_task(text, text, takes, lane=lane, overlap=overlap) for text in texts]
-    report = asked(*tasks, span="6h", capacity=capacity)
+    report = run_forecast(*tasks, span="6h", capacity=capacity)
     for text, task in zip(texts, report.tasks, strict=True):
         expected = horae.preview(text, zone="UTC", after=START, until=START + timedelta(hours=6), limit=None)
         assert task.planned == len(expected) == task.ran + sum(task.skipped.values()) + task.waiting
@@ -71,21 +71,21 @@ def test_every_planned_instant_is_accounted_for_whatever_is_in_its_way(
 
 
 def test_the_last_instant_of_the_span_belongs_to_it() -> None:
-    (task,) = asked(a_task("it", "0 * * * *"), span="1h").tasks
+    (task,) = run_forecast(a_task("it", "0 * * * *"), span="1h").tasks
     assert (task.ran, task.last) == (1, START + timedelta(hours=1))
-    (task,) = asked(a_task("it", "0 * * * *"), span=timedelta(minutes=59, seconds=59)).tasks
+    (task,) = run_forecast(a_task("it", "0 * * * *"), span=timedelta(minutes=59, seconds=59)).tasks
     assert task.ran == 0
 
 
 def test_what_counts_from_the_end_of_a_run_waits_for_it() -> None:
-    report = asked(a_task("it", "every 10m after end", "5m"), span="1h")
+    report = run_forecast(a_task("it", "every 10m after end", "5m"), span="1h")
     (task,) = report.tasks
     assert [began.at - START for began in report.first_starts] == [timedelta(minutes=each) for each in (10, 25, 40, 55)]
     assert (task.planned, task.overlaps) == (4, 0)
 
 
 def test_jitter_moves_the_start_and_is_no_lateness() -> None:
-    report = asked(a_task("it", "0 * * * * with jitter up to 20m"), span="10h")
+    report = run_forecast(a_task("it", "0 * * * * with jitter up to 20m"), span="10h")
     (task,) = report.tasks
     offsets = {began.at - began.planned for began in report.first_starts}
     assert len(offsets) == 1
@@ -94,7 +94,7 @@ def test_jitter_moves_the_start_and_is_no_lateness() -> None:
 
 
 def test_now_and_what_is_past_run_at_once() -> None:
-    report = asked(a_task("now", "now"), a_task("late", START - timedelta(days=3)), a_task("soon", "in 20m"))
+    report = run_forecast(a_task("now", "now"), a_task("late", START - timedelta(days=3)), a_task("soon", "in 20m"))
     assert [(task.ran, task.first) for task in report.tasks] == [
         (1, START),
         (1, START),
@@ -103,18 +103,18 @@ def test_now_and_what_is_past_run_at_once() -> None:
 
 
 def test_days_are_those_of_the_zone() -> None:
-    report = asked(a_task("it", "0 * * * *"), start=BEFORE_AUTUMN, span="2d", zone=BERLIN)
+    report = run_forecast(a_task("it", "0 * * * *"), start=BEFORE_AUTUMN, span="2d", zone=BERLIN)
     assert [(f"{day.date:%m-%d}", day.ran) for day in report.days] == [("10-24", 9), ("10-25", 25), ("10-26", 14)]
 
 
 def test_a_schedule_value_is_as_good_as_words() -> None:
-    (task,) = asked(a_task("it", Every(interval=timedelta(hours=1)))).tasks
+    (task,) = run_forecast(a_task("it", Every(interval=timedelta(hours=1)))).tasks
     assert (task.ran, task.zone) == (24, "UTC")
 
 
 def test_catching_up_in_one_run_is_told_as_merged() -> None:
     """Both wait for the only place that there is; what passes meanwhile is missed, and made up for as the task says."""
-    report = asked(
+    report = run_forecast(
         a_task("long", "30 0 * * *", "50m"),
         a_task("often", "*/10 * * * *", "1s", missed="merge"),
         span="2h",

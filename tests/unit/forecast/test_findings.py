@@ -8,13 +8,15 @@ import pytest
 
 from horae.forecast.sentences import SENTENCES
 from horae.model.reason import Reason
-from tests.unit.forecast.forecast_setup import START, a_task, asked, found
+from tests.unit.forecast.forecast_setup import START, a_task, find_findings, run_forecast
 
 BERLIN = "Europe/Berlin"
 
 
 def test_where_all_is_well_nothing_is_found() -> None:
-    report = asked(a_task("one", "every 10m"), a_task("two", "every day at 09:00", lane="wide"), lanes={"wide": 2})
+    report = run_forecast(
+        a_task("one", "every 10m"), a_task("two", "every day at 09:00", lane="wide"), lanes={"wide": 2}
+    )
     assert report.findings == ()
     assert report.complete
 
@@ -23,7 +25,7 @@ def test_where_all_is_well_nothing_is_found() -> None:
 
 
 def test_runs_that_take_longer_than_their_interval_are_found() -> None:
-    report = asked(a_task("slow", "every 1m", "90s"), span="1h")
+    report = run_forecast(a_task("slow", "every 1m", "90s"), span="1h")
     (task,) = report.tasks
     assert (task.ran, task.skipped, task.overlaps) == (30, {Reason.OVERLAP: 30}, 30)
     assert task.overlap_examples[0] == (START + timedelta(minutes=2), START + timedelta(minutes=1), "skipped")
@@ -38,22 +40,22 @@ def test_runs_that_take_longer_than_their_interval_are_found() -> None:
     [("queue_all", "queued", "warning"), ("replace", "replaced", "info"), ("parallel", "parallel", "info")],
 )
 def test_what_becomes_of_an_overlap_is_what_the_policy_says(overlap: str, became: str, severity: str) -> None:
-    report = asked(a_task("slow", "every 1m", "90s", overlap=overlap), span="10m")
+    report = run_forecast(a_task("slow", "every 1m", "90s", overlap=overlap), span="10m")
     (task,) = report.tasks
     assert {example.became for example in task.overlap_examples} == {became}
-    (finding,) = found(report, "overlaps")
+    (finding,) = find_findings(report, "overlaps")
     assert finding.severity == severity
     assert task.planned == 10
 
 
 def test_a_queue_has_one_place() -> None:
-    (task,) = asked(a_task("slow", "every 1m", "150s", overlap="queue"), span="20m").tasks
+    (task,) = run_forecast(a_task("slow", "every 1m", "150s", overlap="queue"), span="20m").tasks
     assert {example.became for example in task.overlap_examples} == {"queued", "skipped"}
     assert task.skipped[Reason.OVERLAP] > 0
 
 
 def test_a_queue_that_only_grows_is_told_as_such() -> None:
-    report = asked(a_task("slow", "every 1m", "2m", overlap="queue_all"), span="1h")
+    report = run_forecast(a_task("slow", "every 1m", "2m", overlap="queue_all"), span="1h")
     (task,) = report.tasks
     assert (task.planned, task.ran) == (60, 30)
     assert task.waiting == 30
@@ -61,7 +63,7 @@ def test_a_queue_that_only_grows_is_told_as_such() -> None:
 
 
 def test_what_is_replaced_is_cut_short() -> None:
-    (task,) = asked(a_task("slow", "every 1m", "90s", overlap="replace"), span="10m").tasks
+    (task,) = run_forecast(a_task("slow", "every 1m", "90s", overlap="replace"), span="10m").tasks
     assert task.cut_short == 9
 
 
@@ -70,34 +72,36 @@ def test_what_is_replaced_is_cut_short() -> None:
 
 def test_a_lane_that_is_too_narrow_is_found_and_a_wide_one_is_not() -> None:
     tasks = [a_task(f"t{number}", "*/5 * * * *", "2m", lane="narrow") for number in range(3)]
-    narrow = asked(*tasks, span="1h", lanes={"narrow": 1})
+    narrow = run_forecast(*tasks, span="1h", lanes={"narrow": 1})
     (lane,) = narrow.lanes
     assert (lane.limit, lane.tasks) == (1, ("t0", "t1", "t2"))
     assert (lane.runs, lane.peak_wanted) == (27, 3)
     assert lane.full_share == pytest.approx(26 * 2 / 60), "the last run has only begun"
     assert lane.longest_wait >= timedelta(minutes=4)
     assert max(task.lane_wait_max for task in narrow.tasks) == lane.longest_wait
-    assert found(narrow, "lane_full")[0].lane == "narrow"
-    wide = asked(*tasks, span="1h", lanes={"narrow": 3})
+    assert find_findings(narrow, "lane_full")[0].lane == "narrow"
+    wide = run_forecast(*tasks, span="1h", lanes={"narrow": 3})
     assert (wide.lanes[0].peak_wanted, wide.lanes[0].longest_wait) == (3, timedelta(0))
     assert wide.lanes[0].full_share == pytest.approx(0.4 * 11 / 12, abs=0.01)
-    assert found(wide, "lane_full") == []
+    assert find_findings(wide, "lane_full") == []
 
 
 def test_a_lane_without_a_limit_holds_one_run_at_a_time() -> None:
-    report = asked(*(a_task(f"t{number}", "0 * * * *", "10m", lane="anything") for number in range(2)), span="2h")
+    report = run_forecast(
+        *(a_task(f"t{number}", "0 * * * *", "10m", lane="anything") for number in range(2)), span="2h"
+    )
     (lane,) = report.lanes
     assert (lane.limit, lane.peak_wanted, lane.longest_wait) == (1, 2, timedelta(minutes=10))
 
 
 def test_too_little_room_on_the_node_is_found() -> None:
     tasks = [a_task(f"t{number}", "0 * * * *", "5s") for number in range(3)]
-    report = asked(*tasks, span="3h", capacity=1)
+    report = run_forecast(*tasks, span="3h", capacity=1)
     assert max(task.capacity_wait_max for task in report.tasks) == timedelta(seconds=10)
     assert max(task.lateness_max for task in report.tasks) == timedelta(seconds=10)
-    (finding,) = found(report, "capacity")
+    (finding,) = find_findings(report, "capacity")
     assert "10 seconds late" in finding.in_language("en").message
-    assert found(asked(*tasks, span="3h", capacity=3), "capacity") == []
+    assert find_findings(run_forecast(*tasks, span="3h", capacity=3), "capacity") == []
 
 
 def test_lateness_is_told_at_its_worst_and_for_nearly_all() -> None:
@@ -105,15 +109,17 @@ def test_lateness_is_told_at_its_worst_and_for_nearly_all() -> None:
     often = a_task("often", "every 10m")
     first = a_task("first", START + timedelta(minutes=100), "5s", priority=1)
     second = a_task("second", START + timedelta(minutes=200), "3s", priority=1)
-    report = asked(often, first, second, span=timedelta(minutes=1000), capacity=1)
+    report = run_forecast(often, first, second, span=timedelta(minutes=1000), capacity=1)
     (task, *_) = report.tasks
     assert (task.ran, task.lateness_max, task.lateness_p99) == (100, timedelta(seconds=5), timedelta(seconds=3))
 
 
 def test_what_ends_when_another_begins_does_not_go_on_beside_it() -> None:
-    report = asked(a_task("one", "0 9 * * *", "10m"), a_task("other", "10 9 * * *", "10m"))
+    report = run_forecast(a_task("one", "0 9 * * *", "10m"), a_task("other", "10 9 * * *", "10m"))
     assert report.most_at_once == 1
-    report = asked(a_task("one", "0 9 * * *", timedelta(minutes=10, seconds=1)), a_task("other", "10 9 * * *", "10m"))
+    report = run_forecast(
+        a_task("one", "0 9 * * *", timedelta(minutes=10, seconds=1)), a_task("other", "10 9 * * *", "10m")
+    )
     assert report.most_at_once == 2
 
 
@@ -121,19 +127,19 @@ def test_what_ends_when_another_begins_does_not_go_on_beside_it() -> None:
 
 
 def test_a_crowd_is_found_and_jitter_spreads_it() -> None:
-    crowd = asked(*(a_task(f"t{number}", "0 9 * * *") for number in range(12)))
-    (finding,) = found(crowd, "crowded")
+    crowd = run_forecast(*(a_task(f"t{number}", "0 9 * * *") for number in range(12)))
+    (finding,) = find_findings(crowd, "crowded")
     assert "12 tasks" in finding.in_language("en").message
     assert crowd.busiest_second is not None
     assert crowd.busiest_second.at == START + timedelta(hours=9)
     assert len(crowd.busiest_second.tasks) == crowd.most_at_once == 12
-    spread = asked(*(a_task(f"t{number}", "0 9 * * * with jitter up to 30m") for number in range(12)))
-    assert found(spread, "crowded") == []
+    spread = run_forecast(*(a_task(f"t{number}", "0 9 * * * with jitter up to 30m") for number in range(12)))
+    assert find_findings(spread, "crowded") == []
     assert spread.runs == 12
 
 
 def test_the_busiest_minute_says_who_starts_in_it() -> None:
-    report = asked(a_task("often", "every 10s"), a_task("daily", "30 12 * * *"), span="13h")
+    report = run_forecast(a_task("often", "every 10s"), a_task("daily", "30 12 * * *"), span="13h")
     assert report.busiest_minute is not None
     assert report.busiest_minute.at == START + timedelta(hours=12, minutes=30)
     assert (report.busiest_minute.count, report.busiest_minute.tasks) == (7, (("often", 6), ("daily", 1)))
@@ -144,7 +150,7 @@ def test_the_busiest_minute_says_who_starts_in_it() -> None:
 
 def test_a_time_that_does_not_exist_is_found() -> None:
     start = datetime(2026, 3, 28, tzinfo=UTC)
-    report = asked(a_task("nightly", "30 2 * * *"), start=start, span="3d", zone=BERLIN)
+    report = run_forecast(a_task("nightly", "30 2 * * *"), start=start, span="3d", zone=BERLIN)
     (finding,) = report.findings
     assert (finding.code, finding.severity, finding.task) == ("clock_gap", "info", "nightly")
     assert "02:30 does not exist and runs at 03:00" in finding.in_language("en").message
@@ -156,8 +162,8 @@ def test_a_time_that_does_not_exist_is_found() -> None:
 
 def test_a_time_that_is_left_out_is_a_warning() -> None:
     start = datetime(2026, 3, 28, tzinfo=UTC)
-    report = asked(a_task("nightly", "30 2 * * * with gap skip"), start=start, span="3d", zone=BERLIN)
-    assert [finding.severity for finding in found(report, "clock_gap")] == ["warning"]
+    report = run_forecast(a_task("nightly", "30 2 * * * with gap skip"), start=start, span="3d", zone=BERLIN)
+    assert [finding.severity for finding in find_findings(report, "clock_gap")] == ["warning"]
     assert report.runs == 2
 
 
@@ -166,27 +172,27 @@ def test_a_time_that_is_left_out_is_a_warning() -> None:
 )
 def test_a_time_that_comes_twice_is_found(fold: str, severity: str, runs: int) -> None:
     start = datetime(2026, 10, 24, 22, tzinfo=UTC)
-    report = asked(a_task("nightly", f"30 2 * * * with fold {fold}"), start=start, span="1d", zone=BERLIN)
-    assert [finding.severity for finding in found(report, "clock_fold")] == [severity]
+    report = run_forecast(a_task("nightly", f"30 2 * * * with fold {fold}"), start=start, span="1d", zone=BERLIN)
+    assert [finding.severity for finding in find_findings(report, "clock_fold")] == [severity]
     assert report.runs == runs
 
 
 def test_what_flows_runs_twice_in_the_hour_that_comes_twice() -> None:
     start = datetime(2026, 10, 24, 22, tzinfo=UTC)
-    report = asked(a_task("often", "*/30 2 * * *"), start=start, span="1d", zone=BERLIN)
+    report = run_forecast(a_task("often", "*/30 2 * * *"), start=start, span="1d", zone=BERLIN)
     assert [hit.effect for hit in report.tasks[0].clock_changes] == ["flowing_fold"]
-    assert [finding.severity for finding in found(report, "clock_fold")] == ["info"]
+    assert [finding.severity for finding in find_findings(report, "clock_fold")] == ["info"]
     assert report.runs == 4
 
 
 def test_what_keeps_pace_with_real_time_is_not_touched_by_any_change() -> None:
     start = datetime(2026, 10, 24, 22, tzinfo=UTC)
-    report = asked(a_task("often", "*/30 * * * *"), start=start, span="1d", zone=BERLIN)
+    report = run_forecast(a_task("often", "*/30 * * * *"), start=start, span="1d", zone=BERLIN)
     assert (report.runs, report.tasks[0].clock_changes, report.findings) == (48, (), ())
 
 
 def test_changes_outside_of_the_span_are_not_told() -> None:
-    report = asked(a_task("nightly", "30 2 * * *"), span="30d", zone=BERLIN)
+    report = run_forecast(a_task("nightly", "30 2 * * *"), span="30d", zone=BERLIN)
     assert report.tasks[0].clock_changes == ()
 
 
@@ -194,7 +200,7 @@ def test_changes_outside_of_the_span_are_not_told() -> None:
 
 
 def test_what_does_not_run_in_the_span_says_when_it_does() -> None:
-    report = asked(a_task("yearly", "0 0 1 1 *"), span="30d")
+    report = run_forecast(a_task("yearly", "0 0 1 1 *"), span="30d")
     (finding,) = report.findings
     assert (finding.code, finding.severity) == ("never_runs", "info")
     assert "2027-01-01 00:00 UTC" in finding.in_language("en").message
@@ -202,35 +208,37 @@ def test_what_does_not_run_in_the_span_says_when_it_does() -> None:
 
 
 def test_what_would_be_refused_because_it_is_over_is_found_and_the_others_go_on() -> None:
-    report = asked(a_task("over", "0 9 * * * until 2026-01-01"), a_task("fine", "0 9 * * *"))
+    report = run_forecast(a_task("over", "0 9 * * * until 2026-01-01"), a_task("fine", "0 9 * * *"))
     assert [(task.planned, task.ran) for task in report.tasks] == [(0, 0), (1, 1)]
     (finding,) = report.findings
     assert (finding.code, finding.severity, finding.task) == ("never_runs", "problem", "over")
 
 
 def test_what_is_due_and_never_gets_its_turn_is_a_problem() -> None:
-    report = asked(a_task("hog", "now", "2h", lane="one"), a_task("starved", "*/30 * * * *", lane="one"), span="90m")
+    report = run_forecast(
+        a_task("hog", "now", "2h", lane="one"), a_task("starved", "*/30 * * * *", lane="one"), span="90m"
+    )
     assert (report.tasks[1].ran, report.tasks[1].waiting) == (0, 3)
-    (finding,) = found(report, "never_runs")
+    (finding,) = find_findings(report, "never_runs")
     assert (finding.severity, finding.task) == ("problem", "starved")
     assert report.lanes[0].longest_wait == timedelta(minutes=60)
 
 
 def test_a_run_longer_than_its_timeout_goes_on_in_the_forecast_but_is_found() -> None:
-    report = asked(a_task("long", "0 * * * *", "20m"), span="3h")
+    report = run_forecast(a_task("long", "0 * * * *", "20m"), span="3h")
     assert (report.tasks[0].ran, report.tasks[0].cut_short) == (3, 0)
-    (finding,) = found(report, "timeout")
+    (finding,) = find_findings(report, "timeout")
     assert finding.severity == "warning"
 
 
 def test_a_run_that_may_not_last_so_long_is_cut_short() -> None:
-    report = asked(a_task("long", "0 * * * *", "20m", max_duration="10m", retries=0), span="4h")
+    report = run_forecast(a_task("long", "0 * * * *", "20m", max_duration="10m", retries=0), span="4h")
     assert report.tasks[0].cut_short > 0
-    assert [finding.severity for finding in found(report, "timeout")] == ["problem"]
+    assert [finding.severity for finding in find_findings(report, "timeout")] == ["problem"]
 
 
 def test_the_worst_comes_first() -> None:
-    report = asked(
+    report = run_forecast(
         a_task("yearly", "0 0 1 1 *"), a_task("slow", "every 1m", "90s"), a_task("over", "0 9 * * * until 2026-01-01")
     )
     assert [finding.severity for finding in report.findings] == ["problem", "warning", "info"]

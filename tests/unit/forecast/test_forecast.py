@@ -16,28 +16,28 @@ from horae.errors import InvalidSchedule, InvalidTask, Refusal
 from horae.forecast import MOST_ROWS, forecast
 from horae.model.task import Target
 from horae.service.tasks.task_request import TaskRequest
-from tests.unit.forecast.forecast_setup import START, a_task, asked, found
+from tests.unit.forecast.forecast_setup import START, a_task, find_findings, run_forecast
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "simulate.md"
 
 
 def test_it_stops_when_it_has_seen_enough_and_says_until_when() -> None:
-    report = asked(a_task("often", "every 1s", 0.5), span="30d", most=500)
+    report = run_forecast(a_task("often", "every 1s", 0.5), span="30d", most=500)
     assert not report.complete
     assert report.runs == 500
     assert report.until == START + timedelta(seconds=500)
-    (finding,) = found(report, "stopped_early")
+    (finding,) = find_findings(report, "stopped_early")
     assert "2026-06-01 00:08:20 UTC" in finding.in_language("en").message
 
 
 def test_skips_count_as_well_when_it_comes_to_enough() -> None:
-    report = asked(a_task("often", "every 1s", "1h"), span="30d", most=200)
+    report = run_forecast(a_task("often", "every 1s", "1h"), span="30d", most=200)
     assert (report.runs, report.skipped) == (1, 199)
 
 
 def test_what_was_going_on_is_heard_of() -> None:
     heard: list[tuple[float, datetime]] = []
-    asked(a_task("it", "every 1h"), span="2d", progress=lambda share, at: heard.append((share, at)))
+    run_forecast(a_task("it", "every 1h"), span="2d", progress=lambda share, at: heard.append((share, at)))
     assert heard == sorted(heard)
     assert heard[-1] == (1.0, START + timedelta(days=2))
     assert len(heard) == 100
@@ -45,28 +45,28 @@ def test_what_was_going_on_is_heard_of() -> None:
 
 def test_the_same_question_has_the_same_answer() -> None:
     tasks = [a_task(f"t{number}", f"every {number + 3}m with jitter up to 2m", "3m", lane="one") for number in range(5)]
-    assert asked(*tasks, span="6h") == asked(*tasks, span="6h")
+    assert run_forecast(*tasks, span="6h") == run_forecast(*tasks, span="6h")
 
 
 def test_nothing_to_ask_about_is_answered_too() -> None:
-    report = asked()
+    report = run_forecast()
     assert (report.runs, report.tasks, report.busiest_minute, report.findings) == (0, (), None, ())
 
 
 def test_a_wish_alone_takes_as_long_as_all_the_others() -> None:
     wish = TaskRequest("it", "every 1h", Target("command", "{}"))
-    report = asked(wish, takes="10m")
+    report = run_forecast(wish, takes="10m")
     assert report.tasks[0].takes == timedelta(minutes=10)
 
 
 def test_two_wishes_with_one_key_are_two_tasks() -> None:
     wish = TaskRequest("it", "every 1h", Target("command", "{}"), key="same")
-    assert [task.ran for task in asked(wish, wish).tasks] == [24, 24]
+    assert [task.ran for task in run_forecast(wish, wish).tasks] == [24, 24]
 
 
 def test_the_report_is_json_and_every_field_of_it_is_documented() -> None:
     start = datetime(2026, 3, 28, tzinfo=UTC)
-    report = asked(
+    report = run_forecast(
         a_task("nightly", "30 2 * * *", "20m", lane="one"),
         a_task("slow", "every 1m", "90s", lane="one"),
         start=start,
@@ -102,7 +102,7 @@ def test_nobody_reads_in_a_log_what_did_not_happen(caplog: pytest.LogCaptureFixt
         somebody.join()
 
     with caplog.at_level(logging.DEBUG, "horae"):
-        report = asked(a_task("long", "0 * * * *", "20m", max_duration="10m"), span="4h", progress=speak)
+        report = run_forecast(a_task("long", "0 * * * *", "20m", max_duration="10m"), span="4h", progress=speak)
     assert report.tasks[0].cut_short > 0, "of which an engine would speak"
     assert {record.message for record in caplog.records} == {"somebody else"}
     assert log.filters == []
@@ -124,16 +124,16 @@ def test_nobody_reads_in_a_log_what_did_not_happen(caplog: pytest.LogCaptureFixt
 )
 def test_questions_that_make_no_sense_are_refused(question: dict[str, Any], code: str) -> None:
     with pytest.raises(InvalidTask) as error:
-        asked(a_task("it", "every 1h"), **question)
+        run_forecast(a_task("it", "every 1h"), **question)
     assert error.value.code == code
 
 
 def test_an_unknown_zone_is_refused() -> None:
     with pytest.raises(Refusal):
-        asked(a_task("it", "every 1h"), zone="Mars/Olympus")
+        run_forecast(a_task("it", "every 1h"), zone="Mars/Olympus")
 
 
 def test_a_wish_that_cannot_be_read_is_refused_by_name() -> None:
     with pytest.raises(InvalidSchedule) as error:
-        asked(a_task("fine", "every 1h"), a_task("odd", "every blue moon"))
+        run_forecast(a_task("fine", "every 1h"), a_task("odd", "every blue moon"))
     assert error.value.__notes__ == ["This was task number 2, 'odd'."]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from horae.forecast import Candidate, Report, simulation, undisturbed_tasks
 from horae.forecast.request import ForecastRequest
-from tests.unit.forecast.forecast_setup import START, a_task, asked
+from tests.unit.forecast.forecast_setup import START, a_task, run_forecast
 
 BEFORE_SPRING = datetime(2026, 3, 28, 18, tzinfo=UTC)
 BEFORE_AUTUMN = datetime(2026, 10, 24, 18, tzinfo=UTC)
@@ -50,20 +50,20 @@ def tasks(draw: st.DrawFn) -> list[Candidate]:
     ]
 
 
-def both_ways(*candidates: Candidate, **question: Any) -> tuple[Report, Report]:
+def run_both(*candidates: Candidate, **question: Any) -> tuple[Report, Report]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(undisturbed_tasks, "MIN_OCCURRENCES", 1)
-        return asked(*candidates, **question), asked(*candidates, every_run=True, **question)
+        return run_forecast(*candidates, **question), run_forecast(*candidates, every_run=True, **question)
 
 
 @settings(max_examples=40, deadline=None)
 @given(tasks(), st.sampled_from([START, BEFORE_SPRING, BEFORE_AUTUMN]), st.sampled_from([2, 4, 512]))
 def test_both_ways_agree(candidates: list[Candidate], start: datetime, capacity: int) -> None:
-    quick, thorough = both_ways(*candidates, start=start, span="13h", zone="Europe/Berlin", capacity=capacity)
+    quick, thorough = run_both(*candidates, start=start, span="13h", zone="Europe/Berlin", capacity=capacity)
     assert quick == thorough
 
 
-def taken_out(*candidates: Candidate, monkeypatch: pytest.MonkeyPatch, **question: Any) -> set[int]:
+def undisturbed_numbers(*candidates: Candidate, monkeypatch: pytest.MonkeyPatch, **question: Any) -> set[int]:
     taken: set[int] = set()
 
     def watched(asked_about: ForecastRequest, made: Any) -> Any:
@@ -72,7 +72,7 @@ def taken_out(*candidates: Candidate, monkeypatch: pytest.MonkeyPatch, **questio
         return found
 
     monkeypatch.setattr(simulation, "find_undisturbed", watched)
-    asked(*candidates, **question)
+    run_forecast(*candidates, **question)
     return taken
 
 
@@ -85,15 +85,17 @@ def test_only_what_can_meet_nobody_is_taken_out(monkeypatch: pytest.MonkeyPatch)
         a_task("stopped", "*/5 * * * *", "2m", max_duration="1m"),
         a_task("rare", "0 * * * *"),
     ]
-    assert taken_out(*candidates, monkeypatch=monkeypatch) == {0}
-    assert taken_out(*candidates, monkeypatch=monkeypatch, capacity=5) == set(), "six might want five places"
+    assert undisturbed_numbers(*candidates, monkeypatch=monkeypatch) == {0}
+    assert undisturbed_numbers(*candidates, monkeypatch=monkeypatch, capacity=5) == set(), "six might want five places"
     many = a_task("many at once", "0 * * * *", overlap="parallel")
-    assert taken_out(candidates[0], many, monkeypatch=monkeypatch) == set(), "it may take any number of places"
+    assert undisturbed_numbers(candidates[0], many, monkeypatch=monkeypatch) == set(), (
+        "it may take any number of places"
+    )
 
 
 def test_what_is_taken_out_counts_towards_the_most_that_a_forecast_takes() -> None:
     candidates = [a_task("minutely", "* * * * *"), a_task("slow", "every 1s", 2)]
-    report = asked(*candidates, span="5h", most=2_000)
+    report = run_forecast(*candidates, span="5h", most=2_000)
     assert not report.complete
     assert report.runs + report.skipped <= 2_000
     assert report.tasks[0].last == report.until.replace(second=0, microsecond=0)
@@ -102,5 +104,5 @@ def test_what_is_taken_out_counts_towards_the_most_that_a_forecast_takes() -> No
 
 def test_more_than_half_of_what_a_forecast_takes_is_left_to_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     candidates = [a_task("hourly", "0 * * * *"), a_task("often", "every 1m"), a_task("seldom", "*/5 * * * *")]
-    assert taken_out(*candidates, monkeypatch=monkeypatch, most=4_000) == {1, 2}
-    assert taken_out(*candidates, monkeypatch=monkeypatch, most=2_800) == set()
+    assert undisturbed_numbers(*candidates, monkeypatch=monkeypatch, most=4_000) == {1, 2}
+    assert undisturbed_numbers(*candidates, monkeypatch=monkeypatch, most=2_800) == set()

@@ -63,7 +63,7 @@ def check_notices(world: World) -> None:
         elif event.kind is EventKind.TASK_RESUMED and world.gave_up_before(event):
             failing = False
     wanted = world.task.policies.notify_after
-    assert failing == (0 < wanted <= world.standing.failures)
+    assert failing == (0 < wanted <= world.status.failures)
 
 
 def check_live_runs(world: World) -> None:
@@ -113,7 +113,7 @@ def check_held(world: World) -> None:
 
 
 def check_standing(world: World) -> None:
-    standing, schedule = world.standing, world.task.schedule
+    standing, schedule = world.status, world.task.schedule
     if schedule.repeat is not None:
         assert standing.counted <= schedule.repeat
     assert standing.counted >= 0
@@ -165,12 +165,12 @@ def _check_next(world: World, last: datetime | None) -> None:
     """The next occurrence follows what was accounted for; where there is none, the schedule has no more."""
     era, entry = world.eras[-1], world.next
     if last is None or last <= _starts(era):
-        expected = next(world.task.schedule, _starts(era), past_of(world.task, world.standing))
+        expected = next(world.task.schedule, _starts(era), past_of(world.task, world.status))
     else:
-        expected = next(world.task.schedule, last, past_of(world.task, world.standing))
+        expected = next(world.task.schedule, last, past_of(world.task, world.status))
     if entry is not None:
         assert entry.planned == expected
-        assert entry.due == due(world.task.schedule, entry.planned, world.task.id, past_of(world.task, world.standing))
+        assert entry.due == due(world.task.schedule, entry.planned, world.task.id, past_of(world.task, world.status))
     elif world.state not in (TaskState.FAILED, TaskState.CANCELLED):
         assert expected is None
 
@@ -255,12 +255,12 @@ def check_from_end(world: World) -> None:
     goes_on = any(not _by_hand(world, each) for each in unended)
     assert not (goes_on and world.next is not None)
     if world.state in OPEN_STATES and not unended and world.next is None:
-        assert next(world.task.schedule, world.now, past_of(world.task, world.standing)) is None
+        assert next(world.task.schedule, world.now, past_of(world.task, world.status)) is None
 
 
 def _by_hand(world: World, each: Run | Entry) -> bool:
     """Whether it is another attempt for which somebody has asked: it moves nothing, and comes also when all is over."""
-    return each.attempt > 1 and (each.origin, each.planned) in world.asked_for
+    return each.attempt > 1 and (each.origin, each.planned) in world.requested
 
 
 def check_drained(world: World) -> None:

@@ -105,7 +105,7 @@ def live(chosen: Chosen, steps: list[tuple[Step, Chosen]]) -> World:
 
 def drain(world: World) -> None:
     """If everything that can be claimed is, and all of it succeeds, then nothing is left but what is still to come."""
-    world.others, world.barred = 0, None
+    world.others, world.block_reason = 0, None
     if world.state is TaskState.PAUSED:
         world.resume()
     for _ in range(500):
@@ -124,7 +124,7 @@ def drain(world: World) -> None:
 
 
 def _picked(world: World, step: Step, *, carried: bool = False) -> Run | None:
-    runs = world.carried if carried else world.live
+    runs = world.held_runs if carried else world.live
     return runs[step.pick % len(runs)] if runs else None
 
 
@@ -230,7 +230,7 @@ def _lane(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
 
 
 def _bar(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
-    world.barred = [None, Reason.QUOTA, None, Reason.OWNER_REVOKED][step.how % 4]
+    world.block_reason = [None, Reason.QUOTA, None, Reason.OWNER_REVOKED][step.how % 4]
 
 
 def _zone(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001

@@ -58,7 +58,7 @@ class World:
         self.limit = 1
         self.others = 0
         """Runs of other tasks that sit in the same lane."""
-        self.barred: Reason | None = None
+        self.block_reason: Reason | None = None
         self.routes: frozenset[str] | None = None
         """What the node that claims can run; None: everything."""
         self.entries: dict[str, Entry] = {}
@@ -69,7 +69,7 @@ class World:
         self.deleted = False
         self.was_parallel = False
         """Runs that started side by side may still be going, whatever the policy says now."""
-        self.asked_for: set[tuple[Origin, datetime]] = set()
+        self.requested: set[tuple[Origin, datetime]] = set()
         """Occurrences that somebody wanted to be attempted once more."""
         self.eras: list[Era] = []
         self.moves: set[tuple[EntryKind, EntryState | None, EntryState | None]] = set()
@@ -80,7 +80,7 @@ class World:
         assert change.task is not None
         assert change.status is not None
         self.task: Task = change.task
-        self.standing: TaskStatus = change.status
+        self.status: TaskStatus = change.status
         self.apply(change)
 
     # --- what a store knows ----------------------------------------------------------------------------------------
@@ -94,10 +94,10 @@ class World:
         entries = tuple(self.entries[slot] for slot in sorted(self.entries))
         lane = self.task.lane
         lanes = () if lane is None else (LaneUse(lane, self.limit, self._taken(lane)),)
-        return Facts(self.task, self.standing, entries, self.live, lanes, self.barred)
+        return Facts(self.task, self.status, entries, self.live, lanes, self.block_reason)
 
     @property
-    def carried(self) -> tuple[Run, ...]:
+    def held_runs(self) -> tuple[Run, ...]:
         """The runs that a node holds."""
         return tuple(run for run in self.live if run.node is not None)
 
@@ -112,7 +112,7 @@ class World:
 
     @property
     def state(self) -> TaskState:
-        return self.standing.state
+        return self.status.state
 
     @property
     def due(self) -> list[Entry]:
@@ -148,7 +148,7 @@ class World:
         assert len(slots) == len(set(slots)), "one slot is put twice"
         assert not set(slots) & set(change.dropped), "a slot is put and dropped"
         self._check_told(change)
-        for _, name, number in counter_deltas(self.standing if self.eras else None, change):
+        for _, name, number in counter_deltas(self.status if self.eras else None, change):
             self.counts[name] += number
         self._define(change)
         for run in change.new_runs:
@@ -181,10 +181,10 @@ class World:
             assert run.span is None or run.planned == run.span.last
             begun = run.state in (RunState.CLAIMED, RunState.RUNNING)
             assert told[EventKind.RUN_STARTED if begun else EventKind(f"run.{run.state}"), run.id] == 1
-        if change.status is not None and change.status.state is not self.standing.state:
+        if change.status is not None and change.status.state is not self.status.state:
             state = change.status.state
             # An edit that lets a failed task go on is told by both events, of a completed one by the edit alone.
-            failed = self.standing.state is TaskState.FAILED
+            failed = self.status.state is TaskState.FAILED
             again = (EventKind.TASK_RESUMED,) if failed else (EventKind.TASK_RESUMED, EventKind.TASK_EDITED)
             kinds = again if state is TaskState.ACTIVE else (EventKind(f"task.{state}"),)
             assert sum(told[kind, None] for kind in kinds) == 1
@@ -196,9 +196,9 @@ class World:
             self.was_parallel = self.was_parallel or self.task.policies.overlap == "parallel"
             self.task = change.task
         if change.status is not None:
-            before, after = self.standing.state, change.status.state
+            before, after = self.status.state, change.status.state
             assert before == after or after in TASK_TRANSITIONS[before], f"{before} became {after}"
-            self.standing = change.status
+            self.status = change.status
 
     def _new_era(self, task: Task) -> None:
         if self.eras:
@@ -349,7 +349,7 @@ class World:
 
     def try_again(self, run: Run) -> Change:
         change = self.decide(lambda facts: request_retry(facts, run, self.now))
-        self.asked_for.add((run.origin, run.planned))
+        self.requested.add((run.origin, run.planned))
         return change
 
     def edit(self, **fields: Any) -> Change:

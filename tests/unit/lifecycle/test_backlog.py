@@ -162,7 +162,7 @@ def test_the_last_repeats() -> None:
     for _ in range(2):
         world.settle()
         world.claim_all()
-    assert world.standing.ended is None
+    assert world.status.ended is None
     world.settle()
     assert world.ledger == ["13:00 succeeded", "14:00 succeeded", "15:00 succeeded"]
     assert world.state is TaskState.COMPLETED

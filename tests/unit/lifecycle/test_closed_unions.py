@@ -60,7 +60,7 @@ def a_missed_mode() -> object:
     world = World()
     return plan_catch_up(
         strange(Missed(), mode="stranger"),
-        compute_due_backlog(world.task, world.standing, hour(13), hour(14)),
+        compute_due_backlog(world.task, world.status, hour(13), hour(14)),
         hour(14),
         None,
     )
@@ -75,7 +75,7 @@ def an_outcome() -> object:
 def a_state() -> object:
     world = World()
     state: Any = "stranger"
-    return control.resume(world.facts._replace(status=world.standing._replace(state=state)), world.now)
+    return control.resume(world.facts._replace(status=world.status._replace(state=state)), world.now)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_the_next_two_are_recorded_as_skipped() -> None:
     world.skip_next(2)
     world.claim_at(hour(13)).claim_at(hour(14)).claim_at(hour(15))
     assert world.ledger == ["13:00 skipped skip_requested", "14:00 skipped skip_requested", "15:00 running"]
-    assert world.standing.skips_left == 0
+    assert world.status.skips_left == 0
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_oldest_of_a_pile_are_skipped(
     world = World(missed=Missed(missed))  # type: ignore[arg-type]
     world.skip_next(skips)
     world.claim_at(hour(16.5))
-    assert (world.ledger, world.agenda, world.standing.skips_left) == (ledger, agenda, left)
+    assert (world.ledger, world.agenda, world.status.skips_left) == (ledger, agenda, left)
 
 
 def test_what_is_left_after_the_skips_may_be_in_time() -> None:
@@ -83,7 +83,7 @@ def test_what_skipping_counts_for(schedule: Every, counted: int) -> None:
     world = World(schedule)
     world.skip_next(2)
     world.claim_at(hour(13)).claim_at(hour(14)).claim_at(hour(15))
-    assert world.standing.counted == counted
+    assert world.status.counted == counted
     assert (world.next is None) == (schedule is PLANNED)
 
 
@@ -157,7 +157,7 @@ def test_the_last_thing_of_a_task_may_be_what_somebody_asked_for() -> None:
     world = World(Once(at=hour(13)), overlap="queue").claim_at(hour(13)).later(MINUTE)
     world.run_now()
     world.claim_all().settle()
-    assert world.standing.ended is None
+    assert world.status.ended is None
     world.claim_all().settle()
     assert world.ledger == ["13:00 succeeded", "13:01 succeeded"]
     assert world.state is TaskState.COMPLETED
@@ -213,7 +213,7 @@ def test_cancel_before_anything_was_due() -> None:
     world = World()
     world.cancel()
     assert (world.ledger, world.agenda) == ([], [])
-    assert (world.state, world.standing.reason, world.standing.ended) == (
+    assert (world.state, world.status.reason, world.status.ended) == (
         TaskState.CANCELLED,
         Reason.CANCELLED,
         hour(12),
@@ -255,7 +255,7 @@ def test_cancel_in_a_pause() -> None:
         "13:00 #2 skipped cancelled",
         "14:00..15:00 x2 skipped paused",
     ]
-    assert (world.agenda, world.standing.pause) == ([], None)
+    assert (world.agenda, world.status.pause) == ([], None)
 
 
 def test_an_occurrence_whose_jitter_still_runs_has_its_row() -> None:
@@ -279,7 +279,7 @@ def test_a_claim_that_lost_the_race_against_a_cancel_starts_nothing(kind: str) -
     world = World().at(hour(13))
     world.run_now()
     (seen,) = (entry for entry in world.due if entry.kind == kind)
-    facts = world.facts._replace(status=world.standing._replace(state=TaskState.CANCELLED, ended=hour(13)))
+    facts = world.facts._replace(status=world.status._replace(state=TaskState.CANCELLED, ended=hour(13)))
     change = fire(facts, seen, 1, ClaimContext(NODE, hour(13), CEILING))
     assert [(run.state, run.reason) for run in change.new_runs] == [("skipped", "cancelled")]
     assert change.dropped == (seen.slot,)

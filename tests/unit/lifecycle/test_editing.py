@@ -39,7 +39,7 @@ def test_now_is_when_it_was_said_and_not_when_the_task_was_made() -> None:
     assert world.next.due == hour(12.25) + MICROSECOND
     world.claim_at(hour(12.25) + SECOND).settle()
     assert world.ledger == ["12:15.000001 succeeded"]
-    assert (world.agenda, world.standing.state) == ([], TaskState.COMPLETED)
+    assert (world.agenda, world.status.state) == ([], TaskState.COMPLETED)
 
 
 def test_it_accounts_for_what_was_due_and_fires_nothing_retroactively() -> None:
@@ -99,7 +99,7 @@ def test_repeats_and_wishes_to_skip_belonged_to_the_old_one() -> None:
     world = World(Every(interval=HOUR, repeat=2)).claim_at(hour(13))
     world.skip_next(2)
     world.edit(schedule=Every(interval=HOUR / 2, repeat=2))
-    assert (world.standing.counted, world.standing.skips_left) == (0, 0)
+    assert (world.status.counted, world.status.skips_left) == (0, 0)
 
 
 def test_what_was_completed_begins_again() -> None:
@@ -107,7 +107,7 @@ def test_what_was_completed_begins_again() -> None:
     world.settle()
     assert world.state is TaskState.COMPLETED
     world.later(MINUTE).edit(schedule=Once(at=hour(20)))
-    assert (world.state, world.standing.ended) == (TaskState.ACTIVE, None)
+    assert (world.state, world.status.ended) == (TaskState.ACTIVE, None)
     assert world.agenda == ["next 20:00 timed"]
 
 
@@ -116,7 +116,7 @@ def test_new_schedule_lets_a_failed_task_go_on() -> None:
     world.fail(permanent=True)
     assert world.state is TaskState.FAILED
     change = world.at(hour(15.75)).edit(schedule=HALF_HOURLY)
-    standing = world.standing
+    standing = world.status
     assert (standing.state, standing.failures, standing.reason, standing.ended) == (TaskState.ACTIVE, 0, None, None)
     assert world.agenda == ["next 16:00 timed"]
     assert [event.kind for event in change.events] == [EventKind.TASK_EDITED, EventKind.TASK_RESUMED]
@@ -192,8 +192,8 @@ def test_occurrences_for_a_past_range() -> None:
         assert (run.origin, run.planned, run.attempt) == (Origin.BACKFILL, hour(number), 1)
         world.settle()
     assert world.agenda == ["next 21:00 timed"]
-    assert world.standing.counted == 1
-    assert world.standing.last_end == hour(20.5)
+    assert world.status.counted == 1
+    assert world.status.last_end == hour(20.5)
 
 
 def test_nobody_missed_it_so_it_is_due_when_it_is_asked_for() -> None:

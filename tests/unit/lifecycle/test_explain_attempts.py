@@ -199,7 +199,7 @@ def test_stretch_of_an_edited_task_is_not_compared_with_its_new_schedule() -> No
 def test_run_that_the_quota_of_an_agent_skipped_names_it() -> None:
     world = World()
     world.edit(labels=((AGENT_LABEL, "robot"),))
-    world.barred = Reason.AGENT_QUOTA
+    world.block_reason = Reason.AGENT_QUOTA
     world.claim_at(hour(13))
     answer = why(world, hour(13))
     assert answer.reason is Reason.AGENT_QUOTA

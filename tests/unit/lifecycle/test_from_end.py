@@ -37,7 +37,7 @@ def test_whatever_ends_it_stores_the_next(outcome: Outcome) -> None:
     world = going(retry=Retry(1))
     world.settle(outcome)
     assert world.agenda == ["next 14:30 timed"]
-    assert world.standing.last_end == hour(13.5)
+    assert world.status.last_end == hour(13.5)
 
 
 def test_so_does_recovery() -> None:
@@ -81,7 +81,7 @@ def test_what_is_skipped_goes_on(how: str) -> None:
     world = World(AFTER_END, missed=Missed("skip" if how == "missed" else "latest")).at(hour(15))
     if how == "asked":
         world.skip_next(1)
-    world.barred = Reason.QUOTA if how == "barred" else None
+    world.block_reason = Reason.QUOTA if how == "barred" else None
     world.claim_all()
     assert len(world.ledger) == 1
     assert world.agenda == ["next 16:00 timed"]
@@ -202,7 +202,7 @@ class TestPause:
 def test_its_retry_is_barred() -> None:
     world = going()
     world.fail(retry_after=MINUTE)
-    world.barred = Reason.OWNER_REVOKED
+    world.block_reason = Reason.OWNER_REVOKED
     world.claim_at(hour(14))
     assert world.agenda == ["next 15:00 timed"]
 

@@ -221,7 +221,7 @@ def test_once_that_is_held_by_somebody_and_never_answered() -> None:
     assert world.ledger == ["13:00 timed_out deadline", "13:00 #2 running"]
     world.settle(Waiting(hour(15)))
     world.claim_at(hour(15))
-    assert (world.state, world.standing.reason) == (TaskState.FAILED, Reason.DEADLINE)
+    assert (world.state, world.status.reason) == (TaskState.FAILED, Reason.DEADLINE)
 
 
 def test_requested_skips_and_overlap() -> None:

@@ -70,7 +70,7 @@ def test_a_requested_skip_is_decided_before_the_lane_is_asked() -> None:
     assert world.agenda == ["next 14:00 parked"]
     assert world.next is not None
     assert world.next.due == hour(14)
-    assert world.standing.skips_left == 0
+    assert world.status.skips_left == 0
     assert freed(world.at(hour(14.5))).ledger[-1] == "14:00 running"
 
 
@@ -79,9 +79,9 @@ def test_a_requested_skip_counts_where_all_that_was_planned_does() -> None:
     world.others = 1
     world.skip_next(1)
     world.claim_at(hour(14))
-    assert world.standing.counted == 1
+    assert world.status.counted == 1
     freed(world)
-    assert world.standing.counted == 2
+    assert world.status.counted == 2
 
 
 def test_a_wish_to_skip_it_reaches_what_is_parked() -> None:
@@ -150,11 +150,11 @@ def test_another_lane_by_edit_lets_it_try_again() -> None:
 @pytest.mark.parametrize("reason", [Reason.QUOTA, Reason.OWNER_REVOKED])
 def test_every_occurrence_of_a_barred_owner_is_recorded(reason: Reason) -> None:
     world = World()
-    world.barred = reason
+    world.block_reason = reason
     world.claim_at(hour(15.5))
     assert world.ledger == [f"13:00..15:00 x3 skipped {reason}"]
     assert world.agenda == ["next 16:00 timed"]
-    world.barred = None
+    world.block_reason = None
     assert world.claim_at(hour(16)).ledger[-1] == "16:00 running"
 
 
@@ -163,7 +163,7 @@ def test_so_is_what_was_queued() -> None:
     for number in (14, 15, 16):
         world.claim_at(hour(number))
     world.fail(retry_after=MINUTE)
-    world.barred = Reason.QUOTA
+    world.block_reason = Reason.QUOTA
     world.later(MINUTE).run_now()
     world.claim_all()
     assert world.ledger == [
@@ -178,15 +178,15 @@ def test_so_is_what_was_queued() -> None:
 def test_requested_skips_are_kept_for_better_times() -> None:
     world = World()
     world.skip_next(1)
-    world.barred = Reason.QUOTA
+    world.block_reason = Reason.QUOTA
     assert world.claim_at(hour(13)).ledger == ["13:00 skipped quota"]
-    assert world.standing.skips_left == 1
+    assert world.status.skips_left == 1
 
 
 def test_the_last_thing_of_a_task_may_be_barred() -> None:
     world = World(Once(at=hour(13)), retry=Retry(2, HOUR)).claim_at(hour(13))
     world.fail(retry_after=MINUTE)
-    world.barred = Reason.OWNER_REVOKED
+    world.block_reason = Reason.OWNER_REVOKED
     world.claim_at(hour(13) + MINUTE)
     assert world.ledger == ["13:00 failed target_failed", "13:00 #2 skipped owner_revoked"]
     assert world.state is TaskState.COMPLETED
@@ -197,7 +197,7 @@ def test_what_was_held_behind_a_barred_backlog_goes_on() -> None:
     world.fail(retry_after=HOUR)
     world.claim_at(hour(15))
     assert world.agenda == ["retry 13:00 #2 timed", "waiting 14:00 held", "next 15:00 held"]
-    world.barred = Reason.QUOTA
+    world.block_reason = Reason.QUOTA
     world.claim_at(hour(15.5))
     assert world.ledger == [
         "13:00 failed target_failed",
@@ -212,7 +212,7 @@ def test_a_barred_task_that_is_paused_sleeps_on() -> None:
     world = World().at(hour(13))
     seen = world.due[0]
     world.pause()
-    world.barred = Reason.QUOTA
+    world.block_reason = Reason.QUOTA
     world.claim(seen)
     assert world.agenda == ["next 13:00 asleep"]
     assert world.ledger == []

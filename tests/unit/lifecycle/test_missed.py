@@ -115,7 +115,7 @@ def test_a_pile_of_a_bounded_schedule(
     world = World(schedule, missed=missed).claim_at(found)
     assert world.ledger == ledger
     assert world.agenda == agenda
-    assert world.standing.counted == counted
+    assert world.status.counted == counted
     done = not agenda and not world.live
     assert world.state is (TaskState.COMPLETED if done else TaskState.ACTIVE)
 
@@ -126,7 +126,7 @@ def test_repeats_that_were_used_up_before_are_not_given_again() -> None:
     world.claim_at(hour(17.5))
     assert world.ledger == ["13:00 succeeded", "14:00 running"]
     assert world.agenda == ["waiting 15:00 held"]
-    assert world.standing.counted == 3
+    assert world.status.counted == 3
 
 
 def test_two_in_quick_succession_are_a_pile_though_both_are_in_time() -> None:
@@ -252,7 +252,7 @@ class TestAfterWaiting:
         world.seat()
         assert world.claim_all().ledger == ["13:00 running"]
         assert world.agenda == ["waiting 14:00 held"]
-        assert world.standing.counted == 2
+        assert world.status.counted == 2
 
 
 def parked(missed: Missed) -> World:

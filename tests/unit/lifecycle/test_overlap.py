@@ -154,7 +154,7 @@ class TestReplace:
         world.claim_at(hour(14))
         assert world.ledger == ["13:00 cancelled replaced", "14:00 running"]
         assert world.agenda == ["next 15:00 timed"]
-        assert world.standing.last_end == hour(14)
+        assert world.status.last_end == hour(14)
         told = [(event.kind, event.detail) for event in world.events[-2:]]
         assert told == [(EventKind.RUN_CANCELLED, "replaced"), (EventKind.RUN_STARTED, None)]
 
@@ -167,9 +167,9 @@ class TestReplace:
     def test_a_waiter_that_gives_way_was_given_no_run(self) -> None:
         """Three times means three runs."""
         world = World(Every(interval=HOUR, repeat=3), overlap="replace").claim_at(hour(13)).claim_at(hour(14))
-        assert world.standing.counted == 2
+        assert world.status.counted == 2
         world.claim_at(hour(15))
-        assert world.standing.counted == 2
+        assert world.status.counted == 2
         assert world.agenda == ["waiting 15:00 held", "next 16:00 timed"]
         world.claim_at(hour(16))
         assert world.ledger == ["13:00 running", "14:00 skipped superseded", "15:00 skipped superseded"]
@@ -301,7 +301,7 @@ class TestRunNow:
         world.claim_all()
         assert world.ledger == ["12:30 running"]
         assert world.agenda == ["next 13:00 timed"]
-        assert world.standing.counted == 0
+        assert world.status.counted == 0
 
     def test_two_at_one_instant_are_two_occurrences(self) -> None:
         world = World(overlap="queue_all").at(hour(12.5))

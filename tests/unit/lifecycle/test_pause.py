@@ -35,7 +35,7 @@ def test_a_pause_puts_the_agenda_to_sleep() -> None:
 def test_a_pause_says_since_when_why_and_until_when() -> None:
     world = World().at(hour(12.5))
     world.pause(cause=PauseCause.AWAITING_APPROVAL, note="n" * 600, until=hour(20))
-    pause = world.standing.pause
+    pause = world.status.pause
     assert pause is not None
     assert (pause.since, pause.cause, pause.until) == (hour(12.5), PauseCause.AWAITING_APPROVAL, hour(20))
     assert pause.note == "n" * 499 + "…"
@@ -48,7 +48,7 @@ def test_pausing_again_changes_why_and_until_when_but_not_since_when() -> None:
     world.pause(until=hour(20))
     world.at(hour(12.75)).pause(cause=PauseCause.ORPHANED)
     assert world.agenda == ["next 13:00 asleep"]
-    pause = world.standing.pause
+    pause = world.status.pause
     assert pause is not None
     assert (pause.since, pause.cause, pause.until) == (hour(12.5), PauseCause.ORPHANED, None)
 
@@ -100,7 +100,7 @@ def test_resume(mode: MissedMode, ledger: list[str], agenda: list[str]) -> None:
     assert world.ledger == ledger
     assert world.agenda == agenda
     assert world.state is TaskState.ACTIVE
-    assert world.standing.pause is None
+    assert world.status.pause is None
     assert world.events[-1].kind is EventKind.TASK_RESUMED
 
 
@@ -158,7 +158,7 @@ def test_what_a_pause_counts_for(
 ) -> None:
     world = paused(schedule).at(hour(15.5))
     world.resume(missed=mode)
-    assert (world.ledger, world.agenda, world.standing.counted) == (ledger, agenda, counted)
+    assert (world.ledger, world.agenda, world.status.counted) == (ledger, agenda, counted)
     assert world.state is (TaskState.ACTIVE if agenda else TaskState.COMPLETED)
 
 
@@ -177,7 +177,7 @@ def test_more_skips_than_passed() -> None:
     world.skip_next(3)
     world.at(hour(14.5)).resume(missed="all")
     assert world.ledger == ["13:00..14:00 x2 skipped skip_requested"]
-    assert world.standing.skips_left == 1
+    assert world.status.skips_left == 1
 
 
 class TestWaitersAndRetries:
@@ -306,7 +306,7 @@ class TestTheEnd:
         world = World(Once(at=hour(13))).claim_at(hour(13))
         world.pause()
         world.settle()
-        assert world.standing.ended is None
+        assert world.status.ended is None
         world.later(MINUTE).resume()
         assert world.state is TaskState.COMPLETED
         assert [event.kind for event in world.events[-2:]] == [EventKind.TASK_RESUMED, EventKind.TASK_COMPLETED]
@@ -317,7 +317,7 @@ class TestTheEnd:
         world.claim_all()
         world.pause(until=hour(20))
         world.at(hour(15.5)).fail(permanent=True)
-        assert (world.state, world.standing.pause) == (TaskState.FAILED, None)
+        assert (world.state, world.status.pause) == (TaskState.FAILED, None)
         assert world.ledger == ["13:00 failed target_failed", "14:00..15:00 x2 skipped paused"]
         assert world.agenda == ["manual 13:15 timed"]
 
@@ -336,7 +336,7 @@ class TestStartingAgain:
         world.resume()
         assert world.ledger == ["13:00 failed target_failed", "14:00..16:00 x3 skipped missed_skipped"]
         assert world.agenda == ["next 17:00 timed"]
-        standing = world.standing
+        standing = world.status
         assert (standing.state, standing.failures, standing.reason, standing.ended) == (TaskState.ACTIVE, 0, None, None)
 
     def test_what_was_missed_can_be_made_up_for(self) -> None:
@@ -376,7 +376,7 @@ class TestStartingAgain:
         world.fail(permanent=True)
         world.later(MICROSECOND).run_now()
         world.claim_all().resume()
-        assert world.standing.ended is None
+        assert world.status.ended is None
         world.settle(Succeeded())
         assert world.state is TaskState.COMPLETED
 

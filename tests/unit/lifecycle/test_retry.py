@@ -73,14 +73,14 @@ def test_what_came_of_it_is_kept_with_the_run_and_in_short_with_the_task() -> No
     world.settle(Succeeded("x" * 300))
     (run,) = world.runs.values()
     assert (run.result_json, run.error) == ("x" * 300, None)
-    assert world.standing.last_result == "x" * 199 + "…"
+    assert world.status.last_result == "x" * 199 + "…"
     world.claim_at(hour(14))
     world.fail()
-    assert world.standing.last_result == "no"
+    assert world.status.last_result == "no"
     world.claim_all()
     world.claim_at(hour(15))
     world.settle(Succeeded())
-    assert world.standing.last_result is None
+    assert world.status.last_result is None
 
 
 @pytest.mark.parametrize("outcome", [Succeeded(), Waiting(hour(14))])
@@ -171,7 +171,7 @@ def test_failed_occurrences_in_a_row(outcomes: str, failures: int) -> None:
             world.die()
         else:
             world.settle(ENDS[letter])
-    assert world.standing.failures == failures
+    assert world.status.failures == failures
     assert world.state is TaskState.ACTIVE
 
 
@@ -181,7 +181,7 @@ def test_ten_in_a_row_and_a_person_must_look() -> None:
         assert world.state is TaskState.ACTIVE
         world.claim_at(hour(13 + number))
         world.fail(reason=Reason.NO_ANSWER)
-    assert (world.state, world.standing.reason, world.standing.ended) == (TaskState.FAILED, Reason.NO_ANSWER, hour(22))
+    assert (world.state, world.status.reason, world.status.ended) == (TaskState.FAILED, Reason.NO_ANSWER, hour(22))
     assert world.agenda == []
     assert world.events[-1].kind is EventKind.TASK_FAILED
     assert world.events[-1].detail == "no_answer"
@@ -190,10 +190,10 @@ def test_ten_in_a_row_and_a_person_must_look() -> None:
 def test_only_the_last_attempt_of_an_occurrence_counts() -> None:
     world = World(retry=Retry(3, timedelta(0)), give_up_after=2).claim_at(hour(13))
     for _ in range(3):
-        assert world.standing.failures == 0
+        assert world.status.failures == 0
         world.fail()
         world.claim_all()
-    assert world.standing.failures == 1
+    assert world.status.failures == 1
 
 
 def test_never_giving_up() -> None:
@@ -201,7 +201,7 @@ def test_never_giving_up() -> None:
     for number in range(12):
         world.claim_at(hour(13 + number))
         world.fail()
-    assert (world.state, world.standing.failures) == (TaskState.ACTIVE, 12)
+    assert (world.state, world.status.failures) == (TaskState.ACTIVE, 12)
 
 
 def test_what_somebody_asked_for_counts_neither_way_when_it_fails() -> None:
@@ -209,7 +209,7 @@ def test_what_somebody_asked_for_counts_neither_way_when_it_fails() -> None:
     world.run_now()
     world.claim_all()
     world.fail()
-    assert (world.state, world.standing.failures, world.standing.last_end) == (TaskState.ACTIVE, 0, None)
+    assert (world.state, world.status.failures, world.status.last_end) == (TaskState.ACTIVE, 0, None)
 
 
 def test_what_was_due_is_recorded_and_what_was_asked_for_stays() -> None:
@@ -228,7 +228,7 @@ def test_where_all_that_was_planned_counts_so_does_what_giving_up_records() -> N
     world = World(Every(interval=HOUR, repeat=4, counting="planned"), give_up_after=1).claim_at(hour(13)).at(hour(15.5))
     world.fail(permanent=True)
     assert world.ledger == ["13:00 failed target_failed", "14:00..15:00 x2 skipped cancelled"]
-    assert world.standing.counted == 3
+    assert world.status.counted == 3
     world.resume()
     world.claim_at(hour(16)).settle()
     assert world.state is TaskState.COMPLETED
@@ -238,7 +238,7 @@ def test_where_all_that_was_planned_counts_so_does_what_giving_up_records() -> N
 def test_giving_up_counts_nothing_that_is_still_to_come(at: datetime, counted: int) -> None:
     world = World(Every(interval=HOUR, repeat=4, counting="planned"), give_up_after=1).claim_at(hour(13)).at(at)
     world.fail(permanent=True)
-    assert world.standing.counted == counted
+    assert world.status.counted == counted
     assert len(world.ledger) == counted
 
 
@@ -323,7 +323,7 @@ def test_dying_alone_is_quarantine() -> None:
     world = going()
     world.fail(died_isolated=True)
     assert world.ledger == ["13:00 failed quarantined"]
-    assert (world.state, world.standing.reason) == (TaskState.FAILED, Reason.QUARANTINED)
+    assert (world.state, world.status.reason) == (TaskState.FAILED, Reason.QUARANTINED)
     assert world.agenda == []
 
 
@@ -334,7 +334,7 @@ def test_so_are_five_deaths_wherever_it_went() -> None:
         world.claim_all()
     assert world.state is TaskState.ACTIVE
     world.die()
-    assert (world.state, world.standing.reason) == (TaskState.FAILED, Reason.QUARANTINED)
+    assert (world.state, world.status.reason) == (TaskState.FAILED, Reason.QUARANTINED)
     assert world.ledger[-1] == "13:00 #5 lost lease_lost"
 
 
@@ -437,7 +437,7 @@ def test_a_deadline_concerns_one_run_only() -> None:
 def test_it_never_answers_and_has_no_attempt_left() -> None:
     world = handed_on(retry=Retry(1)).claim_at(hour(13.5))
     assert world.agenda == ["next 14:00 timed"]
-    assert world.standing.failures == 1
+    assert world.status.failures == 1
 
 
 def test_it_never_answers_and_the_task_gives_up() -> None:

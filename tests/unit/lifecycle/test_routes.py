@@ -164,7 +164,7 @@ def test_whoever_looks_nothing_is_lost_and_everything_is_attempted_once(
     while world.live:
         world.settle(run=world.live[0])
         world.claim_all()
-    told = [] if world.now < hour(13) else [world.standing.counted, *world.ledger]
+    told = [] if world.now < hour(13) else [world.status.counted, *world.ledger]
     planned = 0 if world.now < hour(13) else 1 if once else int((world.now - NOON) / HOUR)
     assert sum(1 if run.span is None else run.span.count for run in world.runs.values()) >= planned, told
     covered = {run.planned for run in world.runs.values()}

@@ -44,7 +44,7 @@ ALLOWED = ApprovalPolicy(frozenset({"garden.water"}))
 """What the operator lets agents call by themselves."""
 
 
-class House:
+class ServiceHarness:
     """The whole service, and all that it told."""
 
     def __init__(
@@ -52,10 +52,10 @@ class House:
     ) -> None:
         self.store: Keeping = store or MemoryStore()
         self.clock = clock or VirtualClock(NOON)
-        self.told: list[datetime | None] = []
+        self.writes: list[datetime | None] = []
         secrets = SecretVault(self.store, Key.random(), self.clock)
         self.service = Service(
-            self.store, self.clock, "Europe/Berlin", secrets, on_write=self.told.append, approval_policy=gate
+            self.store, self.clock, "Europe/Berlin", secrets, on_write=self.writes.append, approval_policy=gate
         )
         self.tasks = self.service.tasks
         # Time stands still between two tasks, and still the one that was made first has the lower name.
@@ -68,7 +68,7 @@ class House:
         wish = TaskRequest("water the plants", when, TARGET, zone="UTC")
         return await self.tasks.create(who, wish._replace(**fields))
 
-    async def member(
+    async def make_member(
         self, name: str, role: Role = Role.MEMBER, *, agent: str | None = None, **quotas: Any
     ) -> Principal:
         """Whoever comes with a token of an owner that an admin has made."""
@@ -77,7 +77,7 @@ class House:
         _, text = await service.tokens.make(CHIEF, owner=name, name="a test", agent=agent)
         return await service.tokens.authenticate(text, via="http", request="req_2")
 
-    def later(self, by: timedelta) -> None:
+    def advance(self, by: timedelta) -> None:
         self.clock.advance(by.total_seconds())
 
     async def claim(self, routes: frozenset[str] | None = None) -> list[Run]:
@@ -95,9 +95,9 @@ class House:
         report = Settlement(run.id, run.token, outcome, run.started, self.clock.now())
         return await self.store.settle([report], settle)
 
-    async def ran(self, by: timedelta, outcome: Outcome = Succeeded()) -> Run:  # noqa: B008 - a frozen value
+    async def run_due(self, by: timedelta, outcome: Outcome = Succeeded()) -> Run:  # noqa: B008 - a frozen value
         """So much later something comes due, is claimed and ends like this."""
-        self.later(by)
+        self.advance(by)
         (run,) = await self.claim()
         await self.settle(run, outcome)
         found = await self.store.run(run.id, None)
@@ -106,11 +106,11 @@ class House:
 
 
 @asynccontextmanager
-async def house_on(url: str = "memory://") -> AsyncIterator[House]:
+async def open_harness(url: str = "memory://") -> AsyncIterator[ServiceHarness]:
     store = make_store(url)
     await store.open()
     try:
-        yield House(store)
+        yield ServiceHarness(store)
     finally:
         await store.close()
 

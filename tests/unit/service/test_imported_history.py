@@ -11,11 +11,11 @@ from horae.errors import Refusal
 from horae.model.ids import EPOCH, run_id
 from horae.ports.store import RunFilter
 from horae.testing.factories import DAY, HOUR, NOON, SECOND, a_task, an_ended_run
-from tests.unit.service.service_harness import ADA, House, house_on
+from tests.unit.service.service_harness import ADA, ServiceHarness, open_harness
 
 
-async def _rows(house: House, task_id: str) -> list[Any]:
-    return list((await house.store.runs(RunFilter(task_id=task_id))).items)
+async def _rows(harness: ServiceHarness, task_id: str) -> list[Any]:
+    return list((await harness.store.runs(RunFilter(task_id=task_id))).items)
 
 
 @pytest.mark.parametrize(
@@ -29,23 +29,23 @@ async def _rows(house: House, task_id: str) -> list[Any]:
         {"ended": EPOCH},
     ],
 )
-async def test_what_is_not_over_is_refused_and_nothing_of_it_is_kept(said: dict[str, Any]) -> None:
-    async with house_on() as house:
-        task = await house.add()
+async def test_imported_live_run_is_refused_and_nothing_is_written(said: dict[str, Any]) -> None:
+    async with open_harness() as harness:
+        task = await harness.add()
         good = an_ended_run(task, planned=NOON - DAY)
         bad = an_ended_run(task, planned=NOON - HOUR)._replace(**said)
         with pytest.raises(Refusal) as refused:
-            await house.tasks.import_history(ADA, task.id, [good, bad])
+            await harness.tasks.import_history(ADA, task.id, [good, bad])
         assert refused.value.code == "not_past"
-        assert await _rows(house, task.id) == []
+        assert await _rows(harness, task.id) == []
 
 
-async def test_rows_become_those_of_the_task_whatever_they_say() -> None:
-    async with house_on() as house:
-        task, other = await house.add(), a_task(owner="bob")
+async def test_imported_rows_belong_to_the_importing_task() -> None:
+    async with open_harness() as harness:
+        task, other = await harness.add(), a_task(owner="bob")
         foreign = an_ended_run(other, planned=NOON - DAY)
         for _ in range(2):
-            await house.tasks.import_history(ADA, task.id, [foreign])
-        (row,) = await _rows(house, task.id)
+            await harness.tasks.import_history(ADA, task.id, [foreign])
+        (row,) = await _rows(harness, task.id)
         assert (row.owner, row.task_id) == ("ada", task.id)
         assert row.id == run_id(task.id, foreign.origin, foreign.planned, 1)

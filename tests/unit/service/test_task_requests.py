@@ -42,13 +42,13 @@ EVERY = Every(interval=HOUR)
         (Cron(expression="0 9 * * *", zone="Europe/Berlin"), Cron(expression="0 9 * * *", zone="Europe/Berlin")),
     ],
 )
-def test_when_may_be_said_in_many_ways(when: Any, schedule: object) -> None:
+def test_accepted_forms_of_when(when: Any, schedule: object) -> None:
     read = read_when(when, "Asia/Shanghai", NOON)
     assert read == schedule or read == getattr(schedule, "with_defaults")("Asia/Shanghai")  # noqa: B009 - of any kind
 
 
 @pytest.mark.parametrize(("when", "code"), [(5, "bare_duration"), (None, "bad_when"), (b"now", "bad_when")])
-def test_what_is_no_time_at_all_is_refused(when: Any, code: str) -> None:
+def test_invalid_when_is_refused(when: Any, code: str) -> None:
     with pytest.raises(Refusal) as refusal:
         read_when(when, "UTC", NOON)
     assert refusal.value.code == code
@@ -65,12 +65,12 @@ def test_what_is_no_time_at_all_is_refused(when: Any, code: str) -> None:
         (timedelta(days=2), timedelta(days=2)),
     ],
 )
-def test_durations_may_be_said_in_many_ways(value: Any, length: timedelta) -> None:
+def test_accepted_forms_of_a_duration(value: Any, length: timedelta) -> None:
     assert read_duration("timeout", value) == length
 
 
 @pytest.mark.parametrize("value", ["soon", "", "-5s", -1, float("nan"), float("inf"), True, None, [], 10**12])
-def test_what_is_no_duration_is_refused(value: Any) -> None:
+def test_invalid_duration_is_refused(value: Any) -> None:
     with pytest.raises(Refusal) as refusal:
         read_duration("timeout", value)
     assert refusal.value.code == "bad_duration"
@@ -88,7 +88,7 @@ def test_what_is_no_duration_is_refused(value: Any) -> None:
         (Missed("merge", None, 5), Missed("merge", None, 5)),
     ],
 )
-def test_missed_may_carry_its_bound(said: Any, meant: Missed) -> None:
+def test_missed_policy_may_include_its_bound(said: Any, meant: Missed) -> None:
     assert read_missed(said, DEFAULT_POLICIES.missed) == meant
 
 
@@ -100,18 +100,18 @@ def test_missed_without_a_bound_has_the_bound_of_its_kind() -> None:
     ("said", "code"),
     [("lately", "bad_choice"), ("latest within", "bad_choice"), ("latest within soon", "bad_duration")],
 )
-def test_a_missed_policy_that_cannot_be_understood_is_refused(said: str, code: str) -> None:
+def test_invalid_missed_policy_is_refused(said: str, code: str) -> None:
     with pytest.raises(Refusal) as refusal:
         read_missed(said, DEFAULT_POLICIES.missed)
     assert refusal.value.code == code
 
 
-def test_nothing_chosen_is_what_fits_the_kind() -> None:
+def test_defaults_follow_the_kind_of_the_schedule() -> None:
     assert read_policies(EVERY, NO_OPTIONS) is DEFAULT_POLICIES
     assert read_policies(Now(), NO_OPTIONS) is ONE_SHOT_POLICIES
 
 
-def test_what_was_chosen_is_laid_over_the_defaults() -> None:
+def test_chosen_policies_override_the_defaults() -> None:
     options = Options(
         overlap="queue", give_up_after=3, timeout="2m", max_duration=3600, guarantee="at_most_once", priority=-5
     )
@@ -123,11 +123,11 @@ def test_what_was_chosen_is_laid_over_the_defaults() -> None:
 
 
 @pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (3, 4), (999, 1_000)])
-def test_retries_come_after_the_first_attempt(retries: int, attempts: int) -> None:
+def test_retries_are_attempts_after_the_first(retries: int, attempts: int) -> None:
     assert read_policies(EVERY, Options(retries=retries)).retry == Retry(attempts=attempts)
 
 
-def test_retries_with_a_retry_is_how_often_and_the_other_how_long() -> None:
+def test_retries_sets_the_number_and_retry_the_backoff() -> None:
     options = Options(retries=1, retry=Retry(attempts=9, backoff=timedelta(seconds=1)))
     assert read_policies(EVERY, options).retry == Retry(attempts=2, backoff=timedelta(seconds=1))
 
@@ -158,7 +158,7 @@ def test_policies_that_do_not_fit_are_refused_with_a_hint(options: dict[str, Any
     assert refusal.value.in_language("zh").hint
 
 
-def test_what_is_chosen_here_wins_over_the_usual() -> None:
+def test_chosen_options_win_over_defaults() -> None:
     usual = Options(missed="skip", priority=1, timeout=5)
     assert Options(priority=2).merged_with(usual) == Options(missed="skip", priority=2, timeout=5)
     assert Options(priority=2).merged_with(NO_OPTIONS) == Options(priority=2)
@@ -173,14 +173,14 @@ def test_what_is_chosen_here_wins_over_the_usual() -> None:
         (Options(retries=3), Options(), Retry(attempts=4)),
     ],
 )
-def test_retries_and_retry_are_one_thing_when_they_meet(usual: Options, here: Options, meant: Retry) -> None:
+def test_retries_and_retry_are_merged(usual: Options, here: Options, meant: Retry) -> None:
     assert read_policies(EVERY, here.merged_with(usual)).retry == meant
 
 
 # --- no limit --------------------------------------------------------------------------------------------------------
 
 
-def test_never_is_the_choice_of_no_limit() -> None:
+def test_never_means_no_limit() -> None:
     base = policies_for(Every(interval=HOUR), {"max_duration": HOUR, "give_up_after": 3})
     chosen = apply_options(base, Options(retries=NEVER, give_up_after=NEVER, max_duration=NEVER))
     assert (chosen.retry.attempts, chosen.give_up_after, chosen.max_duration) == (None, None, None)
@@ -188,7 +188,7 @@ def test_never_is_the_choice_of_no_limit() -> None:
     assert apply_options(base, Options()) == base, "nothing said is nothing chosen"
 
 
-def test_never_goes_with_the_waits_of_a_retry() -> None:
+def test_never_combines_with_retry_backoff() -> None:
     chosen = apply_options(DEFAULT_POLICIES, Options(retries=NEVER, retry=Retry(2, backoff=SECOND)))
     assert chosen.retry == Retry(None, backoff=SECOND)
 
@@ -196,12 +196,12 @@ def test_never_goes_with_the_waits_of_a_retry() -> None:
 @pytest.mark.parametrize(
     "options", [{"timeout": NEVER}, {"priority": NEVER}, {"overlap": NEVER}, {"missed": NEVER}, {"retries": "Never"}]
 )
-def test_where_there_must_be_a_limit_never_is_refused(options: dict[str, Any]) -> None:
+def test_never_is_refused_where_a_limit_is_required(options: dict[str, Any]) -> None:
     with pytest.raises(Refusal):
         apply_options(DEFAULT_POLICIES, Options(**options))
 
 
-def test_a_missed_that_names_only_its_mode_keeps_the_rest() -> None:
+def test_missed_mode_alone_keeps_the_bound() -> None:
     base = policies_for(Every(interval=HOUR), {"missed": Missed("all", HOUR, 5)})
     assert apply_options(base, Options(missed="skip")).missed == Missed("skip", HOUR, 5)
     assert apply_options(base, Options(missed="skip within 2m")).missed == Missed("skip", 2 * MINUTE, 5)
@@ -218,7 +218,7 @@ def test_a_missed_that_names_only_its_mode_keeps_the_rest() -> None:
         Policies(max_duration=HOUR, give_up_after=7),
     ],
 )
-def test_the_wish_that_would_make_a_task_again_does(policies: Policies) -> None:
+def test_request_built_from_a_task_recreates_it(policies: Policies) -> None:
     task = a_task(policies=policies, key="key", lane="press", labels=(("room", "a"),))
     wish = request_of(task)
     assert read_policies(task.schedule, wish.options) == policies

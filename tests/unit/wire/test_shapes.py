@@ -23,7 +23,7 @@ from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, a
 from horae.wire.instants import local, milliseconds, utc
 from horae.wire.overview import bulk_json, event_json, overview_json
 from horae.wire.runs import line_json, run_json, why_json
-from tests.unit.service.service_harness import ADA, ROOT, House
+from tests.unit.service.service_harness import ADA, ROOT, ServiceHarness
 
 instants = st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
 
@@ -116,13 +116,13 @@ def test_a_line_an_event_and_an_outage_are_told() -> None:
 
 
 async def test_an_overview_and_a_bulk_report_are_told_whole() -> None:
-    house = House()
-    task = await house.add(options=Options(retries=0, give_up_after=1), lane="press")
-    await house.add("every 30m", name="next")
-    house.later(31 * MINUTE)
-    await house.claim()
-    await house.ran(29 * MINUTE, Failed("no"))
-    told = travelled(overview_json(await house.service.overview.now(ROOT)))
+    harness = ServiceHarness()
+    task = await harness.add(options=Options(retries=0, give_up_after=1), lane="press")
+    await harness.add("every 30m", name="next")
+    harness.advance(31 * MINUTE)
+    await harness.claim()
+    await harness.run_due(29 * MINUTE, Failed("no"))
+    told = travelled(overview_json(await harness.service.overview.now(ROOT)))
     assert told["tasks"] == {"active": 1, "paused": 0, "completed": 0, "failed": 1, "cancelled": 0}
     assert told["last_24h"]["outcomes"]["failed"] == told["last_24h"]["started"] == 1
     assert (told["last_24h"]["on_time"], told["last_24h"]["lateness_p50_ms"]) == (1.0, 0)
@@ -132,7 +132,7 @@ async def test_an_overview_and_a_bulk_report_are_told_whole() -> None:
     assert [(each["task"], each["due_local"]) for each in told["next"]] == [("next", "2026-03-01T13:30:00.000+00:00")]
     assert told["nodes"][0]["id"] == "node-1"
     assert [run["state"] for run in told["running"]] == ["running"]
-    report = await house.service.bulk.each(ADA, TaskFilter(), lambda each: house.tasks.delete(ADA, each.id))
+    report = await harness.service.bulk.each(ADA, TaskFilter(), lambda each: harness.tasks.delete(ADA, each.id))
     bulk = travelled(bulk_json(report, "zh"))
     assert (bulk["matched"], bulk["done"]) == (2, 1)
     assert [each["code"] for each in bulk["refused"]] == ["still_running"]

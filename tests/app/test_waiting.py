@@ -196,10 +196,10 @@ async def test_an_occurrence_that_ends_during_the_first_look_is_not_missed(clock
         handle = await app.schedule(quick, "every 1h")
         await clock.pause(3_590)
         door = FaultyStore(app.store)
-        door.shut("facts")
+        door.block("facts")
         waiting = asyncio.ensure_future(RunWaiters().wait_for_end(lambda: as_store(door), handle.id, None))
         await clock.pause(20)
-        door.open_again()
+        door.unblock()
         assert (await waiting).planned == NOON + HOUR
 
 

@@ -42,7 +42,7 @@ async def refused(engine: Engine) -> Refusal:
 
 
 @pytest.mark.parametrize("ahead", [HOUR, -DAY, MINUTE + MICROSECOND, -MINUTE - MICROSECOND])
-async def test_a_machine_whose_clock_is_far_off_starts_no_node(clock: VirtualClock, ahead: timedelta) -> None:
+async def test_node_with_a_clock_beyond_the_tolerance_does_not_start(clock: VirtualClock, ahead: timedelta) -> None:
     store, target = OwnClock(clock), ScriptedTarget()
     store.ahead = ahead
     await add_task(store, NOON - DAY, NOON - DAY)
@@ -63,7 +63,7 @@ async def test_a_machine_whose_clock_is_far_off_starts_no_node(clock: VirtualClo
 
 
 @pytest.mark.parametrize("ahead", [MINUTE, -MINUTE])
-async def test_up_to_the_tolerance_it_is_corrected(clock: VirtualClock, ahead: timedelta) -> None:
+async def test_clock_within_the_tolerance_is_corrected(clock: VirtualClock, ahead: timedelta) -> None:
     store = OwnClock(clock)
     store.ahead = ahead
     engine = make_engine(store, ScriptedTarget(), clock)
@@ -72,7 +72,7 @@ async def test_up_to_the_tolerance_it_is_corrected(clock: VirtualClock, ahead: t
     await engine.stop()
 
 
-async def test_the_tolerance_can_be_chosen(clock: VirtualClock) -> None:
+async def test_clock_tolerance_is_configurable(clock: VirtualClock) -> None:
     store = OwnClock(clock)
     store.ahead = 2 * SECOND
     assert (await refused(make_engine(store, ScriptedTarget(), clock, clock_tolerance=SECOND))).code == "clock_skew"
@@ -82,7 +82,7 @@ async def test_the_tolerance_can_be_chosen(clock: VirtualClock) -> None:
     await engine.stop()
 
 
-async def test_a_step_while_it_runs_is_corrected_and_told_and_kills_nobody(
+async def test_clock_step_at_run_time_is_corrected_and_logged(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
@@ -101,7 +101,7 @@ async def test_a_step_while_it_runs_is_corrected_and_told_and_kills_nobody(
 # --- leases --------------------------------------------------------------------------------------------------------------
 
 
-async def test_what_the_first_node_has_is_agreed_on_and_outlives_it(clock: VirtualClock) -> None:
+async def test_lease_of_the_first_node_is_stored_for_later_nodes(clock: VirtualClock) -> None:
     store = MemoryStore()
     assert await load_agreed_lease(store) == DEFAULT_TERMS.lease
     engine = make_engine(store, ScriptedTarget(), clock, terms=LONG)
@@ -110,7 +110,7 @@ async def test_what_the_first_node_has_is_agreed_on_and_outlives_it(clock: Virtu
     assert await load_agreed_lease(store) == LONG.lease
 
 
-async def test_another_lease_than_that_of_the_nodes_that_live_is_refused(clock: VirtualClock) -> None:
+async def test_lease_that_differs_from_live_nodes_is_refused(clock: VirtualClock) -> None:
     store = MemoryStore()
     first = make_engine(store, ScriptedTarget(), clock, terms=LONG)
     await first.start()
@@ -133,7 +133,7 @@ async def test_another_lease_than_that_of_the_nodes_that_live_is_refused(clock: 
     await second.stop()
 
 
-async def test_a_node_that_is_dead_does_not_count(clock: VirtualClock) -> None:
+async def test_dead_node_does_not_fix_the_lease(clock: VirtualClock) -> None:
     store = MemoryStore()
     await store.put_record(make_lease_record(LONG.lease), replacing=None)
     await store.join(a_node("silent", renewed=NOON - LONG.lease - MICROSECOND))
@@ -146,7 +146,7 @@ async def test_a_node_that_is_dead_does_not_count(clock: VirtualClock) -> None:
     await engine.stop()
 
 
-class Crowded(MemoryStore):
+class ConcurrentJoinStore(MemoryStore):
     """Somebody else comes between the look at who is there and the new agreement."""
 
     def __init__(self, comes: Node) -> None:
@@ -159,8 +159,8 @@ class Crowded(MemoryStore):
         return await super().put_record(record, replacing=replacing)  # type: ignore[arg-type]
 
 
-async def test_who_comes_at_the_same_moment_is_seen_and_the_agreement_stands(clock: VirtualClock) -> None:
-    store = Crowded(a_node("other"))
+async def test_node_that_joins_during_admission_keeps_its_lease(clock: VirtualClock) -> None:
+    store = ConcurrentJoinStore(a_node("other"))
     await MemoryStore.put_record(store, make_lease_record(LONG.lease), replacing=None)
     assert (await refused(make_engine(store, ScriptedTarget(), clock))).code == "other_lease"
     assert await load_agreed_lease(store) == LONG.lease
@@ -168,9 +168,7 @@ async def test_who_comes_at_the_same_moment_is_seen_and_the_agreement_stands(clo
 
 
 @pytest.mark.parametrize("chosen", [(LONG, LONG, LONG), (TERMS, LONG, LONG)], ids=["the same", "different"])
-async def test_of_many_who_come_at_once_all_that_run_have_one_lease(
-    clock: VirtualClock, chosen: tuple[Terms, ...]
-) -> None:
+async def test_nodes_that_start_concurrently_share_one_lease(clock: VirtualClock, chosen: tuple[Terms, ...]) -> None:
     store = MemoryStore()
     engines = [make_engine(store, ScriptedTarget(), clock, terms=terms) for terms in chosen]
     ends = await asyncio.gather(*(engine.start() for engine in engines), return_exceptions=True)
@@ -183,7 +181,7 @@ async def test_of_many_who_come_at_once_all_that_run_have_one_lease(
         await engine.stop()
 
 
-async def test_a_store_that_fails_meanwhile_leaves_no_node_behind(clock: VirtualClock) -> None:
+async def test_failed_admission_leaves_no_node_row(clock: VirtualClock) -> None:
     class Failing(MemoryStore):
         async def get_record(self, *_arguments: object) -> None:
             raise StoreUnavailable("out of reach")

@@ -16,7 +16,7 @@ from horae.virtual_time import VirtualClock
 from tests.unit.engine.engine_setup import FaultyStore, ScriptedTarget, add_task, as_store, list_runs, make_engine
 
 
-async def a_careful_one(clock: VirtualClock) -> tuple[FaultyStore, ScriptedTarget, Engine, Task]:
+async def add_at_most_once_task(clock: VirtualClock) -> tuple[FaultyStore, ScriptedTarget, Engine, Task]:
     store, target = FaultyStore(), ScriptedTarget()
     return (
         store,
@@ -26,22 +26,22 @@ async def a_careful_one(clock: VirtualClock) -> tuple[FaultyStore, ScriptedTarge
     )
 
 
-async def test_what_must_have_started_is_written_down_first(clock: VirtualClock) -> None:
-    store, target, engine, task = await a_careful_one(clock)
-    store.shut("start")
+async def test_running_state_is_written_before_the_call(clock: VirtualClock) -> None:
+    store, target, engine, task = await add_at_most_once_task(clock)
+    store.block("start")
     await engine.start()
     await clock.pause(2)
     assert target.invocations == []
     assert [run.state for run in await list_runs(store, task)] == [RunState.CLAIMED]
-    store.open_again()
+    store.unblock()
     await clock.pause(1)
     await engine.stop()
     (run,) = await list_runs(store, task)
     assert (run.state, run.started) == (RunState.SUCCEEDED, NOON + 2 * SECOND)
 
 
-async def test_a_start_that_failed_before_it_was_written_is_tried_again(clock: VirtualClock) -> None:
-    store, target, engine, task = await a_careful_one(clock)
+async def test_start_that_failed_before_the_commit_is_retried(clock: VirtualClock) -> None:
+    store, target, engine, task = await add_at_most_once_task(clock)
     store.fail_before("start")
     await engine.start()
     await clock.pause(5)
@@ -52,8 +52,8 @@ async def test_a_start_that_failed_before_it_was_written_is_tried_again(clock: V
     assert len(target.invocations) == 1
 
 
-async def test_a_start_that_may_have_been_written_is_not_tried_again(clock: VirtualClock) -> None:
-    store, target, engine, task = await a_careful_one(clock)
+async def test_start_with_unknown_commit_is_not_retried(clock: VirtualClock) -> None:
+    store, target, engine, task = await add_at_most_once_task(clock)
     store.fail_after("start")
     await engine.start()
     await clock.pause(60)
@@ -62,32 +62,32 @@ async def test_a_start_that_may_have_been_written_is_not_tried_again(clock: Virt
     assert target.invocations == []
 
 
-async def test_a_run_that_is_cancelled_while_it_is_being_started_does_not_begin(clock: VirtualClock) -> None:
-    store, target, engine, task = await a_careful_one(clock)
-    store.shut("start")
+async def test_run_cancelled_during_its_start_does_not_begin(clock: VirtualClock) -> None:
+    store, target, engine, task = await add_at_most_once_task(clock)
+    store.block("start")
     await engine.start()
     await clock.pause(1)
     tasks = Tasks(as_store(store), clock, on_write=lambda _due: engine.notify())
     await tasks.cancel(LOCAL, task.id)
     await clock.pause(1)
-    store.open_again()
+    store.unblock()
     await clock.pause(1)
     await engine.stop()
     assert target.invocations == []
     assert [run.state for run in await list_runs(store, task)] == [RunState.CANCELLED]
 
 
-async def test_a_run_that_somebody_else_took_over_while_it_was_being_started_does_not_begin(
+async def test_run_recovered_during_its_start_does_not_begin(
     clock: VirtualClock,
 ) -> None:
-    store, target, engine, task = await a_careful_one(clock)
-    store.shut("start")
+    store, target, engine, task = await add_at_most_once_task(clock)
+    store.block("start")
     await engine.start()
     await clock.pause(1)
     whole = as_store(store.inner)
     (run,) = await list_runs(store, task)
     await whole.release([(run.id, run.token)], partial(release, now=clock.now()))
-    store.open_again()
+    store.unblock()
     await clock.pause(20)
     await engine.stop()
     lost, again = await list_runs(store, task)

@@ -28,7 +28,7 @@ HALF_A_MINUTE = timedelta(seconds=30)
     ],
     ids=["as early as can be", "as late as can be", "before it was asked", "after it answered"],
 )
-async def test_only_what_lies_outside_of_question_and_answer_differs(
+async def test_offset_is_measured_outside_of_the_round_trip_only(
     clock: VirtualClock, store: datetime, offset: timedelta
 ) -> None:
     corrected = CorrectedClock(clock)
@@ -38,7 +38,7 @@ async def test_only_what_lies_outside_of_question_and_answer_differs(
     assert corrected.steady() == clock.steady()
 
 
-async def test_it_is_told_once_and_again_only_when_it_has_moved(
+async def test_offset_is_logged_once_and_again_when_it_changes(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Questions and answers take a little longer or shorter each time, and move it by as little."""
@@ -69,7 +69,7 @@ class OwnClock(MemoryStore):
 
 
 @pytest.mark.parametrize("ahead", [HALF_A_MINUTE, -HALF_A_MINUTE])
-async def test_a_node_goes_by_the_clock_of_the_store(
+async def test_node_uses_the_clock_of_the_store(
     clock: VirtualClock, ahead: timedelta, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
@@ -92,7 +92,7 @@ async def test_a_node_goes_by_the_clock_of_the_store(
     assert "clock differs from the store's" in caplog.text
 
 
-async def test_stores_on_the_same_machine_correct_nothing(clock: VirtualClock) -> None:
+async def test_local_store_corrects_nothing(clock: VirtualClock) -> None:
     engine = make_engine(MemoryStore(), ScriptedTarget(), clock)
     await engine.start()
     await clock.pause(30)

@@ -89,7 +89,7 @@ async def no_step(clock: VirtualClock) -> None:
     assert await load_clock_steps(as_store(store), clock.now()) == ()
 
 
-async def test_clock_that_goes_on_is_not_reported(clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:
+async def test_steady_clock_is_not_reported(clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
         await no_step(clock)
     assert "set back" not in caplog.text

@@ -32,7 +32,7 @@ async def test_silence_is_a_timeout_to_the_second(clock: VirtualClock) -> None:
 
 
 @pytest.mark.parametrize("sign", ["heartbeat", "progress"])
-async def test_signs_of_life_move_the_deadline(clock: VirtualClock, sign: str) -> None:
+async def test_heartbeats_move_the_deadline(clock: VirtualClock, sign: str) -> None:
     async def act(invocation: Invocation) -> Outcome:
         for _ in range(4):
             await clock.pause(20)
@@ -48,7 +48,7 @@ async def test_signs_of_life_move_the_deadline(clock: VirtualClock, sign: str) -
     assert (run.state, run.ended) == (RunState.TIMED_OUT, NOON + (4 * 20 + 30) * SECOND)
 
 
-async def test_the_whole_is_bounded_whatever_it_says(clock: VirtualClock) -> None:
+async def test_max_duration_holds_despite_heartbeats(clock: VirtualClock) -> None:
     async def act(invocation: Invocation) -> Outcome:
         while True:
             await clock.pause(1)
@@ -58,7 +58,7 @@ async def test_the_whole_is_bounded_whatever_it_says(clock: VirtualClock) -> Non
     assert (run.state, run.ended, run.error) == (RunState.TIMED_OUT, NOON + MINUTE, "not over after 60 s")
 
 
-async def test_deadlines_that_differ_are_all_kept(clock: VirtualClock) -> None:
+async def test_different_deadlines_all_fire(clock: VirtualClock) -> None:
     store = FaultyStore()
     engine = make_engine(store, ScriptedTarget(endless), clock)
     tasks = {}
@@ -76,7 +76,7 @@ async def test_deadlines_that_differ_are_all_kept(clock: VirtualClock) -> None:
     assert outcome == {50: 50, 7: 7, 400: 400, 90: 90}
 
 
-async def test_one_timer_watches_over_everything(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_timer_serves_all_deadlines(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0
     look = watch_module.DeadlineTimer._check_deadlines
 
@@ -98,7 +98,7 @@ async def test_one_timer_watches_over_everything(clock: VirtualClock, monkeypatc
 
 
 @pytest.mark.parametrize("policies", [{"timeout": 10 * SECOND}, {"timeout": MINUTE, "max_duration": 10 * SECOND}])
-async def test_what_ignores_its_deadline_is_asked_again_and_again_without_a_spin(
+async def test_run_that_ignores_its_deadline_is_cancelled_again_without_spinning(
     clock: VirtualClock, policies: dict[str, timedelta]
 ) -> None:
     asked = 0
@@ -119,7 +119,7 @@ async def test_what_ignores_its_deadline_is_asked_again_and_again_without_a_spin
     assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"all the same"')
 
 
-async def test_what_cleans_up_after_its_deadline_is_left_to_it_when_others_time_out(clock: VirtualClock) -> None:
+async def test_cleanup_after_a_deadline_is_not_cancelled_by_other_timeouts(clock: VirtualClock) -> None:
     store, cleaned = FaultyStore(), list[float]()
 
     async def act(invocation: Invocation) -> Outcome:
@@ -140,7 +140,7 @@ async def test_what_cleans_up_after_its_deadline_is_left_to_it_when_others_time_
     assert {run.state for run in await list_runs(store)} == {RunState.TIMED_OUT}
 
 
-async def test_what_breaks_because_of_its_deadline_has_timed_out(clock: VirtualClock) -> None:
+async def test_error_caused_by_the_deadline_is_a_timeout(clock: VirtualClock) -> None:
     async def act(invocation: Invocation) -> Outcome:
         try:
             await endless(invocation)

@@ -63,22 +63,22 @@ async def with_a_backlog(engine: Engine, store: FaultyStore, clock: VirtualClock
     assert len((await engine.dispatcher.claim_slices()).runs) == CLAIM_SLICE
 
 
-async def test_of_a_backlog_two_slices_are_claimed_at_once(clock: VirtualClock) -> None:
+async def test_backlog_is_claimed_in_two_concurrent_batches(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget(endless)
     engine = make_engine(store, target, clock, capacity=4 * CLAIM_SLICE)
     await with_a_backlog(engine, store, clock, slices=4)
-    store.shut("claim_due")
+    store.block("claim_due")
     look = asyncio.ensure_future(engine.dispatcher.claim_slices())
     await clock.pause(1)
     assert store.count("claim_due") == 3
-    store.open_again()
+    store.unblock()
     claim = await look
     assert (len(claim.runs), claim.decided, claim.more) == (2 * CLAIM_SLICE, 2 * CLAIM_SLICE, True)
     assert len((await engine.dispatcher.claim_slices()).runs) == CLAIM_SLICE, "there is no room for two more"
     assert (store.count("claim_due"), engine.runner.free_capacity) == (4, 0)
 
 
-async def test_when_one_of_two_claims_fails_the_other_is_carried_all_the_same(clock: VirtualClock) -> None:
+async def test_failed_claim_does_not_affect_the_concurrent_one(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget(endless)
     engine = make_engine(store, target, clock, capacity=8 * CLAIM_SLICE)
     await with_a_backlog(engine, store, clock, slices=4)
@@ -121,7 +121,7 @@ async def test_nothing_is_claimed_without_a_lease(clock: VirtualClock) -> None:
     assert store.count("claim_due") == 0
 
 
-async def test_it_stops_claiming_without_room_and_goes_on_when_there_is_room(clock: VirtualClock) -> None:
+async def test_claiming_stops_without_capacity_and_resumes(clock: VirtualClock) -> None:
     store, gate = FaultyStore(), asyncio.Event()
 
     async def act(_: Invocation) -> Outcome:
@@ -147,7 +147,7 @@ async def test_it_stops_claiming_without_room_and_goes_on_when_there_is_room(clo
     assert {run.state for run in await list_runs(store)} == {RunState.SUCCEEDED}
 
 
-async def test_a_full_node_that_only_polls_goes_on_at_once_too(clock: VirtualClock) -> None:
+async def test_full_polling_node_resumes_at_once(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock, capacity=2, precise=False)
     for _ in range(20):
@@ -184,7 +184,7 @@ async def test_an_idle_node_does_not_spin(clock: VirtualClock) -> None:
     await engine.stop()
 
 
-async def test_more_than_a_slice_is_claimed_slice_by_slice_at_one_instant(clock: VirtualClock) -> None:
+async def test_large_backlog_is_claimed_batch_by_batch_at_one_instant(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock, capacity=1_000)
     for _ in range(300):
@@ -195,7 +195,7 @@ async def test_more_than_a_slice_is_claimed_slice_by_slice_at_one_instant(clock:
     await engine.stop()
 
 
-async def test_runs_begin_between_slices(clock: VirtualClock) -> None:
+async def test_runs_start_between_claim_batches(clock: VirtualClock) -> None:
     """The store in memory answers without ever waiting, and would let nobody else run."""
 
     store, begun_at_claims = FaultyStore(), list[int]()
@@ -213,7 +213,7 @@ async def test_runs_begin_between_slices(clock: VirtualClock) -> None:
     await engine.stop()
 
 
-async def test_it_goes_on_after_the_store_failed(clock: VirtualClock) -> None:
+async def test_dispatcher_resumes_after_a_store_error(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)
     task = await add_task(store, NOON + SECOND, clock.now())
@@ -226,7 +226,9 @@ async def test_it_goes_on_after_the_store_failed(clock: VirtualClock) -> None:
     assert [run.attempt for run in await list_runs(store, task)] == [1]
 
 
-async def test_the_store_answers_again_only_when_it_did(clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:
+async def test_store_recovery_is_logged_only_after_a_successful_call(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
     """Not when a node without a lease does not even ask."""
 
     with caplog.at_level(logging.WARNING, logger="horae"):
@@ -249,7 +251,7 @@ async def test_the_store_answers_again_only_when_it_did(clock: VirtualClock, cap
         await engine.stop()
 
 
-async def test_a_claim_whose_answer_got_lost_is_found_and_run_again(clock: VirtualClock) -> None:
+async def test_claim_with_a_lost_answer_is_found_and_run_again(clock: VirtualClock) -> None:
     """The node renews its lease, so nobody else would ever recover a run that nobody carries."""
 
     store, target = FaultyStore(), ScriptedTarget()
@@ -265,7 +267,7 @@ async def test_a_claim_whose_answer_got_lost_is_found_and_run_again(clock: Virtu
     assert (second.state, second.attempt, second.tries) == (RunState.SUCCEEDED, 2, 1)
 
 
-async def test_what_is_carried_or_waits_to_be_recorded_is_not_taken_for_lost(clock: VirtualClock) -> None:
+async def test_active_and_unsettled_runs_are_not_lost_claims(clock: VirtualClock) -> None:
     store = FaultyStore()
 
     async def act(invocation: Invocation) -> Outcome:
@@ -277,7 +279,7 @@ async def test_what_is_carried_or_waits_to_be_recorded_is_not_taken_for_lost(clo
     carried = await add_task(store, NOON, clock.now())
     await engine.start()
     await wait_until(clock, lambda: len(target.invocations) == 1)
-    store.shut("settle")
+    store.block("settle")
     ended = await add_task(store, NOON + SECOND, clock.now())
     engine.notify()
     await wait_until(clock, lambda: engine.settler.pending == 1)
@@ -285,22 +287,22 @@ async def test_what_is_carried_or_waits_to_be_recorded_is_not_taken_for_lost(clo
     engine.notify()
     await clock.pause(5)
     assert store.count("held") == 1, "nobody looked for lost claims"
-    store.open_again()
+    store.unblock()
     await clock.pause(200)
     await engine.stop()
     for task in (carried, ended):
         assert [run.state for run in await list_runs(store, task)] == [RunState.SUCCEEDED]
 
 
-async def test_an_answer_that_comes_after_the_lease_was_lost_is_handed_back(clock: VirtualClock) -> None:
+async def test_claim_answered_after_lease_loss_is_released(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)
     await holding_a_lease(engine, store, clock)
     task = await add_task(store, NOON, clock.now())
-    store.shut("claim_due")
+    store.block("claim_due")
     step = asyncio.ensure_future(engine.dispatcher.step())
     await clock.pause(TERMS.self_stop.total_seconds() + 1)
-    store.open_again()
+    store.unblock()
     assert len((await step).runs) == 1
     assert engine.runner.active_count == 0
     await engine.releaser.flush()
@@ -308,7 +310,7 @@ async def test_an_answer_that_comes_after_the_lease_was_lost_is_handed_back(cloc
     assert [run.reason for run in await list_runs(store, task)] == [Reason.RELEASED]
 
 
-async def test_one_entry_that_cannot_be_decided_does_not_stop_the_others(
+async def test_failing_decision_of_one_entry_does_not_stop_others(
     clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR, logger="horae"):

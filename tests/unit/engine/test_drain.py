@@ -36,13 +36,13 @@ RENEWAL = TERMS.renewal.total_seconds()
 PATIENCE = 60
 
 
-async def drained(engine: Engine, clock: VirtualClock, within: float = 3_600) -> float:
+async def wait_until_drained(engine: Engine, clock: VirtualClock, within: float = 3_600) -> float:
     """When that was."""
     await wait_until(clock, engine.drained.is_set, within)
     return clock.steady()
 
 
-async def test_it_claims_nothing_more_and_ends_what_it_carries(clock: VirtualClock) -> None:
+async def test_draining_node_claims_nothing_and_finishes_its_runs(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget(sleep_for(clock, 20))
     engine = make_engine(store, target, clock)
     task = await add_task(store, NOON, clock.now())
@@ -53,7 +53,9 @@ async def test_it_claims_nothing_more_and_ends_what_it_carries(clock: VirtualClo
     engine.notify()
     await wait_until(clock, lambda: engine.is_draining, within=1)
     claims = store.count("claim_due")
-    assert await drained(engine, clock) == pytest.approx(20, abs=0.1), "as soon as the last run has been recorded"
+    assert await wait_until_drained(engine, clock) == pytest.approx(20, abs=0.1), (
+        "as soon as the last run has been recorded"
+    )
     assert store.count("claim_due") == claims
     assert [run.state for run in await list_runs(store, task)] == [RunState.SUCCEEDED]
     assert await list_runs(store, later) == [], "what was due meanwhile is left for others"
@@ -63,22 +65,22 @@ async def test_it_claims_nothing_more_and_ends_what_it_carries(clock: VirtualClo
     assert await as_store(store).nodes() == ()
 
 
-async def test_without_a_ring_it_hears_of_it_with_the_next_renewal(clock: VirtualClock) -> None:
+async def test_drain_is_noticed_at_the_next_renewal(clock: VirtualClock) -> None:
     store = MemoryStore()
     engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
     await clock.pause(0.1)
     await store.drain(engine.node)
-    assert await drained(engine, clock) == pytest.approx(RENEWAL, abs=0.1)
+    assert await wait_until_drained(engine, clock) == pytest.approx(RENEWAL, abs=0.1)
     await engine.stop()
 
 
-async def test_who_is_wanted_again_claims_again(clock: VirtualClock) -> None:
+async def test_revoked_drain_resumes_claiming(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)
     await engine.start()
     await store.drain(engine.node)
-    await drained(engine, clock)
+    await wait_until_drained(engine, clock)
     await add_task(store, clock.now(), clock.now())
     await clock.pause(60)
     assert target.invocations == []
@@ -89,7 +91,7 @@ async def test_who_is_wanted_again_claims_again(clock: VirtualClock) -> None:
     await engine.stop()
 
 
-async def test_what_is_due_is_taken_by_another_node_on_time(clock: VirtualClock) -> None:
+async def test_due_entries_of_a_draining_node_start_elsewhere_on_time(clock: VirtualClock) -> None:
     store, going, staying = MemoryStore(), ScriptedTarget(), ScriptedTarget()
     first, second = make_engine(store, going, clock), make_engine(store, staying, clock)
     task = await add_task(store, Every(5 * SECOND), clock.now())
@@ -98,7 +100,7 @@ async def test_what_is_due_is_taken_by_another_node_on_time(clock: VirtualClock)
     await clock.pause(11)
     await store.drain(first.node)
     first.notify()
-    await drained(first, clock, within=1)
+    await wait_until_drained(first, clock, within=1)
     before = len(going.invocations)
     await clock.pause(60)
     runs = await list_runs(store, task)
@@ -109,14 +111,14 @@ async def test_what_is_due_is_taken_by_another_node_on_time(clock: VirtualClock)
         await engine.stop()
 
 
-async def test_an_answer_that_is_still_to_come_is_waited_for(clock: VirtualClock) -> None:
+async def test_drain_waits_for_a_pending_claim(clock: VirtualClock) -> None:
     """What a claim brings belongs to the node: it must not leave while one is on its way."""
 
     store, target = FaultyStore(), ScriptedTarget(sleep_for(clock, 5))
     engine = make_engine(store, target, clock)
     await engine.start()
     await clock.pause(0.1)
-    store.shut("claim_due")
+    store.block("claim_due")
     task = await add_task(store, clock.now(), clock.now())
     engine.notify()
     await clock.pause(0.1)
@@ -125,13 +127,13 @@ async def test_an_answer_that_is_still_to_come_is_waited_for(clock: VirtualClock
     await clock.pause(8)
     assert engine.is_draining
     assert not engine.drained.is_set()
-    store.open_again()
-    await drained(engine, clock)
+    store.unblock()
+    await wait_until_drained(engine, clock)
     assert [run.state for run in await list_runs(store, task)] == [RunState.SUCCEEDED]
     await engine.stop()
 
 
-async def test_a_claim_whose_answer_got_lost_is_handed_back_first(clock: VirtualClock) -> None:
+async def test_drain_first_releases_a_claim_with_a_lost_answer(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)
     await engine.start()
@@ -142,30 +144,30 @@ async def test_a_claim_whose_answer_got_lost_is_handed_back_first(clock: Virtual
     await clock.pause(0.1)
     await as_store(store).drain(engine.node)
     engine.notify()
-    await drained(engine, clock)
+    await wait_until_drained(engine, clock)
     assert [run.state for run in await list_runs(store, task)] == [RunState.LOST]
     assert await as_store(store).held(engine.node) == ()
     await engine.stop()
 
 
-async def test_what_could_not_be_recorded_yet_keeps_it(clock: VirtualClock) -> None:
+async def test_drain_waits_for_unsettled_runs(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)
     task = await add_task(store, NOON, clock.now())
-    store.shut("settle")
+    store.block("settle")
     await engine.start()
     await wait_until(clock, lambda: bool(target.invocations))
     await as_store(store).drain(engine.node)
     await clock.pause(30)
     assert engine.is_draining
     assert not engine.drained.is_set()
-    store.open_again()
-    await drained(engine, clock)
+    store.unblock()
+    await wait_until_drained(engine, clock)
     assert [run.state for run in await list_runs(store, task)] == [RunState.SUCCEEDED]
     await engine.stop()
 
 
-async def test_a_node_that_is_full_hears_of_it_too(clock: VirtualClock) -> None:
+async def test_full_node_notices_the_drain(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget(sleep_for(clock, 30))
     engine = make_engine(store, target, clock, capacity=1)
     for _ in range(3):
@@ -173,18 +175,18 @@ async def test_a_node_that_is_full_hears_of_it_too(clock: VirtualClock) -> None:
     await engine.start()
     await wait_until(clock, lambda: bool(target.invocations))
     await store.drain(engine.node)
-    assert await drained(engine, clock) == pytest.approx(30, abs=0.1)
+    assert await wait_until_drained(engine, clock) == pytest.approx(30, abs=0.1)
     assert len(target.invocations) == 1
     await engine.stop()
 
 
-async def test_who_loses_its_lease_meanwhile_comes_back_as_one_that_goes(clock: VirtualClock) -> None:
+async def test_node_that_rejoins_while_draining_keeps_draining(clock: VirtualClock) -> None:
     store = RenewalLog(clock)
     engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
     before = engine.node
     await as_store(store).drain(before)
-    await drained(engine, clock)
+    await wait_until_drained(engine, clock)
     await as_store(store).join(a_node(before, renewals=99))
     await as_store(store).leave(before)
     await wait_until(clock, lambda: engine.node != before, within=60)
@@ -193,12 +195,12 @@ async def test_who_loses_its_lease_meanwhile_comes_back_as_one_that_goes(clock: 
     await engine.stop()
 
 
-async def test_who_starts_anew_is_not_drained_any_more(clock: VirtualClock) -> None:
+async def test_restarted_node_is_not_draining(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)
     await engine.start()
     await store.drain(engine.node)
-    await drained(engine, clock)
+    await wait_until_drained(engine, clock)
     await engine.stop()
     await add_task(store, clock.now(), clock.now())
     await engine.start()
@@ -207,7 +209,7 @@ async def test_who_starts_anew_is_not_drained_any_more(clock: VirtualClock) -> N
     await engine.stop()
 
 
-async def test_a_renewal_says_how_much_it_carries_of_how_much_it_can(clock: VirtualClock) -> None:
+async def test_renewal_reports_load_and_capacity(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget(endless)
     engine = make_engine(store, target, clock, capacity=7, grace=timedelta(0))
     for _ in range(3):
@@ -219,7 +221,7 @@ async def test_a_renewal_says_how_much_it_carries_of_how_much_it_can(clock: Virt
     await engine.stop()
 
 
-async def test_a_keeper_in_a_thread_of_its_own_tells_the_loop_of_the_runs() -> None:
+async def test_lease_thread_reports_the_drain_to_the_event_loop() -> None:
     store, go_on = MemoryStore(), asyncio.Event()
 
     async def act(_: Invocation) -> Outcome:

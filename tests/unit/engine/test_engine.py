@@ -33,7 +33,7 @@ from tests.unit.engine.engine_setup import (
 )
 
 
-async def test_start_and_stop_may_be_said_twice(clock: VirtualClock) -> None:
+async def test_start_and_stop_are_idempotent(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)
     await engine.stop()
@@ -70,7 +70,7 @@ async def test_a_stopped_engine_can_start_again(clock: VirtualClock) -> None:
     assert [len(await store.lines(run.id)) for run in runs] == [1, 1, 1]
 
 
-async def test_what_is_going_may_end_within_the_grace(clock: VirtualClock) -> None:
+async def test_live_runs_may_end_within_the_grace_period(clock: VirtualClock) -> None:
     store = FaultyStore()
     engine = make_engine(store, ScriptedTarget(sleep_for(clock, 8)), clock, grace=10 * SECOND)
     task = await add_task(store, NOON, clock.now())
@@ -82,7 +82,7 @@ async def test_what_is_going_may_end_within_the_grace(clock: VirtualClock) -> No
     assert await list_nodes(store) == []
 
 
-async def test_after_the_grace_it_is_handed_back_and_runs_elsewhere_at_once(clock: VirtualClock) -> None:
+async def test_runs_are_released_after_the_grace_period_and_run_elsewhere(clock: VirtualClock) -> None:
     store = MemoryStore()
     first = make_engine(store, ScriptedTarget(endless), clock, grace=5 * SECOND)
     target = ScriptedTarget()
@@ -104,7 +104,7 @@ async def test_after_the_grace_it_is_handed_back_and_runs_elsewhere_at_once(cloc
     assert len(target.invocations) == 1
 
 
-async def test_it_is_handed_back_only_when_it_has_cleaned_up(clock: VirtualClock) -> None:
+async def test_run_is_released_only_after_its_cleanup(clock: VirtualClock) -> None:
     store, cleaned_at = FaultyStore(), list[float]()
 
     async def act(invocation: Invocation) -> Outcome:
@@ -125,7 +125,7 @@ async def test_it_is_handed_back_only_when_it_has_cleaned_up(clock: VirtualClock
     assert (run.state, run.ended) == (RunState.LOST, NOON + 3 * SECOND)
 
 
-async def test_what_does_not_listen_does_not_hold_up_the_stop(clock: VirtualClock) -> None:
+async def test_run_that_ignores_cancellation_does_not_block_the_stop(clock: VirtualClock) -> None:
     store, over = MemoryStore(), asyncio.Event()
 
     async def act(_: Invocation) -> Outcome:
@@ -148,18 +148,18 @@ async def test_what_does_not_listen_does_not_hold_up_the_stop(clock: VirtualCloc
     over.set()
 
 
-async def test_what_was_claimed_and_not_begun_is_handed_back(clock: VirtualClock) -> None:
+async def test_claimed_run_that_did_not_start_is_released(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock, grace=timedelta(0))
     task = await add_task(store, NOON + SECOND, clock.now())
     careful = await add_task(store, NOON + SECOND, clock.now(), guarantee="at_most_once")
     await engine.start()
     await clock.pause(0.5)
-    store.shut("claim_due")
+    store.block("claim_due")
     await clock.pause(2)
     stop = asyncio.ensure_future(engine.stop())
     await clock.pause(0.1)
-    store.open_again()
+    store.unblock()
     await stop
     assert target.invocations == []
     for each in (task, careful):
@@ -172,7 +172,7 @@ async def test_what_was_claimed_and_not_begun_is_handed_back(clock: VirtualClock
     assert {each.task.id for each in target.invocations} == {task.id, careful.id}
 
 
-async def test_a_node_that_has_left_does_not_join_again(clock: VirtualClock) -> None:
+async def test_stopped_node_does_not_rejoin(clock: VirtualClock) -> None:
     """A keeper that goes on after the goodbye would take the missing row for its death."""
 
     store = FaultyStore()
@@ -188,7 +188,7 @@ async def test_a_node_that_has_left_does_not_join_again(clock: VirtualClock) -> 
 
 
 @pytest.mark.parametrize("hanging", [True, False])
-async def test_a_store_that_is_out_of_reach_does_not_hold_up_the_stop_for_ever(
+async def test_unreachable_store_does_not_block_the_stop(
     clock: VirtualClock,
     hanging: bool,  # noqa: FBT001 - or failing
     caplog: pytest.LogCaptureFixture,
@@ -201,7 +201,7 @@ async def test_a_store_that_is_out_of_reach_does_not_hold_up_the_stop_for_ever(
         await clock.pause(1)
         names = ("settle", "release", "leave", "claim_due", "extend", "write_lines")
         if hanging:
-            store.shut(*names)
+            store.block(*names)
         else:
             for name in names:
                 store.fail_before(name, times=1_000)
@@ -219,7 +219,7 @@ async def test_a_store_that_is_out_of_reach_does_not_hold_up_the_stop_for_ever(
     assert "before all writes reached the store" in caplog.text
 
 
-async def test_a_killed_node_settles_nothing_and_is_recovered_after_its_lease(clock: VirtualClock) -> None:
+async def test_killed_node_settles_nothing_and_is_recovered(clock: VirtualClock) -> None:
     store = MemoryStore()
     dead = make_engine(store, ScriptedTarget(endless), clock)
     task = await add_task(store, NOON, clock.now())
@@ -241,7 +241,7 @@ async def test_a_killed_node_settles_nothing_and_is_recovered_after_its_lease(cl
     assert (again.state, again.deaths) == (RunState.SUCCEEDED, 1)
 
 
-async def test_a_start_that_fails_can_be_tried_again(clock: VirtualClock) -> None:
+async def test_failed_start_can_be_repeated(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)
     await add_task(store, NOON, clock.now())
@@ -259,7 +259,7 @@ async def test_a_start_that_fails_can_be_tried_again(clock: VirtualClock) -> Non
     ("actor", "call"),
     [("dispatcher", "claim_due"), ("keeper", "extend"), ("releaser", "release"), ("janitor", "read_metadata")],
 )
-async def test_no_actor_dies_in_silence(
+async def test_error_in_an_engine_loop_is_raised(
     clock: VirtualClock, actor: str, call: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR, logger="horae"):
@@ -287,7 +287,7 @@ async def test_no_actor_dies_in_silence(
         assert "a slip" in caplog.text
 
 
-async def test_the_janitor_that_fails_is_told_of_and_goes_on(
+async def test_failed_maintenance_is_logged_and_continues(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR, logger="horae"):

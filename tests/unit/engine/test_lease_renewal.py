@@ -43,7 +43,7 @@ LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERM
 # --- its own lease -------------------------------------------------------------------------------------------------------
 
 
-async def test_the_lease_is_renewed_four_times_in_its_length(clock: VirtualClock) -> None:
+async def test_lease_is_renewed_four_times_per_lease(clock: VirtualClock) -> None:
     store = RenewalLog(clock)
     engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
@@ -55,7 +55,7 @@ async def test_the_lease_is_renewed_four_times_in_its_length(clock: VirtualClock
 
 
 @pytest.mark.parametrize("hanging", [True, False])
-async def test_what_it_carries_stops_in_time_when_the_store_is_out_of_reach(clock: VirtualClock, hanging: bool) -> None:  # noqa: FBT001 - or failing
+async def test_runs_stop_before_lease_expiry_when_the_store_is_unreachable(clock: VirtualClock, hanging: bool) -> None:  # noqa: FBT001 - or failing
     store, ended_at = RenewalLog(clock), list[float]()
 
     async def act(invocation: Invocation) -> Outcome:
@@ -71,7 +71,7 @@ async def test_what_it_carries_stops_in_time_when_the_store_is_out_of_reach(cloc
     await clock.pause(20)
     last = store.renewed_at[-1]
     if hanging:
-        store.shut("extend", "release", "claim_due")
+        store.block("extend", "release", "claim_due")
     else:
         for name in ("extend", "release", "claim_due"):
             store.fail_before(name, times=1_000)
@@ -83,7 +83,7 @@ async def test_what_it_carries_stops_in_time_when_the_store_is_out_of_reach(cloc
     engine.kill()
 
 
-async def test_a_store_that_fails_first_and_then_hangs_gains_no_time(clock: VirtualClock) -> None:
+async def test_hanging_store_after_an_error_does_not_extend_the_lease(clock: VirtualClock) -> None:
     store, ended_at = RenewalLog(clock), list[float]()
 
     async def act(invocation: Invocation) -> Outcome:
@@ -100,13 +100,13 @@ async def test_a_store_that_fails_first_and_then_hangs_gains_no_time(clock: Virt
     last = store.renewed_at[-1]
     store.fail_before("extend", times=1_000)
     await clock.pause(last + SELF_STOP - 2 - clock.steady())
-    store.shut("extend", "release")
+    store.block("extend", "release")
     await clock.pause(60)
     assert ended_at == [pytest.approx(last + SELF_STOP)]
     engine.kill()
 
 
-async def test_what_was_let_go_of_is_handed_back_when_the_store_is_back(clock: VirtualClock) -> None:
+async def test_abandoned_runs_are_released_when_the_store_is_back(clock: VirtualClock) -> None:
     store = FaultyStore()
 
     async def act(invocation: Invocation) -> Outcome:
@@ -119,9 +119,9 @@ async def test_what_was_let_go_of_is_handed_back_when_the_store_is_back(clock: V
     await engine.start()
     await clock.pause(5)
     node = engine.node
-    store.shut("extend", "release", "claim_due", "settle")
+    store.block("extend", "release", "claim_due", "settle")
     await clock.pause(20)
-    store.open_again()
+    store.unblock()
     await clock.pause(LEASE)
     await engine.stop()
     first, second = await list_runs(store, task)
@@ -130,7 +130,7 @@ async def test_what_was_let_go_of_is_handed_back_when_the_store_is_back(clock: V
     assert engine.node == node, "nobody had taken it for dead"
 
 
-async def test_a_node_that_others_took_for_dead_lets_go_and_comes_back_under_a_new_name(clock: VirtualClock) -> None:
+async def test_recovered_node_abandons_its_runs_and_rejoins_with_a_new_id(clock: VirtualClock) -> None:
     store, ended = FaultyStore(), list[str]()
 
     async def act(invocation: Invocation) -> Outcome:
@@ -160,7 +160,7 @@ async def test_a_node_that_others_took_for_dead_lets_go_and_comes_back_under_a_n
     assert [run.state for run in await list_runs(store, task)] == [RunState.LOST, RunState.SUCCEEDED]
 
 
-async def test_a_wall_clock_that_steps_costs_nobody_the_lease(clock: VirtualClock) -> None:
+async def test_clock_step_does_not_expire_the_lease(clock: VirtualClock) -> None:
     store = MemoryStore()
     targets = [ScriptedTarget(endless), ScriptedTarget(endless)]
     engines = [make_engine(store, target, clock) for target in targets]
@@ -182,7 +182,7 @@ async def test_a_wall_clock_that_steps_costs_nobody_the_lease(clock: VirtualCloc
 # --- orders --------------------------------------------------------------------------------------------------------------
 
 
-async def test_an_order_reaches_its_run_with_the_next_renewal_at_the_latest(clock: VirtualClock) -> None:
+async def test_cancel_request_arrives_with_the_next_renewal(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget(endless)
     engine = make_engine(store, target, clock)
     task = await add_task(store, NOON, clock.now())
@@ -197,7 +197,7 @@ async def test_an_order_reaches_its_run_with_the_next_renewal_at_the_latest(cloc
     await engine.stop()
 
 
-async def test_a_ring_while_a_renewal_is_on_its_way_is_not_lost(clock: VirtualClock) -> None:
+async def test_notification_during_a_renewal_is_not_lost(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget(endless)
     task = await add_task(store, NOON, clock.now())
     engine = make_engine(SlowStore(store, clock, "extend", 0.2, after=True), target, clock)
@@ -210,7 +210,7 @@ async def test_a_ring_while_a_renewal_is_on_its_way_is_not_lost(clock: VirtualCl
     await engine.stop()
 
 
-async def test_a_storm_of_rings_does_not_become_a_storm_of_writes(clock: VirtualClock) -> None:
+async def test_many_notifications_are_coalesced_into_few_renewals(clock: VirtualClock) -> None:
     store = RenewalLog(clock, MemoryStore())
     engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
@@ -224,7 +224,7 @@ async def test_a_storm_of_rings_does_not_become_a_storm_of_writes(clock: Virtual
     await engine.stop()
 
 
-async def test_a_replaced_run_makes_way(clock: VirtualClock) -> None:
+async def test_replaced_run_is_cancelled(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget(endless)
     engine = make_engine(store, target, clock)
     every = Every(interval=timedelta(seconds=20))
@@ -237,7 +237,7 @@ async def test_a_replaced_run_makes_way(clock: VirtualClock) -> None:
     assert len(target.invocations) == 3
 
 
-async def test_cancelling_the_keeper_at_any_moment_ends_it(clock: VirtualClock) -> None:
+async def test_renewal_loop_can_be_cancelled_at_any_moment(clock: VirtualClock) -> None:
     """`wait_for` would swallow a cancellation that meets the end of what it waits for."""
 
     for moment in (0.0, 0.1, RENEWAL, RENEWAL + 0.1, 2 * RENEWAL):

@@ -47,16 +47,16 @@ class Counting(MemoryStore):
             assert self.renewed.wait_for(lambda: self.renewals >= wanted, PATIENCE)
 
 
-def an_engine(store: object, target: ScriptedTarget) -> Engine:
+def make_engine(store: object, target: ScriptedTarget) -> Engine:
     settings = EngineSettings(terms=QUICK, lease_thread=True)
     return Engine(as_store(store), {"stub": target}, SystemClock(), settings, version="1")
 
 
-def keepers() -> list[threading.Thread]:
+def lease_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "horae-keeper"]
 
 
-async def test_it_renews_while_a_function_blocks_the_loop() -> None:
+async def test_lease_is_renewed_while_a_function_blocks_the_loop() -> None:
     store, ended = Counting(), asyncio.Event()
 
     async def act(_: Invocation) -> Outcome:
@@ -64,7 +64,7 @@ async def test_it_renews_while_a_function_blocks_the_loop() -> None:
         ended.set()
         return Succeeded('"survived"')
 
-    engine = an_engine(store, ScriptedTarget(act))
+    engine = make_engine(store, ScriptedTarget(act))
     await engine.start()
     node = engine.node
     task = await add_task(store, SystemClock().now(), SystemClock().now())
@@ -74,10 +74,10 @@ async def test_it_renews_while_a_function_blocks_the_loop() -> None:
     assert engine.node == node
     (run,) = await list_runs(store, task)
     assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"survived"')
-    assert keepers() == []
+    assert lease_threads() == []
 
 
-async def test_its_orders_reach_the_loop_of_the_runs() -> None:
+async def test_cancel_requests_reach_the_event_loop() -> None:
     store, begun = Counting(), asyncio.Event()
 
     async def act(_: Invocation) -> Outcome:
@@ -85,7 +85,7 @@ async def test_its_orders_reach_the_loop_of_the_runs() -> None:
         await asyncio.get_running_loop().create_future()
         return Succeeded()
 
-    engine = an_engine(store, ScriptedTarget(act))
+    engine = make_engine(store, ScriptedTarget(act))
     await engine.start()
     now = SystemClock().now()
     task = await add_task(store, now, now)
@@ -101,37 +101,37 @@ async def test_its_orders_reach_the_loop_of_the_runs() -> None:
     assert run.state is RunState.CANCELLED
 
 
-async def test_a_start_that_fails_leaves_no_thread_behind() -> None:
+async def test_failed_start_leaves_no_thread() -> None:
     store = FaultyStore()
     store.fail_before("join")
-    engine = an_engine(store, ScriptedTarget())
+    engine = make_engine(store, ScriptedTarget())
     with pytest.raises(StoreError):
         await engine.start()
-    assert keepers() == []
+    assert lease_threads() == []
     await engine.start()
-    assert len(keepers()) == 1
+    assert len(lease_threads()) == 1
     await engine.stop()
-    assert keepers() == []
+    assert lease_threads() == []
 
 
-async def test_a_killed_node_keeps_no_thread() -> None:
-    engine = an_engine(MemoryStore(), ScriptedTarget())
+async def test_killed_node_leaves_no_thread() -> None:
+    engine = make_engine(MemoryStore(), ScriptedTarget())
     await engine.start()
     engine.kill()
-    assert keepers() == []
+    assert lease_threads() == []
     engine.notify()
     engine.kill()
 
 
-async def started() -> Engine:
-    engine = an_engine(Counting(), ScriptedTarget())
+async def start_engine() -> Engine:
+    engine = make_engine(Counting(), ScriptedTarget())
     await engine.start()
     return engine
 
 
-def test_a_keeper_whose_node_has_lost_its_loop_gives_up_the_lease(caplog: pytest.LogCaptureFixture) -> None:
+def test_lease_is_abandoned_when_the_event_loop_is_gone(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR, logger="horae"):
-        engine = asyncio.run(started())
+        engine = asyncio.run(start_engine())
         thread = engine._thread
         assert thread is not None
         (job,) = thread._jobs
@@ -142,7 +142,7 @@ def test_a_keeper_whose_node_has_lost_its_loop_gives_up_the_lease(caplog: pytest
     assert caplog.text == "", "that is no failure of the keeper"
 
 
-def test_the_thread_may_be_ended_twice_and_from_two_threads() -> None:
+def test_lease_thread_may_be_stopped_twice_from_two_threads() -> None:
     thread = LoopThread("horae-keeper")
     enders = [threading.Thread(target=thread.stop) for _ in range(4)]
     for ender in enders:
@@ -151,4 +151,4 @@ def test_the_thread_may_be_ended_twice_and_from_two_threads() -> None:
         ender.join()
     thread.stop()
     thread.call(lambda: None)
-    assert keepers() == []
+    assert lease_threads() == []

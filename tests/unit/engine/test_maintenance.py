@@ -35,18 +35,18 @@ from tests.unit.engine.engine_setup import SETTINGS, FaultyStore, as_store, list
 OLD = NOON - 40 * DAY
 
 
-def a_janitor(store: FaultyStore, clock: VirtualClock) -> Janitor:
+def make_janitor(store: FaultyStore, clock: VirtualClock) -> Janitor:
     return Janitor(as_store(store), as_store(store), clock, SETTINGS)
 
 
-async def test_old_runs_go_in_small_batches_and_the_live_ones_stay(clock: VirtualClock) -> None:
+async def test_old_runs_are_deleted_in_batches_and_live_ones_kept(clock: VirtualClock) -> None:
     store = FaultyStore()
     tasks = [a_task() for _ in range(3)]
     for task in tasks:
         old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(BATCH_SIZE)]
         fresh = [an_ended_run(task, planned=NOON - HOUR), a_run(task)]
         await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=NOON + HOUR)], runs=old + fresh)])
-    janitor = a_janitor(store, clock)
+    janitor = make_janitor(store, clock)
     rounds = 1
     while await janitor.step():
         rounds += 1
@@ -57,14 +57,14 @@ async def test_old_runs_go_in_small_batches_and_the_live_ones_stay(clock: Virtua
     assert {run.state for run in left} == {RunState.SUCCEEDED, RunState.RUNNING}
 
 
-async def test_the_loop_takes_a_breath_between_batches_and_goes_on_after_failures(clock: VirtualClock) -> None:
+async def test_maintenance_pauses_between_batches_and_resumes_after_errors(clock: VirtualClock) -> None:
     store = FaultyStore()
     task = a_task()
     old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(3 * BATCH_SIZE)]
     await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=NOON + HOUR)], runs=old)])
     store.fail_before("trim")
     store.fail_before("read_metadata")
-    janitor = a_janitor(store, clock)
+    janitor = make_janitor(store, clock)
     actor = asyncio.ensure_future(janitor.run())
     await clock.pause(3 * DAY.total_seconds())
     actor.cancel()
@@ -77,12 +77,12 @@ async def put_answers(store: FaultyStore, number: int, expires: datetime | None)
     assert await as_store(store).write_records([RecordWrite(each) for each in answers])
 
 
-async def test_records_that_nobody_needs_any_more_go_many_at_a_time_and_the_others_stay(clock: VirtualClock) -> None:
+async def test_expired_records_are_deleted_in_batches_and_others_kept(clock: VirtualClock) -> None:
     store = FaultyStore()
     await put_answers(store, 2 * EXPIRED_BATCH_SIZE + 1, NOON)
     await put_answers(store, 2, NOON + HOUR)
     await put_answers(store, 3, None)
-    janitor = a_janitor(store, clock)
+    janitor = make_janitor(store, clock)
     assert [await janitor.step() for _ in range(3)] == [True, True, False]
     left = (await as_store(store).records("answer", limit=1_000)).items
     assert [record.expires for record in left].count(None) == 3
@@ -91,13 +91,13 @@ async def test_records_that_nobody_needs_any_more_go_many_at_a_time_and_the_othe
     assert store.count("drop_expired") == 4
 
 
-async def test_while_there_is_much_to_trim_records_are_looked_for_once(clock: VirtualClock) -> None:
+async def test_expired_records_are_purged_once_during_a_long_trim(clock: VirtualClock) -> None:
     store = FaultyStore()
     task = a_task()
     old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(5 * BATCH_SIZE)]
     await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=NOON + HOUR)], runs=old)])
     await put_answers(store, 1, NOON)
-    janitor = a_janitor(store, clock)
+    janitor = make_janitor(store, clock)
     while await janitor.step():
         pass
     assert store.count("trim") > 3
@@ -121,12 +121,12 @@ async def next_of(store: FaultyStore, task_id: str) -> datetime:
     return facts.entries[0].planned
 
 
-async def test_newer_zone_data_moves_what_is_still_to_come_and_tells_of_each_move(clock: VirtualClock) -> None:
+async def test_newer_zone_data_replans_future_occurrences_with_an_event_each(clock: VirtualClock) -> None:
     store = FaultyStore()
     await as_store(store).write_metadata(ZONE_DATA_KEY, "2019a")
     moved = [await planned_at(store, NOON + timedelta(minutes=30 + n)) for n in range(3)]
     right = await planned_at(store, NOON + HOUR)
-    janitor = a_janitor(store, clock)
+    janitor = make_janitor(store, clock)
     assert await janitor.update_zone_data() == 3
     for task_id in (*moved, right):
         assert await next_of(store, task_id) == NOON + HOUR
@@ -139,17 +139,17 @@ async def test_newer_zone_data_moves_what_is_still_to_come_and_tells_of_each_mov
 
 
 @pytest.mark.parametrize("known", [None, TZDATA_VERSION, "2999z"])
-async def test_the_same_or_older_data_moves_nothing(clock: VirtualClock, known: str | None) -> None:
+async def test_same_or_older_zone_data_replans_nothing(clock: VirtualClock, known: str | None) -> None:
     store = FaultyStore()
     if known is not None:
         await as_store(store).write_metadata(ZONE_DATA_KEY, known)
     task_id = await planned_at(store, NOON + 30 * SECOND)
-    assert await a_janitor(store, clock).update_zone_data() == 0
+    assert await make_janitor(store, clock).update_zone_data() == 0
     assert await next_of(store, task_id) == NOON + 30 * SECOND
     assert await as_store(store).read_metadata(ZONE_DATA_KEY) == max(known or "", TZDATA_VERSION)
 
 
-async def test_one_task_that_cannot_be_planned_again_does_not_keep_the_others_from_it(
+async def test_task_that_cannot_be_replanned_does_not_stop_others(
     clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     a_refusal: Refusal = refuse("never_fires")
@@ -165,6 +165,6 @@ async def test_one_task_that_cannot_be_planned_again_does_not_keep_the_others_fr
             return really_replan(facts, now)
 
         monkeypatch.setattr(janitor_module, "replan", replan)
-        assert await a_janitor(store, clock).update_zone_data() == 1
+        assert await make_janitor(store, clock).update_zone_data() == 1
         assert await next_of(store, good) == NOON + HOUR
     assert "cannot be planned again" in caplog.text

@@ -20,7 +20,7 @@ _SAYS_WHERE = "from horae.engine.process_identity import own_home; print(own_hom
 
 
 @contextmanager
-def a_neighbour() -> Iterator[tuple[subprocess.Popen[str], str]]:
+def start_process() -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A process that says where it lives, and ends when it is told something."""
     command = [sys.executable, "-c", _SAYS_WHERE]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -28,7 +28,7 @@ def a_neighbour() -> Iterator[tuple[subprocess.Popen[str], str]]:
         yield process, process.stdout.readline().strip()
 
 
-def tell_it_to_end(process: subprocess.Popen[str]) -> None:
+def end_process(process: subprocess.Popen[str]) -> None:
     assert process.stdin is not None
     process.stdin.write("go\n")
     process.stdin.flush()
@@ -41,62 +41,62 @@ def parts(home: str) -> tuple[str, str, str, str]:
 
 def test_a_process_that_runs_is_not_gone() -> None:
     assert not is_gone(own_home())
-    with a_neighbour() as (process, home):
+    with start_process() as (process, home):
         assert not is_gone(home)
         assert parts(home)[:2] == parts(own_home())[:2]
         assert parts(home)[2] == str(process.pid)
-        tell_it_to_end(process)
+        end_process(process)
 
 
 def test_a_process_that_ended_is_gone() -> None:
-    with a_neighbour() as (process, home):
-        tell_it_to_end(process)
+    with start_process() as (process, home):
+        end_process(process)
         process.wait()
         assert is_gone(home)
 
 
 def test_a_zombie_is_gone() -> None:
-    with a_neighbour() as (process, home):
-        tell_it_to_end(process)
+    with start_process() as (process, home):
+        end_process(process)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         os.kill(process.pid, 0)  # its number is still taken
         assert is_gone(home)
 
 
-def test_a_number_that_was_given_to_another_process_means_gone() -> None:
+def test_reused_pid_means_gone() -> None:
     machine, space, process, started = parts(own_home())
     assert is_gone(f"{machine}/{space}/{process}/{int(started) - 1}")
 
 
-def test_a_process_of_somebody_else_is_not_taken_for_the_node() -> None:
+def test_process_of_another_user_is_not_taken_for_the_node() -> None:
     """Nobody may send a signal to the first process, but its start can be seen."""
     machine, space, _, _ = parts(own_home())
     assert is_gone(f"{machine}/{space}/1/18446744073709551615")
 
 
 @pytest.mark.parametrize("number", ["99999999999999999999", "4194305"])
-def test_a_number_that_no_process_can_have_means_gone(number: str) -> None:
+def test_impossible_pid_means_gone(number: str) -> None:
     machine, space, _, started = parts(own_home())
     assert is_gone(f"{machine}/{space}/{number}/{started}")
 
 
-def test_another_machine_or_namespace_cannot_be_judged() -> None:
+def test_other_host_or_namespace_is_not_gone() -> None:
     machine, space, process, _ = parts(own_home())
     assert not is_gone(f"another-boot/{space}/{process}/1")
     assert not is_gone(f"{machine}/1{space}/{process}/1")
 
 
 @pytest.mark.parametrize("home", ["", "machine/1", "simulated/n1.1", "a/b/c/d", "?linux/1/2", "/", "//4194305/1"])
-def test_what_is_no_home_is_never_gone(home: str) -> None:
+def test_invalid_home_is_never_gone(home: str) -> None:
     assert not is_gone(home)
 
 
-def test_a_start_that_could_not_be_read_proves_nothing() -> None:
+def test_unknown_start_time_is_not_gone() -> None:
     machine, space, process, _ = parts(own_home())
     assert not is_gone(f"{machine}/{space}/{process}/?")
 
 
-def test_where_nothing_can_be_known_nobody_is_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unsupported_system_reports_no_process_as_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     known = own_home()
     monkeypatch.setattr(home_module, "_PROC", tmp_path)
     assert own_home().startswith("?")
@@ -104,7 +104,7 @@ def test_where_nothing_can_be_known_nobody_is_gone(monkeypatch: pytest.MonkeyPat
     assert not is_gone(known)
 
 
-def test_the_processes_of_another_namespace_are_not_believed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_processes_of_another_pid_namespace_are_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In a container that shows its host's processes, a number there is not a number here."""
     (tmp_path / "sys/kernel/random").mkdir(parents=True)
     (tmp_path / "sys/kernel/random/boot_id").write_text("boot\n")

@@ -26,7 +26,7 @@ from tests.unit.engine.engine_setup import (
 LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERMS.renewal, TERMS.self_stop))
 
 
-async def a_dead_neighbour(store: object, clock: VirtualClock, count: int = 1) -> None:
+async def join_dead_node(store: object, clock: VirtualClock, count: int = 1) -> None:
     """It carries so many runs, and will never renew."""
     whole = as_store(store)
     await whole.join(a_node())
@@ -36,9 +36,9 @@ async def a_dead_neighbour(store: object, clock: VirtualClock, count: int = 1) -
         claimed += len((await whole.claim_due(clock.now(), NODE, count, decide_start())).runs)
 
 
-async def test_a_node_that_stands_still_for_a_whole_lease_is_recovered_and_not_earlier(clock: VirtualClock) -> None:
+async def test_silent_node_is_recovered_after_a_whole_lease_and_not_earlier(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget()
-    await a_dead_neighbour(store, clock)
+    await join_dead_node(store, clock)
     engine = make_engine(store, target, clock)
     await engine.start()
     await clock.pause(LEASE - 0.01)
@@ -51,7 +51,7 @@ async def test_a_node_that_stands_still_for_a_whole_lease_is_recovered_and_not_e
 
 async def test_a_node_that_renews_is_never_recovered(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget()
-    await a_dead_neighbour(store, clock)
+    await join_dead_node(store, clock)
     engine = make_engine(store, target, clock)
     await engine.start()
     for _ in range(20):
@@ -64,9 +64,9 @@ async def test_a_node_that_renews_is_never_recovered(clock: VirtualClock) -> Non
     await engine.stop()
 
 
-async def test_many_runs_of_a_dead_node_do_not_keep_the_lease_from_being_renewed(clock: VirtualClock) -> None:
+async def test_recovery_of_many_runs_does_not_delay_lease_renewal(clock: VirtualClock) -> None:
     store = RenewalLog(clock, MemoryStore())
-    await a_dead_neighbour(store, clock, count=8 * MAX_BATCH)
+    await join_dead_node(store, clock, count=8 * MAX_BATCH)
     engine = make_engine(SlowStore(store, clock, "recover", 2.0), ScriptedTarget(), clock, capacity=10_000)
     await engine.start()
     await clock.pause(LEASE + 8 * 2 + 10)
@@ -77,9 +77,9 @@ async def test_many_runs_of_a_dead_node_do_not_keep_the_lease_from_being_renewed
     await engine.stop()
 
 
-async def test_a_recovery_that_fails_is_tried_again_without_a_spin(clock: VirtualClock) -> None:
+async def test_failed_recovery_is_retried_without_spinning(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
-    await a_dead_neighbour(store, clock)
+    await join_dead_node(store, clock)
     engine = make_engine(store, target, clock)
     store.fail_before("recover", times=5)
     await engine.start()
@@ -89,7 +89,7 @@ async def test_a_recovery_that_fails_is_tried_again_without_a_spin(clock: Virtua
     await engine.stop()
 
 
-async def test_after_an_outage_the_first_one_back_does_not_take_the_others_for_dead(clock: VirtualClock) -> None:
+async def test_first_node_after_an_outage_does_not_recover_live_ones(clock: VirtualClock) -> None:
     inner = MemoryStore()
     doors = [FaultyStore(inner), FaultyStore(inner)]
     engines = [make_engine(door, ScriptedTarget(), clock) for door in doors]
@@ -111,9 +111,9 @@ async def test_after_an_outage_the_first_one_back_does_not_take_the_others_for_d
         await engine.stop()
 
 
-async def test_a_node_whose_process_is_gone_is_recovered_at_once(clock: VirtualClock) -> None:
+async def test_node_of_a_dead_process_is_recovered_at_once(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget()
-    await a_dead_neighbour(store, clock)
+    await join_dead_node(store, clock)
     gone = a_node().home
     engine = Engine(
         as_store(store),

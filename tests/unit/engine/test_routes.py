@@ -33,7 +33,7 @@ NOTHING: frozenset[str] = frozenset()
 CEILING = TERMS.poll_ceiling
 
 
-def a_node_with(
+def make_node(
     routes: frozenset[str] | Callable[[], frozenset[str]],
     store: FaultyStore,
     target: ScriptedTarget,
@@ -50,8 +50,8 @@ class Pair:
         self.clock = clock
         self.store = FaultyStore()
         self.right, self.wrong = ScriptedTarget(), ScriptedTarget()
-        self.unable = a_node_with(unable, self.store, self.wrong, clock)
-        self.able = a_node_with(STUB, self.store, self.right, clock)
+        self.unable = make_node(unable, self.store, self.wrong, clock)
+        self.able = make_node(STUB, self.store, self.right, clock)
 
     async def start(self, *, rings: bool) -> None:
         if rings:
@@ -67,7 +67,7 @@ class Pair:
 
 @pytest.mark.parametrize("rings", [True, False], ids=["rung", "every ring gets lost"])
 @pytest.mark.parametrize("guarantee", GUARANTEES)
-async def test_everything_runs_once_on_the_node_that_can_and_no_attempt_is_wasted(
+async def test_entries_run_once_on_the_node_with_the_route(
     clock: VirtualClock,
     guarantee: str,
     rings: bool,  # noqa: FBT001
@@ -89,7 +89,7 @@ async def test_everything_runs_once_on_the_node_that_can_and_no_attempt_is_waste
     await pair.stop()
 
 
-async def test_what_repeats_goes_on_where_it_can(clock: VirtualClock) -> None:
+async def test_recurring_task_runs_on_the_node_with_the_route(clock: VirtualClock) -> None:
     pair = Pair(clock)
     await pair.start(rings=False)
     task = await add_task(pair.store, Every(interval=MINUTE), clock.now())
@@ -102,7 +102,7 @@ async def test_what_repeats_goes_on_where_it_can(clock: VirtualClock) -> None:
     await pair.stop()
 
 
-async def test_a_node_alone_that_cannot_run_it_leaves_it_and_one_that_can_finds_it_as_it_comes(
+async def test_stranded_entry_runs_when_a_node_with_the_route_joins(
     clock: VirtualClock,
 ) -> None:
     pair = Pair(clock)
@@ -118,7 +118,7 @@ async def test_a_node_alone_that_cannot_run_it_leaves_it_and_one_that_can_finds_
     assert (run.state, run.attempt, run.planned) == (RunState.SUCCEEDED, 1, NOON + SECOND)
 
 
-async def test_a_node_that_can_run_nothing_at_all_is_no_trouble(clock: VirtualClock) -> None:
+async def test_node_without_routes_is_harmless(clock: VirtualClock) -> None:
     pair = Pair(clock, unable=NOTHING)
     await pair.start(rings=True)
     await add_task(pair.store, NOON + SECOND, clock.now())
@@ -127,9 +127,9 @@ async def test_a_node_that_can_run_nothing_at_all_is_no_trouble(clock: VirtualCl
     await pair.stop()
 
 
-async def test_two_that_cannot_run_it_do_not_keep_each_other_busy(clock: VirtualClock) -> None:
+async def test_two_nodes_without_the_route_do_not_spin(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
-    first, second = (a_node_with(OTHER, store, target, clock) for _ in range(2))
+    first, second = (make_node(OTHER, store, target, clock) for _ in range(2))
     first.dispatcher.on_unroutable, second.dispatcher.on_unroutable = second.notify, first.notify
     await first.start()
     await second.start()
@@ -146,9 +146,9 @@ async def test_two_that_cannot_run_it_do_not_keep_each_other_busy(clock: Virtual
 # --- how often a door is asked for -----------------------------------------------------------------------------------
 
 
-async def test_alone_a_node_asks_at_its_doors_now_and_then_and_after_each_ring(clock: VirtualClock) -> None:
+async def test_single_node_admits_routes_periodically_and_after_notifications(clock: VirtualClock) -> None:
     store = FaultyStore()
-    engine = a_node_with(STUB, store, ScriptedTarget(), clock)
+    engine = make_node(STUB, store, ScriptedTarget(), clock)
     await add_task(store, Every(interval=MINUTE), clock.now())
     await engine.start()
     await clock.pause(3_600)
@@ -163,7 +163,7 @@ async def test_alone_a_node_asks_at_its_doors_now_and_then_and_after_each_ring(c
     await engine.stop()
 
 
-async def test_in_company_it_asks_within_the_poll_ceiling_and_hardly_more_often(clock: VirtualClock) -> None:
+async def test_nodes_admit_routes_within_the_poll_ceiling(clock: VirtualClock) -> None:
     pair = Pair(clock)
     await add_task(pair.store, Every(interval=SECOND), clock.now(), overlap="parallel")
     await pair.start(rings=False)
@@ -176,7 +176,7 @@ async def test_in_company_it_asks_within_the_poll_ceiling_and_hardly_more_often(
     await pair.stop()
 
 
-async def test_a_node_that_says_nothing_of_doors_asks_at_none(clock: VirtualClock) -> None:
+async def test_node_without_declared_routes_admits_none(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = Engine(as_store(store), {"stub": target}, clock, SETTINGS, version="1", home="here/1")
     await add_task(store, NOON + SECOND, clock.now())
@@ -186,7 +186,7 @@ async def test_a_node_that_says_nothing_of_doors_asks_at_none(clock: VirtualCloc
     await engine.stop()
 
 
-async def test_a_door_that_could_not_be_asked_at_is_asked_at_again(clock: VirtualClock) -> None:
+async def test_failed_admission_of_routes_is_retried(clock: VirtualClock) -> None:
     """Alone, and after the only ring: otherwise what waits there would wait for ever."""
 
     pair = Pair(clock)
@@ -201,10 +201,10 @@ async def test_a_door_that_could_not_be_asked_at_is_asked_at_again(clock: Virtua
     await pair.able.stop()
 
 
-async def test_a_function_that_comes_later_opens_its_door(clock: VirtualClock) -> None:
+async def test_function_registered_later_admits_its_route(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     routes = [NOTHING]
-    engine = a_node_with(lambda: routes[0], store, target, clock)
+    engine = make_node(lambda: routes[0], store, target, clock)
     await add_task(store, NOON + SECOND, clock.now())
     await engine.start()
     await clock.pause(60)
@@ -216,18 +216,16 @@ async def test_a_function_that_comes_later_opens_its_door(clock: VirtualClock) -
 
 
 @pytest.mark.parametrize("how", ["stops", "dies"])
-async def test_what_was_left_by_a_node_that_went_right_after_is_found_though_the_ring_got_lost(
-    clock: VirtualClock, how: str
-) -> None:
+async def test_entry_stranded_by_a_leaving_node_is_found_without_notification(clock: VirtualClock, how: str) -> None:
     pair = Pair(clock)
     await pair.start(rings=False)
     # The one that can run it is busy for a moment, so that the other is the one that claims it.
-    pair.store.shut("admit")
+    pair.store.block("admit")
     task = await add_task(pair.store, NOON + 15 * SECOND, clock.now())
     pair.able.dispatcher._routes = lambda: OTHER
     await clock.pause(16)
     pair.able.dispatcher._routes = lambda: STUB
-    pair.store.open_again()
+    pair.store.unblock()
     if how == "stops":
         await pair.unable.stop()
     else:
@@ -241,7 +239,7 @@ async def test_what_was_left_by_a_node_that_went_right_after_is_found_though_the
 # --- who is told -----------------------------------------------------------------------------------------------------
 
 
-async def test_whoever_leaves_something_at_a_door_says_so_and_nobody_else_does(clock: VirtualClock) -> None:
+async def test_only_the_node_that_strands_an_entry_notifies(clock: VirtualClock) -> None:
     pair = Pair(clock)
     told: list[str] = []
     pair.unable.dispatcher.on_unroutable = lambda: told.append("unable")
@@ -256,14 +254,14 @@ async def test_whoever_leaves_something_at_a_door_says_so_and_nobody_else_does(c
     await pair.stop()
 
 
-async def test_a_full_lane_is_no_door(clock: VirtualClock) -> None:
+async def test_full_lane_does_not_strand_entries(clock: VirtualClock) -> None:
     store = FaultyStore()
 
     async def act(_: Any) -> Any:
         await clock.pause(30)
 
     target = ScriptedTarget(act)
-    engine = a_node_with(STUB, store, target, clock)
+    engine = make_node(STUB, store, target, clock)
     told: list[int] = []
     engine.dispatcher.on_unroutable = lambda: told.append(1)
     tasks = [await add_task(store, NOON + SECOND, clock.now(), lane="press") for _ in range(2)]
@@ -280,11 +278,11 @@ async def _entries(store: FaultyStore, task_id: str) -> tuple[Any, ...]:
     return facts.entries
 
 
-async def test_a_resume_and_a_deadline_need_nobody_who_can_run_it(clock: VirtualClock) -> None:
+async def test_resume_and_deadline_entries_need_no_route(clock: VirtualClock) -> None:
     from horae.lifecycle import control  # noqa: PLC0415 - only here
 
     store = FaultyStore()
-    engine = a_node_with(NOTHING, store, ScriptedTarget(), clock)
+    engine = make_node(NOTHING, store, ScriptedTarget(), clock)
     task = await add_task(store, Every(interval=HOUR), clock.now())
     end = NOON + MINUTE
     await as_store(store).change(task.id, None, lambda facts: control.pause(facts, clock.now(), until=end))

@@ -55,7 +55,7 @@ async def test_a_cancelled_run_ends_at_once(clock: VirtualClock) -> None:
     assert run.ended - NOON < 10 * SECOND + timedelta(seconds=0.1)
 
 
-async def test_a_run_that_cleans_up_is_asked_only_once(clock: VirtualClock) -> None:
+async def test_run_in_cleanup_is_cancelled_once(clock: VirtualClock) -> None:
     """Orders are repeated with every renewal; a second cancellation would break the cleaning up."""
 
     cleaned: list[Any] = []
@@ -73,7 +73,7 @@ async def test_a_run_that_cleans_up_is_asked_only_once(clock: VirtualClock) -> N
     assert len(cleaned) == 1
 
 
-async def test_a_cancelled_run_that_succeeds_all_the_same_has_succeeded(clock: VirtualClock) -> None:
+async def test_cancelled_run_that_succeeds_is_succeeded(clock: VirtualClock) -> None:
     async def act(invocation: Invocation) -> Outcome:
         while not invocation.cancelled:
             try:
@@ -87,9 +87,7 @@ async def test_a_cancelled_run_that_succeeds_all_the_same_has_succeeded(clock: V
     assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"just in time"')
 
 
-async def test_what_a_target_wants_done_at_its_end_is_done_and_may_fail(
-    clock: VirtualClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_cancel_actions_are_called_and_may_fail(clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:
     done: list[str] = []
 
     def broken() -> None:
@@ -110,7 +108,7 @@ async def test_what_a_target_wants_done_at_its_end_is_done_and_may_fail(
     assert "nothing to kill" in caplog.text
 
 
-async def test_a_run_that_is_cancelled_before_its_first_step_is_settled(clock: VirtualClock) -> None:
+async def test_run_cancelled_before_its_first_step_is_settled(clock: VirtualClock) -> None:
     """A job that was never begun would just vanish when it is cancelled."""
 
     store, target = FaultyStore(), ScriptedTarget()
@@ -133,7 +131,7 @@ async def test_a_run_that_is_cancelled_before_its_first_step_is_settled(clock: V
     assert [run.state for run in await list_runs(store, task)] == [RunState.CANCELLED]
 
 
-async def test_an_end_that_is_asked_for_while_the_log_is_written_loses_nothing(clock: VirtualClock) -> None:
+async def test_cancellation_during_a_log_flush_loses_nothing(clock: VirtualClock) -> None:
     store = FaultyStore()
 
     async def act(invocation: Invocation) -> Outcome:
@@ -142,11 +140,11 @@ async def test_an_end_that_is_asked_for_while_the_log_is_written_loses_nothing(c
 
     engine = make_engine(store, ScriptedTarget(act), clock)
     task = await add_task(store, NOON, clock.now(), timeout=5 * SECOND)
-    store.shut("write_lines")
+    store.block("write_lines")
     await engine.start()
     await clock.pause(8)
     assert engine.runner.active_count == 1
-    store.open_again()
+    store.unblock()
     await clock.pause(1)
     await engine.stop()
     (run,) = await list_runs(store, task)

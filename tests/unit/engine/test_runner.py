@@ -39,7 +39,7 @@ from tests.unit.engine.engine_setup import (
         (Waiting(NOON + HOUR), RunState.WAITING),
     ],
 )
-async def test_what_the_target_says_is_recorded(clock: VirtualClock, outcome: Outcome, state: RunState) -> None:
+async def test_outcome_of_the_target_is_recorded(clock: VirtualClock, outcome: Outcome, state: RunState) -> None:
     async def act(_: Invocation) -> Outcome:
         return outcome
 
@@ -58,7 +58,7 @@ async def test_a_target_that_raises_has_failed(clock: VirtualClock, error: BaseE
     assert str(error) in run.error
 
 
-async def test_a_target_that_answers_nonsense_has_failed(clock: VirtualClock) -> None:
+async def test_target_that_returns_no_outcome_has_failed(clock: VirtualClock) -> None:
     async def act(_: Invocation) -> Outcome:
         return cast("Outcome", None)
 
@@ -66,7 +66,7 @@ async def test_a_target_that_answers_nonsense_has_failed(clock: VirtualClock) ->
     assert (run.state, run.error) == (RunState.FAILED, "the target answered with NoneType, which is no outcome")
 
 
-async def test_a_kind_of_target_that_nobody_knows(clock: VirtualClock) -> None:
+async def test_unknown_target_kind_fails(clock: VirtualClock) -> None:
     store = FaultyStore()
     engine = Engine(as_store(store), {}, clock, SETTINGS, version="1", home="here/1")
     task = await add_task(store, NOON, clock.now(), guarantee="at_most_once")
@@ -80,7 +80,7 @@ async def test_a_kind_of_target_that_nobody_knows(clock: VirtualClock) -> None:
 # --- letting go ------------------------------------------------------------------------------------------------------------
 
 
-async def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settled(clock: VirtualClock) -> None:
+async def test_abandoned_run_is_released_at_its_end_and_not_settled(clock: VirtualClock) -> None:
     store, ended = FaultyStore(), asyncio.Event()
 
     async def act(invocation: Invocation) -> Outcome:
@@ -114,16 +114,16 @@ async def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settl
     assert all(first.id not in [each.run_id for each in batch] for batch, _ in store.arguments("settle"))
 
 
-async def test_room_counts_what_has_ended_and_is_not_recorded_yet_beyond_as_much_again(clock: VirtualClock) -> None:
+async def test_capacity_counts_unsettled_runs_beyond_a_second_capacity(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock, capacity=3)
-    store.shut("settle")
+    store.block("settle")
     for _ in range(4):
         await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(1)
     assert (engine.runner.active_count, engine.settler.pending, engine.runner.free_capacity) == (0, 4, 2)
-    store.open_again()
+    store.unblock()
     await clock.pause(1)
     assert (engine.settler.pending, engine.runner.free_capacity) == (0, 3)
     await engine.stop()
@@ -151,7 +151,7 @@ async def test_the_key_and_the_trace_are_those_of_the_occurrence(clock: VirtualC
     assert len({span[2] for span in spans}) == 6
 
 
-async def test_a_stop_is_told_to_those_who_look(clock: VirtualClock) -> None:
+async def test_stop_is_visible_to_running_functions(clock: VirtualClock) -> None:
     async def act(invocation: Invocation) -> Outcome:
         while not invocation.yield_requested:
             await clock.pause(0.5)
@@ -168,7 +168,7 @@ async def test_a_stop_is_told_to_those_who_look(clock: VirtualClock) -> None:
     assert [run.result_json for run in await list_runs(store, task)] == ['"early"']
 
 
-async def test_a_carried_run_says_no_more_than_is_kept(clock: VirtualClock) -> None:
+async def test_log_lines_of_a_run_are_bounded(clock: VirtualClock) -> None:
     store = FaultyStore()
 
     async def act(invocation: Invocation) -> Outcome:
@@ -185,7 +185,7 @@ async def test_a_carried_run_says_no_more_than_is_kept(clock: VirtualClock) -> N
     assert sum(len(lines) for (lines,) in store.arguments("write_lines")) == 1_001
 
 
-async def test_the_target_is_told_what_it_is_for(clock: VirtualClock) -> None:
+async def test_invocation_has_the_task_and_the_run(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)
     task = await add_task(store, NOON + SECOND, clock.now())

@@ -19,7 +19,7 @@ SECOND = timedelta(seconds=1)
 CROWD = 4_000
 
 
-async def beside_a_crowd(clock: VirtualClock, **policies: Any) -> list[Run]:
+async def run_with_burst(clock: VirtualClock, **policies: Any) -> list[Run]:
     """The runs of a one-second task while another owner's crowd ends, on a store that records 256 ends in 0.3 s."""
     store = MemoryStore()
     slow = SlowStore(store, clock, "settle", 0.3)
@@ -33,19 +33,19 @@ async def beside_a_crowd(clock: VirtualClock, **policies: Any) -> list[Run]:
     return await list_runs(store, task)
 
 
-async def test_burst_of_one_owner_costs_another_no_instant(clock: VirtualClock) -> None:
-    runs = await beside_a_crowd(clock)
+async def test_burst_of_one_owner_delays_no_run_of_another(clock: VirtualClock) -> None:
+    runs = await run_with_burst(clock)
     assert [run.planned for run in runs] == [NOON + number * SECOND for number in range(1, 11)]
     assert {(run.state, run.reason) for run in runs} == {(RunState.SUCCEEDED, None)}
 
 
-async def queued_beside_a_crowd(clock: VirtualClock) -> list[Run]:
-    return await beside_a_crowd(clock, overlap="queue")
+async def run_queued_with_burst(clock: VirtualClock) -> list[Run]:
+    return await run_with_burst(clock, overlap="queue")
 
 
-async def test_burst_of_one_owner_does_not_make_the_other_wait_its_turn(clock: VirtualClock) -> None:
+async def test_burst_of_one_owner_does_not_delay_queued_runs_of_another(clock: VirtualClock) -> None:
     """Under `queue` nothing is skipped, but a run that waits for the record of the one before starts late."""
-    runs = await queued_beside_a_crowd(clock)
+    runs = await run_queued_with_burst(clock)
     assert len(runs) == 10
     assert Reason.OVERLAP not in {run.reason for run in runs}
     assert max(run.lateness for run in runs if run.lateness is not None) < SECOND / 10
@@ -59,7 +59,7 @@ def names(batch: Any) -> list[str]:
     return [each.settlement.run_id for each in batch]
 
 
-def test_each_batch_takes_owners_in_turn_and_keeps_their_order() -> None:
+def test_settle_batches_are_round_robin_by_owner_in_order() -> None:
     queue = FairQueue()
     for number in range(5):
         queue.add(queued("a", number))
@@ -70,7 +70,7 @@ def test_each_batch_takes_owners_in_turn_and_keeps_their_order() -> None:
     assert (len(queue), names(queue.take(3))) == (0, [])
 
 
-def test_what_could_not_be_recorded_is_first_of_its_owner_again() -> None:
+def test_failed_settlement_is_first_of_its_owner_again() -> None:
     queue = FairQueue()
     for number in range(3):
         queue.add(queued("a", number))

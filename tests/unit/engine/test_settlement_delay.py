@@ -30,7 +30,7 @@ STRANGER = Principal("stranger")
 ADMIN = Principal("root", admin=True)
 
 
-async def beside_a_crowd(clock: VirtualClock) -> dict[str, Overview]:
+async def run_with_burst(clock: VirtualClock) -> dict[str, Overview]:
     """A one-second task beside another owner's 2,000, on a store that takes 0.3 s for 256 settlements."""
     store = MemoryStore()
     await add_task(store, Every(interval=SECOND), NOON, owner="neighbour")
@@ -46,7 +46,7 @@ async def beside_a_crowd(clock: VirtualClock) -> dict[str, Overview]:
 
 
 async def test_overview_shows_the_settlement_delay_of_each_owner_apart(clock: VirtualClock) -> None:
-    seen = await beside_a_crowd(clock)
+    seen = await run_with_burst(clock)
     own, everybody = seen["neighbour"].settlement_delay, seen["root"].settlement_delay
     assert 20 <= own.counted <= 31
     assert everybody.counted == own.counted + 2_000
@@ -132,7 +132,7 @@ def test_clock_that_was_set_back_makes_no_delay_negative() -> None:
     assert summarize_delays(window.of("ada", NOON)) == SettlementDelay(1, zero, zero, zero)
 
 
-def test_owners_beyond_the_limit_count_for_everybody_alone() -> None:
+def test_owners_beyond_the_limit_are_counted_in_the_total_only() -> None:
     window = DelayWindow()
     window.add([(f"owner{number}", NOON) for number in range(MAX_OWNERS + 5)], NOON + SECOND)
     assert summarize_delays(window.of(ALL_OWNERS, NOON)).counted == MAX_OWNERS + 5
@@ -140,7 +140,7 @@ def test_owners_beyond_the_limit_count_for_everybody_alone() -> None:
     assert summarize_delays(window.of(f"owner{MAX_OWNERS}", NOON)).counted == 0
 
 
-def test_minutes_before_the_window_are_forgotten() -> None:
+def test_minutes_before_the_window_are_dropped() -> None:
     window = DelayWindow()
     minutes = [NOON + number * timedelta(minutes=1) for number in range(20)]
     for at in minutes:

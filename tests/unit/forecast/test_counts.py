@@ -34,7 +34,7 @@ BEFORE_AUTUMN = datetime(2026, 10, 24, 12, tzinfo=UTC)
         "every 3h from 2026-06-01 09:00",
     ],
 )
-def test_what_is_planned_is_what_a_preview_says(text: str, start: datetime) -> None:
+def test_planned_instants_equal_the_preview(text: str, start: datetime) -> None:
     expected = horae.preview(text, zone=BERLIN, after=start, until=start + timedelta(days=2), limit=None)
     report = run_forecast(a_task("it", text), span="2d", start=start, zone=BERLIN)
     (task,) = report.tasks
@@ -56,7 +56,7 @@ hour = st.integers(0, 23).map(str) | st.sampled_from(["*", "*/6", "8-17"])
     st.sampled_from([None, "narrow"]),
     st.integers(1, 3),
 )
-def test_every_planned_instant_is_accounted_for_whatever_is_in_its_way(
+def test_every_planned_instant_is_accounted_for(
     times: list[tuple[str, str]], takes: int, overlap: str, lane: str | None, capacity: int
 ) -> None:
     texts = [f"{minutes} {hours} * * *" for minutes, hours in times]
@@ -70,21 +70,21 @@ def test_every_planned_instant_is_accounted_for_whatever_is_in_its_way(
     assert sum(day.ran for day in report.days) == report.runs == sum(task.ran for task in report.tasks)
 
 
-def test_the_last_instant_of_the_span_belongs_to_it() -> None:
+def test_span_includes_its_end() -> None:
     (task,) = run_forecast(a_task("it", "0 * * * *"), span="1h").tasks
     assert (task.ran, task.last) == (1, START + timedelta(hours=1))
     (task,) = run_forecast(a_task("it", "0 * * * *"), span=timedelta(minutes=59, seconds=59)).tasks
     assert task.ran == 0
 
 
-def test_what_counts_from_the_end_of_a_run_waits_for_it() -> None:
+def test_interval_from_end_waits_for_the_run() -> None:
     report = run_forecast(a_task("it", "every 10m after end", "5m"), span="1h")
     (task,) = report.tasks
     assert [began.at - START for began in report.first_starts] == [timedelta(minutes=each) for each in (10, 25, 40, 55)]
     assert (task.planned, task.overlaps) == (4, 0)
 
 
-def test_jitter_moves_the_start_and_is_no_lateness() -> None:
+def test_jitter_is_not_counted_as_lateness() -> None:
     report = run_forecast(a_task("it", "0 * * * * with jitter up to 20m"), span="10h")
     (task,) = report.tasks
     offsets = {began.at - began.planned for began in report.first_starts}
@@ -93,7 +93,7 @@ def test_jitter_moves_the_start_and_is_no_lateness() -> None:
     assert task.lateness_max == timedelta(0)
 
 
-def test_now_and_what_is_past_run_at_once() -> None:
+def test_now_and_past_instants_run_at_once() -> None:
     report = run_forecast(a_task("now", "now"), a_task("late", START - timedelta(days=3)), a_task("soon", "in 20m"))
     assert [(task.ran, task.first) for task in report.tasks] == [
         (1, START),
@@ -102,17 +102,17 @@ def test_now_and_what_is_past_run_at_once() -> None:
     ]
 
 
-def test_days_are_those_of_the_zone() -> None:
+def test_days_are_counted_in_the_zone() -> None:
     report = run_forecast(a_task("it", "0 * * * *"), start=BEFORE_AUTUMN, span="2d", zone=BERLIN)
     assert [(f"{day.date:%m-%d}", day.ran) for day in report.days] == [("10-24", 9), ("10-25", 25), ("10-26", 14)]
 
 
-def test_a_schedule_value_is_as_good_as_words() -> None:
+def test_schedule_values_are_accepted() -> None:
     (task,) = run_forecast(a_task("it", Every(interval=timedelta(hours=1)))).tasks
     assert (task.ran, task.zone) == (24, "UTC")
 
 
-def test_catching_up_in_one_run_is_told_as_merged() -> None:
+def test_catch_up_run_is_counted_as_merged() -> None:
     """Both wait for the only place that there is; what passes meanwhile is missed, and made up for as the task says."""
     report = run_forecast(
         a_task("long", "30 0 * * *", "50m"),

@@ -13,7 +13,7 @@ from tests.unit.forecast.forecast_setup import START, a_task, find_findings, run
 BERLIN = "Europe/Berlin"
 
 
-def test_where_all_is_well_nothing_is_found() -> None:
+def test_no_findings_without_problems() -> None:
     report = run_forecast(
         a_task("one", "every 10m"), a_task("two", "every day at 09:00", lane="wide"), lanes={"wide": 2}
     )
@@ -24,7 +24,7 @@ def test_where_all_is_well_nothing_is_found() -> None:
 # --- overlaps ------------------------------------------------------------------------------------------------------
 
 
-def test_runs_that_take_longer_than_their_interval_are_found() -> None:
+def test_run_longer_than_its_interval_is_found() -> None:
     report = run_forecast(a_task("slow", "every 1m", "90s"), span="1h")
     (task,) = report.tasks
     assert (task.ran, task.skipped, task.overlaps) == (30, {Reason.OVERLAP: 30}, 30)
@@ -39,7 +39,7 @@ def test_runs_that_take_longer_than_their_interval_are_found() -> None:
     ("overlap", "became", "severity"),
     [("queue_all", "queued", "warning"), ("replace", "replaced", "info"), ("parallel", "parallel", "info")],
 )
-def test_what_becomes_of_an_overlap_is_what_the_policy_says(overlap: str, became: str, severity: str) -> None:
+def test_overlap_outcome_follows_the_policy(overlap: str, became: str, severity: str) -> None:
     report = run_forecast(a_task("slow", "every 1m", "90s", overlap=overlap), span="10m")
     (task,) = report.tasks
     assert {example.became for example in task.overlap_examples} == {became}
@@ -48,13 +48,13 @@ def test_what_becomes_of_an_overlap_is_what_the_policy_says(overlap: str, became
     assert task.planned == 10
 
 
-def test_a_queue_has_one_place() -> None:
+def test_queue_holds_one_occurrence() -> None:
     (task,) = run_forecast(a_task("slow", "every 1m", "150s", overlap="queue"), span="20m").tasks
     assert {example.became for example in task.overlap_examples} == {"queued", "skipped"}
     assert task.skipped[Reason.OVERLAP] > 0
 
 
-def test_a_queue_that_only_grows_is_told_as_such() -> None:
+def test_growing_queue_is_found() -> None:
     report = run_forecast(a_task("slow", "every 1m", "2m", overlap="queue_all"), span="1h")
     (task,) = report.tasks
     assert (task.planned, task.ran) == (60, 30)
@@ -62,7 +62,7 @@ def test_a_queue_that_only_grows_is_told_as_such() -> None:
     assert "cannot keep up" in report.findings[0].in_language("en").message
 
 
-def test_what_is_replaced_is_cut_short() -> None:
+def test_replaced_run_is_cut_short() -> None:
     (task,) = run_forecast(a_task("slow", "every 1m", "90s", overlap="replace"), span="10m").tasks
     assert task.cut_short == 9
 
@@ -70,7 +70,7 @@ def test_what_is_replaced_is_cut_short() -> None:
 # --- lanes and capacity --------------------------------------------------------------------------------------------
 
 
-def test_a_lane_that_is_too_narrow_is_found_and_a_wide_one_is_not() -> None:
+def test_lane_below_demand_is_found_and_wide_one_is_not() -> None:
     tasks = [a_task(f"t{number}", "*/5 * * * *", "2m", lane="narrow") for number in range(3)]
     narrow = run_forecast(*tasks, span="1h", lanes={"narrow": 1})
     (lane,) = narrow.lanes
@@ -94,7 +94,7 @@ def test_a_lane_without_a_limit_holds_one_run_at_a_time() -> None:
     assert (lane.limit, lane.peak_wanted, lane.longest_wait) == (1, 2, timedelta(minutes=10))
 
 
-def test_too_little_room_on_the_node_is_found() -> None:
+def test_insufficient_capacity_is_found() -> None:
     tasks = [a_task(f"t{number}", "0 * * * *", "5s") for number in range(3)]
     report = run_forecast(*tasks, span="3h", capacity=1)
     assert max(task.capacity_wait_max for task in report.tasks) == timedelta(seconds=10)
@@ -104,7 +104,7 @@ def test_too_little_room_on_the_node_is_found() -> None:
     assert find_findings(run_forecast(*tasks, span="3h", capacity=3), "capacity") == []
 
 
-def test_lateness_is_told_at_its_worst_and_for_nearly_all() -> None:
+def test_lateness_maximum_and_percentile() -> None:
     """Of a hundred runs two are late: one in a hundred may be left out, and then the other is the latest."""
     often = a_task("often", "every 10m")
     first = a_task("first", START + timedelta(minutes=100), "5s", priority=1)
@@ -114,7 +114,7 @@ def test_lateness_is_told_at_its_worst_and_for_nearly_all() -> None:
     assert (task.ran, task.lateness_max, task.lateness_p99) == (100, timedelta(seconds=5), timedelta(seconds=3))
 
 
-def test_what_ends_when_another_begins_does_not_go_on_beside_it() -> None:
+def test_back_to_back_runs_are_not_concurrent() -> None:
     report = run_forecast(a_task("one", "0 9 * * *", "10m"), a_task("other", "10 9 * * *", "10m"))
     assert report.most_at_once == 1
     report = run_forecast(
@@ -126,7 +126,7 @@ def test_what_ends_when_another_begins_does_not_go_on_beside_it() -> None:
 # --- crowds --------------------------------------------------------------------------------------------------------
 
 
-def test_a_crowd_is_found_and_jitter_spreads_it() -> None:
+def test_tasks_due_in_one_second_are_found_and_jitter_spreads_them() -> None:
     crowd = run_forecast(*(a_task(f"t{number}", "0 9 * * *") for number in range(12)))
     (finding,) = find_findings(crowd, "crowded")
     assert "12 tasks" in finding.in_language("en").message
@@ -138,7 +138,7 @@ def test_a_crowd_is_found_and_jitter_spreads_it() -> None:
     assert spread.runs == 12
 
 
-def test_the_busiest_minute_says_who_starts_in_it() -> None:
+def test_busiest_minute_names_its_tasks() -> None:
     report = run_forecast(a_task("often", "every 10s"), a_task("daily", "30 12 * * *"), span="13h")
     assert report.busiest_minute is not None
     assert report.busiest_minute.at == START + timedelta(hours=12, minutes=30)
@@ -148,7 +148,7 @@ def test_the_busiest_minute_says_who_starts_in_it() -> None:
 # --- clock changes -------------------------------------------------------------------------------------------------
 
 
-def test_a_time_that_does_not_exist_is_found() -> None:
+def test_nonexistent_wall_time_is_found() -> None:
     start = datetime(2026, 3, 28, tzinfo=UTC)
     report = run_forecast(a_task("nightly", "30 2 * * *"), start=start, span="3d", zone=BERLIN)
     (finding,) = report.findings
@@ -160,7 +160,7 @@ def test_a_time_that_does_not_exist_is_found() -> None:
     assert datetime(2026, 3, 29, 1, tzinfo=UTC) in [began.at for began in report.first_starts]
 
 
-def test_a_time_that_is_left_out_is_a_warning() -> None:
+def test_skipped_wall_time_is_a_warning() -> None:
     start = datetime(2026, 3, 28, tzinfo=UTC)
     report = run_forecast(a_task("nightly", "30 2 * * * with gap skip"), start=start, span="3d", zone=BERLIN)
     assert [finding.severity for finding in find_findings(report, "clock_gap")] == ["warning"]
@@ -170,14 +170,14 @@ def test_a_time_that_is_left_out_is_a_warning() -> None:
 @pytest.mark.parametrize(
     ("fold", "severity", "runs"), [("first", "info", 1), ("last", "info", 1), ("both", "warning", 2)]
 )
-def test_a_time_that_comes_twice_is_found(fold: str, severity: str, runs: int) -> None:
+def test_repeated_wall_time_is_found(fold: str, severity: str, runs: int) -> None:
     start = datetime(2026, 10, 24, 22, tzinfo=UTC)
     report = run_forecast(a_task("nightly", f"30 2 * * * with fold {fold}"), start=start, span="1d", zone=BERLIN)
     assert [finding.severity for finding in find_findings(report, "clock_fold")] == [severity]
     assert report.runs == runs
 
 
-def test_what_flows_runs_twice_in_the_hour_that_comes_twice() -> None:
+def test_flowing_cron_runs_twice_in_the_repeated_hour() -> None:
     start = datetime(2026, 10, 24, 22, tzinfo=UTC)
     report = run_forecast(a_task("often", "*/30 2 * * *"), start=start, span="1d", zone=BERLIN)
     assert [hit.effect for hit in report.tasks[0].clock_changes] == ["flowing_fold"]
@@ -185,13 +185,13 @@ def test_what_flows_runs_twice_in_the_hour_that_comes_twice() -> None:
     assert report.runs == 4
 
 
-def test_what_keeps_pace_with_real_time_is_not_touched_by_any_change() -> None:
+def test_interval_task_is_unaffected_by_clock_changes() -> None:
     start = datetime(2026, 10, 24, 22, tzinfo=UTC)
     report = run_forecast(a_task("often", "*/30 * * * *"), start=start, span="1d", zone=BERLIN)
     assert (report.runs, report.tasks[0].clock_changes, report.findings) == (48, (), ())
 
 
-def test_changes_outside_of_the_span_are_not_told() -> None:
+def test_clock_changes_outside_of_the_span_are_not_reported() -> None:
     report = run_forecast(a_task("nightly", "30 2 * * *"), span="30d", zone=BERLIN)
     assert report.tasks[0].clock_changes == ()
 
@@ -199,7 +199,7 @@ def test_changes_outside_of_the_span_are_not_told() -> None:
 # --- what does not run, and what runs too long ---------------------------------------------------------------------
 
 
-def test_what_does_not_run_in_the_span_says_when_it_does() -> None:
+def test_task_without_run_in_the_span_names_its_next_instant() -> None:
     report = run_forecast(a_task("yearly", "0 0 1 1 *"), span="30d")
     (finding,) = report.findings
     assert (finding.code, finding.severity) == ("never_runs", "info")
@@ -207,14 +207,14 @@ def test_what_does_not_run_in_the_span_says_when_it_does() -> None:
     assert report.tasks[0].upcoming == datetime(2027, 1, 1, tzinfo=UTC)
 
 
-def test_what_would_be_refused_because_it_is_over_is_found_and_the_others_go_on() -> None:
+def test_task_without_occurrences_is_found_and_others_run() -> None:
     report = run_forecast(a_task("over", "0 9 * * * until 2026-01-01"), a_task("fine", "0 9 * * *"))
     assert [(task.planned, task.ran) for task in report.tasks] == [(0, 0), (1, 1)]
     (finding,) = report.findings
     assert (finding.code, finding.severity, finding.task) == ("never_runs", "problem", "over")
 
 
-def test_what_is_due_and_never_gets_its_turn_is_a_problem() -> None:
+def test_due_task_that_never_starts_is_a_problem() -> None:
     report = run_forecast(
         a_task("hog", "now", "2h", lane="one"), a_task("starved", "*/30 * * * *", lane="one"), span="90m"
     )
@@ -224,27 +224,27 @@ def test_what_is_due_and_never_gets_its_turn_is_a_problem() -> None:
     assert report.lanes[0].longest_wait == timedelta(minutes=60)
 
 
-def test_a_run_longer_than_its_timeout_goes_on_in_the_forecast_but_is_found() -> None:
+def test_run_longer_than_its_timeout_is_found() -> None:
     report = run_forecast(a_task("long", "0 * * * *", "20m"), span="3h")
     assert (report.tasks[0].ran, report.tasks[0].cut_short) == (3, 0)
     (finding,) = find_findings(report, "timeout")
     assert finding.severity == "warning"
 
 
-def test_a_run_that_may_not_last_so_long_is_cut_short() -> None:
+def test_run_longer_than_max_duration_is_cut_short() -> None:
     report = run_forecast(a_task("long", "0 * * * *", "20m", max_duration="10m", retries=0), span="4h")
     assert report.tasks[0].cut_short > 0
     assert [finding.severity for finding in find_findings(report, "timeout")] == ["problem"]
 
 
-def test_the_worst_comes_first() -> None:
+def test_findings_are_sorted_by_severity() -> None:
     report = run_forecast(
         a_task("yearly", "0 0 1 1 *"), a_task("slow", "every 1m", "90s"), a_task("over", "0 9 * * * until 2026-01-01")
     )
     assert [finding.severity for finding in report.findings] == ["problem", "warning", "info"]
 
 
-def test_every_sentence_is_there_in_both_languages() -> None:
+def test_every_finding_has_both_languages() -> None:
     for said in SENTENCES.values():
         clock = said.code.startswith("clock_")
         assert clock or (said.message_en and said.message_zh)

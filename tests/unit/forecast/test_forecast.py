@@ -21,7 +21,7 @@ from tests.unit.forecast.forecast_setup import START, a_task, find_findings, run
 DOCUMENT = Path(__file__).parents[3] / "docs" / "simulate.md"
 
 
-def test_it_stops_when_it_has_seen_enough_and_says_until_when() -> None:
+def test_forecast_stops_at_its_row_limit() -> None:
     report = run_forecast(a_task("often", "every 1s", 0.5), span="30d", most=500)
     assert not report.complete
     assert report.runs == 500
@@ -30,12 +30,12 @@ def test_it_stops_when_it_has_seen_enough_and_says_until_when() -> None:
     assert "2026-06-01 00:08:20 UTC" in finding.in_language("en").message
 
 
-def test_skips_count_as_well_when_it_comes_to_enough() -> None:
+def test_skips_count_towards_the_row_limit() -> None:
     report = run_forecast(a_task("often", "every 1s", "1h"), span="30d", most=200)
     assert (report.runs, report.skipped) == (1, 199)
 
 
-def test_what_was_going_on_is_heard_of() -> None:
+def test_progress_is_reported() -> None:
     heard: list[tuple[float, datetime]] = []
     run_forecast(a_task("it", "every 1h"), span="2d", progress=lambda share, at: heard.append((share, at)))
     assert heard == sorted(heard)
@@ -43,23 +43,23 @@ def test_what_was_going_on_is_heard_of() -> None:
     assert len(heard) == 100
 
 
-def test_the_same_question_has_the_same_answer() -> None:
+def test_equal_requests_have_equal_reports() -> None:
     tasks = [a_task(f"t{number}", f"every {number + 3}m with jitter up to 2m", "3m", lane="one") for number in range(5)]
     assert run_forecast(*tasks, span="6h") == run_forecast(*tasks, span="6h")
 
 
-def test_nothing_to_ask_about_is_answered_too() -> None:
+def test_forecast_without_tasks() -> None:
     report = run_forecast()
     assert (report.runs, report.tasks, report.busiest_minute, report.findings) == (0, (), None, ())
 
 
-def test_a_wish_alone_takes_as_long_as_all_the_others() -> None:
+def test_task_request_without_duration_uses_the_default() -> None:
     wish = TaskRequest("it", "every 1h", Target("command", "{}"))
     report = run_forecast(wish, takes="10m")
     assert report.tasks[0].takes == timedelta(minutes=10)
 
 
-def test_two_wishes_with_one_key_are_two_tasks() -> None:
+def test_two_requests_with_one_key_are_two_tasks() -> None:
     wish = TaskRequest("it", "every 1h", Target("command", "{}"), key="same")
     assert [task.ran for task in run_forecast(wish, wish).tasks] == [24, 24]
 
@@ -86,13 +86,13 @@ def _keys(value: Any) -> set[str]:
     return {key for each in value for key in _keys(each)} if isinstance(value, list) else set()
 
 
-async def test_it_can_be_asked_from_a_coroutine() -> None:
+async def test_forecast_can_be_called_from_a_coroutine() -> None:
     report = await asyncio.to_thread(forecast, [a_task("it", "every 1h")], start=START, span="1d")
     outcome = report.runs
     assert outcome == 24
 
 
-def test_nobody_reads_in_a_log_what_did_not_happen(caplog: pytest.LogCaptureFixture) -> None:
+def test_forecast_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """An engine beside the forecast is heard all the same."""
     log = logging.getLogger("horae")
 
@@ -122,7 +122,7 @@ def test_nobody_reads_in_a_log_what_did_not_happen(caplog: pytest.LogCaptureFixt
         ({"most": MOST_ROWS + 1}, "bad_number"),
     ],
 )
-def test_questions_that_make_no_sense_are_refused(question: dict[str, Any], code: str) -> None:
+def test_invalid_forecast_requests_are_refused(question: dict[str, Any], code: str) -> None:
     with pytest.raises(InvalidTask) as error:
         run_forecast(a_task("it", "every 1h"), **question)
     assert error.value.code == code
@@ -133,7 +133,7 @@ def test_an_unknown_zone_is_refused() -> None:
         run_forecast(a_task("it", "every 1h"), zone="Mars/Olympus")
 
 
-def test_a_wish_that_cannot_be_read_is_refused_by_name() -> None:
+def test_refusal_of_a_task_request_names_the_task() -> None:
     with pytest.raises(InvalidSchedule) as error:
         run_forecast(a_task("fine", "every 1h"), a_task("odd", "every blue moon"))
     assert error.value.__notes__ == ["This was task number 2, 'odd'."]

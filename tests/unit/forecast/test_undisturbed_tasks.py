@@ -58,7 +58,7 @@ def run_both(*candidates: Candidate, **question: Any) -> tuple[Report, Report]:
 
 @settings(max_examples=40, deadline=None)
 @given(tasks(), st.sampled_from([START, BEFORE_SPRING, BEFORE_AUTUMN]), st.sampled_from([2, 4, 512]))
-def test_both_ways_agree(candidates: list[Candidate], start: datetime, capacity: int) -> None:
+def test_fast_path_equals_the_engine(candidates: list[Candidate], start: datetime, capacity: int) -> None:
     quick, thorough = run_both(*candidates, start=start, span="13h", zone="Europe/Berlin", capacity=capacity)
     assert quick == thorough
 
@@ -76,7 +76,7 @@ def undisturbed_numbers(*candidates: Candidate, monkeypatch: pytest.MonkeyPatch,
     return taken
 
 
-def test_only_what_can_meet_nobody_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_undisturbed_tasks_skip_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     candidates = [
         a_task("alone", "*/5 * * * *", "4m59s"),
         a_task("just too long", "*/5 * * * *", "5m"),
@@ -93,7 +93,7 @@ def test_only_what_can_meet_nobody_is_taken_out(monkeypatch: pytest.MonkeyPatch)
     )
 
 
-def test_what_is_taken_out_counts_towards_the_most_that_a_forecast_takes() -> None:
+def test_undisturbed_runs_count_towards_the_row_limit() -> None:
     candidates = [a_task("minutely", "* * * * *"), a_task("slow", "every 1s", 2)]
     report = run_forecast(*candidates, span="5h", most=2_000)
     assert not report.complete
@@ -102,7 +102,7 @@ def test_what_is_taken_out_counts_towards_the_most_that_a_forecast_takes() -> No
     assert report.tasks[0].upcoming == report.tasks[0].last + timedelta(minutes=1)
 
 
-def test_more_than_half_of_what_a_forecast_takes_is_left_to_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undisturbed_runs_use_at_most_half_of_the_row_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     candidates = [a_task("hourly", "0 * * * *"), a_task("often", "every 1m"), a_task("seldom", "*/5 * * * *")]
     assert undisturbed_numbers(*candidates, monkeypatch=monkeypatch, most=4_000) == {1, 2}
     assert undisturbed_numbers(*candidates, monkeypatch=monkeypatch, most=2_800) == set()

@@ -166,7 +166,7 @@ async def test_texts_that_no_store_accepts_are_refused_in_every_field(kind: str,
 
 
 @pytest.mark.parametrize("kind", STORES)
-async def test_payload_with_lone_surrogates_is_refused(kind: str, tmp_path: Path) -> None:
+async def test_lone_surrogates_in_payload_target_or_labels_are_refused(kind: str, tmp_path: Path) -> None:
     async with a_service(kind, tmp_path) as service:
         for wish in (
             WISH._replace(payload=f'"{HALF}"'),

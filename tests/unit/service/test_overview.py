@@ -231,7 +231,7 @@ async def test_events_resume_from_a_number() -> None:
         assert len(await events.after(ROOT, 0)) == 4
 
 
-async def test_conflict_is_returned_to_the_caller_and_not_stored_as_event() -> None:
+async def test_refused_change_writes_no_event() -> None:
     async with open_harness() as harness:
         task = await harness.add()
         await harness.tasks.cancel(ADA, task.id)

@@ -187,7 +187,7 @@ async def test_payloads_are_bounded_in_bytes() -> None:
         ("now", True),
     ],
 )
-def test_lifetime_quota_accepts_schedules_that_end_within_a_month(when: str, ends: bool) -> None:  # noqa: FBT001 - one half of a table
+def test_schedule_ends_within_a_month(when: str, ends: bool) -> None:  # noqa: FBT001 - one half of a table
     schedule = parse_text(when, zone="UTC", now=NOON).schedule
     assert ends_within(schedule, 30 * DAY, NOON) is ends
 

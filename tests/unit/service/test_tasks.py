@@ -34,7 +34,7 @@ ROOT = Principal("root", admin=True)
 TARGET = Target("function", '{"name":"garden.water"}')
 
 
-def keep_request(task: Task) -> Task:
+def return_task(task: Task) -> Task:
     return task
 
 
@@ -151,7 +151,7 @@ async def test_declaration_needs_a_key() -> None:
 async def test_bulk_add_notifies_once_with_the_earliest_instant() -> None:
     desk = TaskSetup()
     wishes = [make_request(f"in {minutes}m") for minutes in (30, 10, 20)]
-    made = await desk.tasks.create_many(ADA, wishes, keep_request)
+    made = await desk.tasks.create_many(ADA, wishes, return_task)
     assert [task.schedule for task in made] == [
         Once(at=NOON + minutes * MINUTE, zone="UTC") for minutes in (30, 10, 20)
     ]
@@ -161,14 +161,14 @@ async def test_bulk_add_notifies_once_with_the_earliest_instant() -> None:
 
 async def test_empty_bulk_add_notifies_nothing() -> None:
     desk = TaskSetup()
-    assert await desk.tasks.create_many(ADA, [], keep_request) == []
+    assert await desk.tasks.create_many(ADA, [], return_task) == []
     assert desk.told == []
 
 
 async def test_bulk_add_writes_in_chunks_of_a_thousand() -> None:
     store = FaultyStore()
     desk = TaskSetup(store)
-    made = await desk.tasks.create_many(ADA, [make_request()] * (2 * BULK_TASKS + 1), keep_request)
+    made = await desk.tasks.create_many(ADA, [make_request()] * (2 * BULK_TASKS + 1), return_task)
     assert len({task.id for task in made}) == 2 * BULK_TASKS + 1
     assert [len(changes) for (changes,) in store.arguments("add")] == [BULK_TASKS, BULK_TASKS, 1]
 
@@ -179,7 +179,7 @@ async def test_bulk_add_with_an_invalid_request_writes_nothing(place: int) -> No
     wishes = [make_request()] * 2_201
     wishes[place] = make_request("at some point")
     with pytest.raises(InvalidSchedule) as refusal:
-        await desk.tasks.create_many(ADA, wishes, keep_request)
+        await desk.tasks.create_many(ADA, wishes, return_task)
     assert refusal.value.__notes__ == [f"This was number {place + 1}; nothing was written."]
     assert await desk.all() == []
     assert desk.told == []
@@ -189,7 +189,7 @@ async def test_taken_key_rolls_back_its_chunk() -> None:
     desk = TaskSetup()
     await desk.tasks.create(ADA, make_request(key="garden"))
     with pytest.raises(Conflict) as refusal:
-        await desk.tasks.create_many(ADA, [make_request(), make_request(key="garden")], keep_request)
+        await desk.tasks.create_many(ADA, [make_request(), make_request(key="garden")], return_task)
     assert refusal.value.code == "key_taken"
     assert len(await desk.all()) == 1
 
@@ -207,7 +207,7 @@ async def test_failure_in_the_second_chunk_keeps_and_notifies_the_first() -> Non
 
     store.inner.add = fails_the_second_time  # type: ignore[attr-defined]
     with pytest.raises(StoreError):
-        await desk.tasks.create_many(ADA, [make_request()] * (BULK_TASKS + 1), keep_request)
+        await desk.tasks.create_many(ADA, [make_request()] * (BULK_TASKS + 1), return_task)
     assert len(await desk.all()) == BULK_TASKS
     assert desk.told == [NOON + HOUR]
 

@@ -17,7 +17,7 @@ from horae.testing.factories import HOUR, NOON, a_run, a_task, an_entry
 from horae.transfer import PartDigest, compute_digest
 
 
-async def all_of_a_day() -> dict[Part, list[TransferItem]]:
+async def sample_items() -> dict[Part, list[TransferItem]]:
     store = MemoryStore()
     await fill_store(store)
     return await read_all_parts(store)
@@ -28,8 +28,8 @@ def weight(part: Part, *parcels: TransferItem) -> PartDigest:
 
 
 @pytest.mark.parametrize("part", [part for part in Part if part is not Part.TASKS])
-async def test_the_order_does_not_matter_and_every_parcel_does(part: Part) -> None:
-    parcels = (await all_of_a_day())[part]
+async def test_digest_ignores_order_and_covers_every_item(part: Part) -> None:
+    parcels = (await sample_items())[part]
     whole = weight(part, *parcels)
     assert weight(part, *reversed(parcels)) == whole
     for place in range(len(parcels)):
@@ -37,15 +37,15 @@ async def test_the_order_does_not_matter_and_every_parcel_does(part: Part) -> No
     assert weight(part, *parcels, parcels[0]).digest != whole.digest
 
 
-async def test_of_tasks_the_order_does_matter() -> None:
-    tasks = (await all_of_a_day())[Part.TASKS]
+async def test_digest_of_tasks_depends_on_order() -> None:
+    tasks = (await sample_items())[Part.TASKS]
     assert weight(Part.TASKS, *tasks) == weight(Part.TASKS, *tasks[:3]).add_items(Part.TASKS, tasks[3:])
     assert weight(Part.TASKS, *tasks) != weight(Part.TASKS, *reversed(tasks))
 
 
 @pytest.mark.parametrize("part", Part)
-async def test_every_field_matters(part: Part) -> None:
-    for parcel in (await all_of_a_day())[part]:
+async def test_digest_covers_every_field(part: Part) -> None:
+    for parcel in (await sample_items())[part]:
         for name, value in parcel._asdict().items():
             other = parcel._replace(**{name: _another(value)})
             assert weight(part, other).digest != weight(part, parcel).digest, name
@@ -78,26 +78,26 @@ def _another(value: Any) -> Any:
         {"live": ()},
     ],
 )
-def test_what_is_deep_inside_a_task_matters_too(changed: dict[str, Any]) -> None:
+def test_digest_covers_nested_fields_of_a_task(changed: dict[str, Any]) -> None:
     task = a_task(id="t")
     facts = Facts(task, NEW_TASK_STATUS, (an_entry(task),), (a_run(task, planned=NOON),))
     assert weight(Part.TASKS, facts) == weight(Part.TASKS, facts._replace(task=a_task(id="t")))
     assert weight(Part.TASKS, facts) != weight(Part.TASKS, facts._replace(**changed))
 
 
-def test_a_digest_is_the_same_for_ever() -> None:
+def test_digest_encoding_is_stable() -> None:
     """Written down once: a change of the encoding would make stores differ that hold the same."""
     assert weight(Part.METADATA).hex_digest == "0" * 32
     run = a_run(a_task(id="tsk_1"), planned=NOON)
     assert weight(Part.RUNS, run).hex_digest == "1c4d3cb67b2026c845d0fd91a4440dcd"
 
 
-def test_what_cannot_be_carried_is_an_error() -> None:
+def test_value_without_encoding_is_an_error() -> None:
     with pytest.raises(TypeError):
         weight(Part.METADATA, object())  # type: ignore[arg-type]
 
 
-async def test_each_page_is_told() -> None:
+async def test_progress_is_reported_per_page() -> None:
     store, told = MemoryStore(), list[int]()
     await fill_store(store)
     carried = await compute_digest(store, Part.EVENTS, told.append)

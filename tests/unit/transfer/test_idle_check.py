@@ -22,7 +22,7 @@ LEASE = DEFAULT_TERMS.lease.total_seconds()
 RENEWAL = DEFAULT_TERMS.renewal.total_seconds()
 
 
-class Hand(SystemClock):
+class SteppedClock(SystemClock):
     """A clock that a pause moves on, with whatever happens at its instants."""
 
     def __init__(self, store: MemoryStore) -> None:
@@ -49,60 +49,60 @@ class Hand(SystemClock):
                 await self.store.join(a_node(self.joining))
 
 
-async def watched(clock: Hand, *, gone: bool = False, here: bool = False) -> float:
+async def wait_seconds(clock: SteppedClock, *, gone: bool = False, here: bool = False) -> float:
     """How long it took until the store was seen to be still."""
     watching = LivenessCheck(clock, is_gone=lambda _: gone, is_running_here=lambda _: here)
     await wait_until_idle(NamedStore("store", clock.store), watching, lambda _: None)
     return clock.seconds
 
 
-async def with_a_node() -> Hand:
+async def with_a_node() -> SteppedClock:
     store = MemoryStore()
     await store.join(a_node("a"))
-    return Hand(store)
+    return SteppedClock(store)
 
 
-async def test_without_nodes_nothing_is_waited_for() -> None:
-    assert await watched(Hand(MemoryStore())) == 0
+async def test_no_wait_without_nodes() -> None:
+    assert await wait_seconds(SteppedClock(MemoryStore())) == 0
 
 
-async def test_a_process_that_is_gone_is_not_waited_for() -> None:
-    assert await watched(await with_a_node(), gone=True) == 0
+async def test_dead_process_is_not_waited_for() -> None:
+    assert await wait_seconds(await with_a_node(), gone=True) == 0
 
 
-async def test_a_process_that_runs_here_is_refused_at_once() -> None:
+async def test_live_local_process_is_refused_at_once() -> None:
     clock = await with_a_node()
     with pytest.raises(Conflict, match="A node is at work on store: a"):
-        await watched(clock, here=True)
+        await wait_seconds(clock, here=True)
     assert clock.seconds == 0
 
 
-async def test_a_node_that_renews_is_refused_as_soon_as_that_is_seen() -> None:
+async def test_renewing_node_is_refused_when_noticed() -> None:
     clock = await with_a_node()
     clock.renewing = "a"
     with pytest.raises(Conflict):
-        await watched(clock)
+        await wait_seconds(clock)
     assert RENEWAL <= clock.seconds < RENEWAL + 1
 
 
-async def test_a_node_that_stands_still_for_a_whole_lease_is_dead() -> None:
-    assert LEASE <= await watched(await with_a_node()) < LEASE + 1
+async def test_node_silent_for_a_whole_lease_is_dead() -> None:
+    assert LEASE <= await wait_seconds(await with_a_node()) < LEASE + 1
 
 
-async def test_a_node_that_leaves_is_not_waited_for_any_longer() -> None:
+async def test_node_that_leaves_ends_the_wait() -> None:
     clock = await with_a_node()
     clock.leaving = "a"
-    assert RENEWAL <= await watched(clock) < RENEWAL + 1
+    assert RENEWAL <= await wait_seconds(clock) < RENEWAL + 1
 
 
-async def test_a_node_that_comes_meanwhile_is_refused() -> None:
+async def test_node_that_joins_meanwhile_is_refused() -> None:
     clock = await with_a_node()
     clock.joining = "b"
     with pytest.raises(Conflict, match=r": b\."):
-        await watched(clock)
+        await wait_seconds(clock)
 
 
-async def test_dead_nodes_that_were_carried_over_are_not_waited_for_again() -> None:
+async def test_imported_dead_nodes_are_not_waited_for_again() -> None:
     clock = await with_a_node()
     watching = LivenessCheck(clock, is_gone=lambda _: False, is_running_here=lambda _: False)
     side = NamedStore("store", clock.store)
@@ -110,7 +110,7 @@ async def test_dead_nodes_that_were_carried_over_are_not_waited_for_again() -> N
     assert (clock.seconds, set(still.dead_nodes)) == (0.0, {("a", 0)})
 
 
-def test_this_very_process_lives_here_and_one_that_ended_does_not() -> None:
+def test_own_process_is_live_and_ended_one_is_not() -> None:
     assert is_running_here(own_home())
     assert not is_running_here("another-machine/4026531836/1/1")
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

@@ -17,7 +17,7 @@ def places(text: str) -> set[str]:
     return {field for _, field, _, _ in Formatter().parse(text) if field}
 
 
-def test_every_refusal_says_the_same_in_both_languages_and_is_raised_somewhere() -> None:
+def test_refusals_have_equal_placeholders_and_are_used() -> None:
     said = "".join(path.read_text(encoding="utf-8") for path in (ROOM / "transfer").glob("*.py"))
     for code, entry in CATALOGUE.items():
         assert places(entry.message) == places(entry.message_zh), code
@@ -25,7 +25,7 @@ def test_every_refusal_says_the_same_in_both_languages_and_is_raised_somewhere()
         assert f'refuse("{code}"' in said, code
 
 
-def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
+def test_messages_have_equal_placeholders_and_are_used() -> None:
     said = (ROOM / "cli" / "transfer" / "move.py").read_text(encoding="utf-8")
     found = {name: value for name, value in vars(move_messages).items() if isinstance(value, Message)}
     assert found

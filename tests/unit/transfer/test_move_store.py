@@ -24,11 +24,11 @@ from horae.transfer.progress import PROGRESS_KEY
 NO_LIVE_NODES = LivenessCheck(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
 
 
-class Interrupted(Exception):  # noqa: N818 - it is planned
+class PowerFailure(Exception):  # noqa: N818 - it is planned
     """Power failed."""
 
 
-class Mortal(MemoryStore):
+class FailingStore(MemoryStore):
     """Dies at the so-manieth write: before it is done, or after."""
 
     def __init__(self) -> None:
@@ -38,10 +38,10 @@ class Mortal(MemoryStore):
         self.done_before = False
 
     async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
-        await self._perhaps(lambda: super(Mortal, self).import_page(part, parcels))
+        await self._perhaps(lambda: super(FailingStore, self).import_page(part, parcels))
 
     async def write_metadata(self, name: str, value: str) -> None:
-        await self._perhaps(lambda: super(Mortal, self).write_metadata(name, value))
+        await self._perhaps(lambda: super(FailingStore, self).write_metadata(name, value))
 
     async def _perhaps(self, write: Callable[[], Awaitable[None]]) -> None:
         self.writes += 1
@@ -49,7 +49,7 @@ class Mortal(MemoryStore):
         if not dies or self.done_before:
             await write()
         if dies:
-            raise Interrupted
+            raise PowerFailure
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ async def a_source() -> NamedStore:
     return NamedStore("source", store)
 
 
-async def goes(source: NamedStore, target: NamedStore) -> MoveProgress | None:
+async def move(source: NamedStore, target: NamedStore) -> MoveProgress | None:
     return (await move_store(source, target, NO_LIVE_NODES)).resumed_from
 
 
@@ -74,17 +74,17 @@ async def refused(work: Awaitable[object]) -> Refusal:
 
 
 @pytest.mark.parametrize("done_before", [False, True])
-async def test_a_move_that_is_interrupted_anywhere_is_taken_up_again(done_before: bool) -> None:  # noqa: FBT001
+async def test_interrupted_move_is_resumed(done_before: bool) -> None:  # noqa: FBT001
     source = await a_source()
     whole = await read_all_parts(source.store)
-    counting = Mortal()
-    await goes(source, NamedStore("target", counting))
+    counting = FailingStore()
+    await move(source, NamedStore("target", counting))
     for writes in range(1, counting.writes + 1):
-        target = Mortal()
+        target = FailingStore()
         target.dies_at, target.done_before = writes, done_before
-        with pytest.raises(Interrupted):
-            await goes(source, NamedStore("target", target))
-        await goes(source, NamedStore("target", target))
+        with pytest.raises(PowerFailure):
+            await move(source, NamedStore("target", target))
+        await move(source, NamedStore("target", target))
         assert await read_all_parts(target) == whole, writes
         assert await read_all(target) == await read_all(source.store)
         assert await target.check() == ()
@@ -92,12 +92,12 @@ async def test_a_move_that_is_interrupted_anywhere_is_taken_up_again(done_before
         assert target.writes <= counting.writes + 4
 
 
-async def test_a_move_that_is_done_is_not_done_again() -> None:
-    source, target = await a_source(), NamedStore("target", Mortal())
-    assert await goes(source, target) is None
-    assert isinstance(target.store, Mortal)
+async def test_finished_move_is_not_repeated() -> None:
+    source, target = await a_source(), NamedStore("target", FailingStore())
+    assert await move(source, target) is None
+    assert isinstance(target.store, FailingStore)
     before = target.store.writes
-    begun = await goes(source, target)
+    begun = await move(source, target)
     assert begun == MoveProgress("source", None, done=True)
     assert target.store.writes == before + 1
     assert PROGRESS_KEY not in {
@@ -105,39 +105,39 @@ async def test_a_move_that_is_done_is_not_done_again() -> None:
     }
 
 
-async def test_what_a_move_noted_does_not_move_on() -> None:
+async def test_progress_metadata_of_a_move_is_not_moved() -> None:
     first, second, third = await a_source(), NamedStore("second", MemoryStore()), NamedStore("third", MemoryStore())
-    await goes(first, second)
-    await goes(second, third)
+    await move(first, second)
+    await move(second, third)
     assert await read_all_parts(third.store) == await read_all_parts(first.store)
     assert "second" in str(await third.store.read_metadata(PROGRESS_KEY))
 
 
-async def test_a_target_that_holds_something_is_left_alone() -> None:
+async def test_nonempty_target_is_refused() -> None:
     source, target = await a_source(), NamedStore("target", MemoryStore())
     await add_tasks(target.store, a_task())
     before = await read_all_parts(target.store)
-    for attempt in (goes(source, target), plan_move(source, target)):
+    for attempt in (move(source, target), plan_move(source, target)):
         found = await refused(attempt)
         assert (found.code, found.facts["part"], type(found)) == ("move_target_not_empty", Part.TASKS, Conflict)
     assert await read_all_parts(target.store) == before
 
 
 @pytest.mark.parametrize("part", [Part.METADATA, Part.RECORDS, Part.LANES, Part.BLOCKED_OWNERS, Part.NODES, Part.MARKS])
-async def test_a_target_with_anything_at_all_is_not_empty(part: Part) -> None:
+async def test_target_with_any_part_is_not_empty(part: Part) -> None:
     source, target = await a_source(), NamedStore("target", MemoryStore())
     await target.store.import_page(part, (await read_all_parts(source.store))[part])
-    assert (await refused(goes(source, target))).code == "move_target_not_empty"
+    assert (await refused(move(source, target))).code == "move_target_not_empty"
 
 
-async def test_a_move_begun_from_another_source_is_left_alone() -> None:
-    target = Mortal()
+async def test_move_from_another_source_is_refused() -> None:
+    target = FailingStore()
     target.dies_at = 5
-    with pytest.raises(Interrupted):
-        await goes(await a_source(), NamedStore("target", target))
+    with pytest.raises(PowerFailure):
+        await move(await a_source(), NamedStore("target", target))
     other = (await a_source())._replace(name="other")
     before = await read_all_parts(target)
-    found = await refused(goes(other, NamedStore("target", target)))
+    found = await refused(move(other, NamedStore("target", target)))
     assert (found.code, found.facts["source"]) == ("move_begun_elsewhere", "source")
     assert await read_all_parts(target) == before
 
@@ -145,35 +145,35 @@ async def test_a_move_begun_from_another_source_is_left_alone() -> None:
 async def test_a_store_cannot_move_to_itself() -> None:
     source = await a_source()
     for target in (source._replace(name="another"), NamedStore("source", MemoryStore())):
-        found = await refused(goes(source, target))
+        found = await refused(move(source, target))
         assert (found.code, type(found)) == ("move_same_store", InvalidTask)
 
 
-async def test_a_target_that_was_at_work_since_is_not_touched_again() -> None:
+async def test_target_used_since_the_move_is_refused() -> None:
     source, target = await a_source(), NamedStore("target", MemoryStore())
-    await goes(source, target)
+    await move(source, target)
     await add_tasks(target.store, a_task())
     before = await read_all_parts(target.store)
-    assert (await refused(goes(source, target))).code == "move_target_in_use"
+    assert (await refused(move(source, target))).code == "move_target_in_use"
     assert await read_all_parts(target.store) == before
 
 
-async def test_a_source_that_changed_meanwhile_is_noticed_and_the_next_move_brings_it() -> None:
-    source, target = await a_source(), Mortal()
+async def test_source_changed_during_a_move_is_noticed_and_copied_by_the_next() -> None:
+    source, target = await a_source(), FailingStore()
     target.dies_at = 40
-    with pytest.raises(Interrupted):
-        await goes(source, NamedStore("target", target))
+    with pytest.raises(PowerFailure):
+        await move(source, NamedStore("target", target))
     task = (await source.store.tasks(TaskFilter())).items[0].task
     edited = Change(task=task._replace(name="another", version=2), events=(an_event(task),))
     await source.store.change(task.id, None, always(edited))
-    found = await refused(goes(source, NamedStore("target", target)))
+    found = await refused(move(source, NamedStore("target", target)))
     assert (found.code, found.facts["part"]) == ("move_differs", Part.TASKS)
-    await goes(source, NamedStore("target", target))
+    await move(source, NamedStore("target", target))
     assert await read_all_parts(target) == await read_all_parts(source.store)
     assert await target.check() == ()
 
 
-async def test_what_a_target_loses_is_found_by_the_comparison() -> None:
+async def test_items_lost_by_the_target_are_found_by_the_digest() -> None:
     class LosesSomeLines(MemoryStore):
         async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
             await super().import_page(part, parcels)
@@ -182,12 +182,12 @@ async def test_what_a_target_loses_is_found_by_the_comparison() -> None:
                     for run_id in self._data.lines.all_keys()[:1]:
                         self._data.lines.write(run_id, None)
 
-    found = await refused(goes(await a_source(), NamedStore("target", LosesSomeLines())))
+    found = await refused(move(await a_source(), NamedStore("target", LosesSomeLines())))
     assert (found.code, found.facts["part"]) == ("move_differs", Part.LINES)
 
 
-async def test_a_node_that_comes_while_it_goes_on_ends_it_and_it_can_be_taken_up_again() -> None:
-    class Joined(Mortal):
+async def test_node_that_joins_during_a_move_stops_it_and_it_can_be_resumed() -> None:
+    class Joined(FailingStore):
         async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
             await super().import_page(part, parcels)
             if self.writes == 30:
@@ -196,29 +196,29 @@ async def test_a_node_that_comes_while_it_goes_on_ends_it_and_it_can_be_taken_up
     late: Node = a_node("late")
 
     source, target = await a_source(), NamedStore("target", Joined())
-    found = await refused(goes(source, target))
+    found = await refused(move(source, target))
     assert (found.code, found.facts["nodes"]) == ("move_node_is_live", "late")
     assert (await read_all_parts(target.store))[Part.EVENTS] == []
     await target.store.leave("late")
-    await goes(source, target)
+    await move(source, target)
     assert await read_all_parts(target.store) == await read_all_parts(source.store)
 
 
-async def test_a_survey_changes_nothing_and_tells_how_far_it_came() -> None:
-    source, target = await a_source(), Mortal()
+async def test_survey_changes_nothing_and_reports_progress() -> None:
+    source, target = await a_source(), FailingStore()
     plan = await plan_move(source, NamedStore("target", target))
     assert (plan.progress, plan.stock, target.writes) == (None, await source.store.count_parts(), 0)
     assert await plan_move(source, None) == plan
     target.dies_at = 40
-    with pytest.raises(Interrupted):
-        await goes(source, NamedStore("target", target))
+    with pytest.raises(PowerFailure):
+        await move(source, NamedStore("target", target))
     begun = (await plan_move(source, NamedStore("target", target))).progress
     assert begun is not None
     assert begun.part is not None
     assert (begun.source, begun.done, target.writes) == ("source", False, 40)
 
 
-async def test_the_stages_are_told_from_the_beginning_to_the_end() -> None:
+async def test_move_reports_its_stages_in_order() -> None:
     told: list[tuple[MoveStage, float]] = []
 
     await move_store(

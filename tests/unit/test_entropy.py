@@ -8,19 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from horae.entropy import Entropy
 
 
-def test_each_gets_as_much_as_it_asked_for() -> None:
+def test_requested_number_of_bytes() -> None:
     entropy = Entropy()
     assert [len(entropy(size)) for size in (0, 1, 10, 4_095, 4_096, 10_000)] == [0, 1, 10, 4_095, 4_096, 10_000]
 
 
-def test_nothing_is_given_twice_however_many_ask() -> None:
+def test_bytes_are_never_repeated_across_threads() -> None:
     entropy = Entropy()
     with ThreadPoolExecutor(8) as threads:
         given = [each for many in threads.map(lambda _: [entropy(10) for _ in range(2_000)], range(8)) for each in many]
     assert len(set(given)) == 16_000
 
 
-def test_a_child_has_chance_of_its_own() -> None:
+def test_forked_child_has_its_own_bytes() -> None:
     entropy = Entropy()
     entropy(10)
     read, write = os.pipe()

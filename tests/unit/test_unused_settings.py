@@ -37,11 +37,11 @@ def in_file(tmp_path: Path, text: str) -> tuple[UnusedSetting, ...]:
         ("HORAE_QUUX", None),
     ],
 )
-def test_a_variable_that_nothing_reads(name: str, nearest: str | None) -> None:
+def test_unused_variable_is_found(name: str, nearest: str | None) -> None:
     assert find_unused_settings(NOTHING, {name: "x", "PATH": "/bin"}) == (UnusedSetting(name, "", nearest),)
 
 
-def test_no_variable_that_is_read_is_called_unheard() -> None:
+def test_used_variables_are_not_reported() -> None:
     accepted = [name for setting in SETTINGS for name in setting.variables]
     older = ["TIMEZONE", "USE_PRIORITY_QUEUE_SCHEDULER", "OPENCLAW_DEFAULT_AGENT", "HORAE_SERVER", "HORAE_TOKEN_FILE"]
     assert find_unused_settings(NOTHING, dict.fromkeys([*accepted, *older], "x")) == ()
@@ -56,7 +56,7 @@ def test_every_variable_that_the_source_names_is_known() -> None:
     assert named == KNOWN_VARIABLES
 
 
-def test_keys_of_targets_that_nothing_reads(tmp_path: Path) -> None:
+def test_unused_target_keys_are_found(tmp_path: Path) -> None:
     text = '[targets.command]\nalow = ["x"]\ngrace = 2\n[targets.htp]\nmode = "x"\n[targets.http]\nfrobnicate = 1\n'
     assert in_file(tmp_path, text) == (
         UnusedSetting("targets.command.alow", "horae.toml", "targets.command.allow"),
@@ -65,7 +65,7 @@ def test_keys_of_targets_that_nothing_reads(tmp_path: Path) -> None:
     )
 
 
-def test_keys_that_targets_read_are_heard(tmp_path: Path) -> None:
+def test_used_target_keys_are_not_reported(tmp_path: Path) -> None:
     text = (
         '[targets.command]\nallow = ["x"]\nlimits = {cpu = 1}\n[targets.http]\nuser_agent = "x"\n'
         '[targets.event]\nwebhook_secret = "x"\n[targets.function]\nany = 1\n'
@@ -73,19 +73,19 @@ def test_keys_that_targets_read_are_heard(tmp_path: Path) -> None:
     assert in_file(tmp_path, text) == ()
 
 
-def test_each_target_still_reads_what_it_is_said_to() -> None:
+def test_each_target_reads_its_listed_keys() -> None:
     assert read_command({"grace": 2, "path": "/bin", "limits": {"cpu": 1}}).grace == 2
     assert read_http({"user_agent": "x"}).user_agent == "x"
     assert read_event({"redis": "redis://x", "channel": "y"}).redis is not None
 
 
 @pytest.mark.parametrize("value", ["xml", "JSON", "yes"])
-def test_an_output_that_there_is_not(value: str) -> None:
+def test_unknown_output_is_found(value: str) -> None:
     with pytest.raises(Refusal, match="text, json") as refused:
         check_output(read_settings({"HORAE_OUTPUT": value}))
     assert (refused.value.code, refused.value.facts["name"]) == ("bad_choice", "HORAE_OUTPUT")
 
 
-def test_outputs_that_there_are() -> None:
+def test_known_outputs_are_not_reported() -> None:
     for value in ("text", " json ", ""):
         check_output(read_settings({"HORAE_OUTPUT": value}))

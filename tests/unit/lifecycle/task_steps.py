@@ -109,7 +109,7 @@ def drain(world: World) -> None:
     if world.state is TaskState.PAUSED:
         world.resume()
     for _ in range(500):
-        world.admit().seat()
+        world.admit().fill_lane_slots()
         claimable = [entry.due for entry in world.entries.values() if entry.state in CLAIMABLE]
         if world.due:
             world.claim()
@@ -154,7 +154,7 @@ def _node_dies(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
     if run is not None and step.how % 2:
         world.release(run)
     elif run is not None:
-        world.die(run)
+        world.lose(run)
 
 
 def _claim_one(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
@@ -184,7 +184,7 @@ def _claim_all(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
 
 
 def _time_passes(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
-    world.later(PASSING[step.how % len(PASSING)])
+    world.advance(PASSING[step.how % len(PASSING)])
 
 
 def _pause(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
@@ -197,7 +197,7 @@ def _resume(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
 
 def _run_now(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
     # A wish takes its time: two of them never share an instant.
-    world.later(MICROSECOND).run_now()
+    world.advance(MICROSECOND).run_now()
 
 
 def _skip_next(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
@@ -205,7 +205,7 @@ def _skip_next(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
 
 
 def _edit_schedule(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
-    world.later(MICROSECOND).edit(schedule=SCHEDULES[wish.schedule])
+    world.advance(MICROSECOND).edit(schedule=SCHEDULES[wish.schedule])
 
 
 def _edit_the_rest(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
@@ -226,7 +226,7 @@ def _cancel_a_run(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG0
 def _lane(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
     """It fills, or empties, or its limit is set anew."""
     world.others, world.limit = step.pick % 3, step.how % 2 + 1
-    world.seat()
+    world.fill_lane_slots()
 
 
 def _bar(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001

@@ -93,7 +93,7 @@ class World:
     def facts(self) -> Facts:
         entries = tuple(self.entries[slot] for slot in sorted(self.entries))
         lane = self.task.lane
-        lanes = () if lane is None else (LaneUse(lane, self.limit, self._taken(lane)),)
+        lanes = () if lane is None else (LaneUse(lane, self.limit, self._used_slots(lane)),)
         return Facts(self.task, self.status, entries, self.live, lanes, self.block_reason)
 
     @property
@@ -147,7 +147,7 @@ class World:
         slots = [entry.slot for entry in change.put]
         assert len(slots) == len(set(slots)), "one slot is put twice"
         assert not set(slots) & set(change.dropped), "a slot is put and dropped"
-        self._check_told(change)
+        self._check_events(change)
         for _, name, number in counter_deltas(self.status if self.eras else None, change):
             self.counts[name] += number
         self._define(change)
@@ -155,7 +155,7 @@ class World:
             assert run.id not in self.runs, f"{run.id} was born twice"
             assert run.state in INITIAL_STATES
             self.runs[run.id] = run
-            assert not run.live or all(self._taken(lane) <= self.limit for lane in run.lanes), "no seat was free"
+            assert not run.live or all(self._used_slots(lane) <= self.limit for lane in run.lanes), "no seat was free"
         for run in change.updated_runs:
             self._move(run)
         for run_id, reason in change.cancelled:
@@ -169,10 +169,10 @@ class World:
             self._replace_entry(entry.slot, entry)
         self.events.extend(change.events)
         self.deleted = self.deleted or change.deleted
-        self.seat()
+        self.fill_lane_slots()
         return change
 
-    def _check_told(self, change: Change) -> None:
+    def _check_events(self, change: Change) -> None:
         """Every run that starts, is skipped, is handed on or ends is told of, and so is every new state of the task."""
         told = Counter((event.kind, event.run_id) for event in change.events)
         for run in (*change.new_runs, *change.updated_runs):
@@ -222,14 +222,14 @@ class World:
             self.moves.add((entry.kind, before.state if before is not None and same else None, entry.state))
             self.entries[slot] = entry
 
-    def _taken(self, lane: str) -> int:
+    def _used_slots(self, lane: str) -> int:
         return self.others + sum(lane in run.lanes for run in self.live)
 
-    def seat(self) -> None:
+    def fill_lane_slots(self) -> None:
         """Free seats go to parked entries, the first by due instant first."""
         parked = (e for e in self.entries.values() if e.state is EntryState.PARKED and not is_route(e.lane))
         for entry in sorted(parked, key=lambda e: e.due):
-            free = self.limit - self._taken(entry.lane or "")
+            free = self.limit - self._used_slots(entry.lane or "")
             called = sum(e.lane == entry.lane and e.state in CLAIMABLE for e in self.entries.values())
             if free > called:
                 self._replace_entry(entry.slot, entry._replace(state=EntryState.TIMED))
@@ -254,7 +254,7 @@ class World:
         self.now = instant
         return self
 
-    def later(self, by: timedelta) -> World:
+    def advance(self, by: timedelta) -> World:
         return self.at(self.now + by)
 
     def decide(self, decision: Callable[[Facts], Change]) -> Change:
@@ -296,12 +296,12 @@ class World:
             self.routes = None
 
     @property
-    def going(self) -> Run:
+    def live_run(self) -> Run:
         (run,) = self.live
         return run
 
     def settle(self, outcome: Outcome = Succeeded(), run: Run | None = None) -> Change:  # noqa: B008 - a frozen value
-        run = self.going if run is None else run
+        run = self.live_run if run is None else run
         if run.state is RunState.CLAIMED and run.cancel is None:
             run = self.start(run)
         report = Settlement(run.id, run.token, outcome, run.started, self.now)
@@ -315,12 +315,12 @@ class World:
     def fail(self, run: Run | None = None, **how: Any) -> Change:
         return self.settle(Failed("no", **how), run)
 
-    def die(self, run: Run | None = None) -> Change:
-        run = self.going if run is None else run
+    def lose(self, run: Run | None = None) -> Change:
+        run = self.live_run if run is None else run
         return self.decide(lambda facts: recover(facts, run, self.now))
 
     def release(self, run: Run | None = None) -> Change:
-        run = self.going if run is None else run
+        run = self.live_run if run is None else run
         return self.decide(lambda facts: release(facts, run, self.now))
 
     # --- what people wish ------------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ class World:
         return self.decide(lambda facts: control.skip_next(facts, wanted))
 
     def cancel_run(self, run: Run | None = None) -> Change:
-        run_id = (self.going if run is None else run).id
+        run_id = (self.live_run if run is None else run).id
         return self.decide(lambda facts: control.cancel_run(facts, run_id, self.now))
 
     def try_again(self, run: Run) -> Change:

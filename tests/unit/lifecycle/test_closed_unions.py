@@ -69,7 +69,7 @@ def a_missed_mode() -> object:
 def an_outcome() -> object:
     world = World().claim_at(hour(13))
     outcome: Any = ("stranger",)
-    return settle(world.facts, world.going, Settlement(world.going.id, 1, outcome, None, world.now))
+    return settle(world.facts, world.live_run, Settlement(world.live_run.id, 1, outcome, None, world.now))
 
 
 def a_state() -> object:
@@ -82,6 +82,6 @@ def a_state() -> object:
     "dispatch",
     [a_kind_of_entry, an_origin, a_kind_of_entry_that_leaves, an_overlap, a_missed_mode, an_outcome, a_state],
 )
-def test_a_stranger_is_refused_loudly(dispatch: Callable[[], object]) -> None:
+def test_unknown_union_member_raises(dispatch: Callable[[], object]) -> None:
     with pytest.raises(AssertionError, match="stranger"):
         dispatch()

@@ -145,7 +145,7 @@ def a_choice(dice: random.Random) -> Chosen:
     )
 
 
-def test_where_entries_stand(moves: set[tuple[EntryKind, EntryState | None, EntryState | None]]) -> None:
+def test_entry_states_are_documented(moves: set[tuple[EntryKind, EntryState | None, EntryState | None]]) -> None:
     seen = {kind: {stand for each, *stands in moves if each is kind for stand in stands if stand} for kind in EntryKind}
     # Whatever can be claimed may have to wait its owner's turn: that is up to the stores.
     drawn = {
@@ -154,7 +154,7 @@ def test_where_entries_stand(moves: set[tuple[EntryKind, EntryState | None, Entr
     assert drawn == {kind: {*stands, EntryState.READY} for kind, stands in seen.items()}
 
 
-def test_how_entries_move(moves: set[tuple[EntryKind, EntryState | None, EntryState | None]]) -> None:
+def test_entry_transitions_are_documented(moves: set[tuple[EntryKind, EntryState | None, EntryState | None]]) -> None:
     seen = {(str(before or EDGE), str(after or EDGE)) for _, before, after in moves if before is not after}
     in_stores = {(EntryState.TIMED, EntryState.READY), (EntryState.READY, EntryState.TIMED)}
     assert arrows(STANDS) == seen | in_stores

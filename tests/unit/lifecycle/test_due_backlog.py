@@ -49,7 +49,7 @@ def early_in(pile: DueBacklog, at: datetime) -> int:
 
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(SCHEDULES)), st.integers(0, 40 * 86_400), st.integers(0, 3 * 86_400), st.data())
-def test_a_pile_agrees_with_walking(name: str, start: int, length: int, data: st.DataObject) -> None:
+def test_backlog_count_equals_iteration(name: str, start: int, length: int, data: st.DataObject) -> None:
     task = task_of(SCHEDULES[name])
     planned = next(
         islice(iterate(without_repeat(task.schedule), NOON + start * SECOND, past_of(task, NEW_TASK_STATUS)), 1)
@@ -74,7 +74,7 @@ def test_a_pile_agrees_with_walking(name: str, start: int, length: int, data: st
         assert (rest.first, rest.last, rest.size) == (all_of_it[number], all_of_it[-1], pile.size - number)
 
 
-def test_two_months_of_seconds_are_one_pile() -> None:
+def test_two_months_of_seconds_are_counted_in_one_step() -> None:
     task = task_of(Every(interval=SECOND))
     pile = compute_due_backlog(task, NEW_TASK_STATUS, NOON + SECOND, NOON + 60 * DAY)
     assert pile.size == 60 * 86_400
@@ -85,33 +85,33 @@ def test_two_months_of_seconds_are_one_pile() -> None:
 
 
 @pytest.mark.parametrize("schedule", [Now(), Once(at=hour(13)), Every(interval=HOUR, since="end")])
-def test_some_schedules_never_pile_up(schedule: Schedule) -> None:
+def test_once_and_from_end_schedules_have_no_backlog(schedule: Schedule) -> None:
     world = World(schedule)
     assert world.next is not None
     assert compute_due_backlog(world.task, NEW_TASK_STATUS, world.next.planned, NOON + DAY).size == 1
 
 
 @pytest.mark.parametrize(("counted", "size"), [(0, 4), (1, 3), (3, 1)])
-def test_where_all_that_is_planned_counts_the_pile_ends_with_the_last(counted: int, size: int) -> None:
+def test_backlog_ends_with_the_last_repeat_where_planned_counts(counted: int, size: int) -> None:
     task = task_of(Every(interval=HOUR, repeat=4, counting="planned"))
     pile = compute_due_backlog(task, TaskStatus(counted=counted), hour(13), hour(20))
     assert (pile.size, pile.last) == (size, hour(12 + size))
 
 
-def test_the_last_of_a_pile_is_an_occurrence_and_not_the_moment_of_looking() -> None:
+def test_last_of_a_backlog_is_an_occurrence_not_now() -> None:
     """Fewer have passed than repeats are left."""
     task = task_of(Every(interval=HOUR, repeat=9, counting="planned"))
     assert compute_due_backlog(task, NEW_TASK_STATUS, hour(13), hour(15.5)).last == hour(15)
 
 
-def test_planned_and_due_are_two_questions() -> None:
+def test_planned_and_due_instants_differ() -> None:
     task = task_of(Every(interval=HOUR, jitter=40 * MINUTE))
     assert compute_planned_backlog(task, NEW_TASK_STATUS, hour(13), hour(15)).size == 3
     assert compute_due_backlog(task, NEW_TASK_STATUS, hour(13), hour(15)).size == 2
     assert compute_planned_backlog(task, NEW_TASK_STATUS, hour(13), hour(14) - MICROSECOND).size == 1
 
 
-def test_without_repeat_is_the_same_schedule_for_ever() -> None:
+def test_without_repeat_removes_only_the_limit() -> None:
     counted = Every(interval=HOUR, repeat=3)
     assert without_repeat(counted) == Every(interval=HOUR)
     assert without_repeat(counted) is without_repeat(counted)

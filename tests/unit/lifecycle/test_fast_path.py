@@ -50,7 +50,7 @@ def both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chosen, st.lists(st.tuples(steps, chosen), max_size=40))
-def test_it_never_differs_from_the_long_way(first: Chosen, happening: list[tuple[Step, Chosen]]) -> None:
+def test_fast_path_equals_the_general_path(first: Chosen, happening: list[tuple[Step, Chosen]]) -> None:
     live(first, happening)
 
 
@@ -59,7 +59,7 @@ def test_it_never_differs_from_the_long_way(first: Chosen, happening: list[tuple
     [Once(at=NOON + MINUTE), Now(), Every(interval=HOUR), Cron(expression="5 * * * *", zone="UTC")],
     ids=["once", "now", "every", "cron"],
 )
-def test_a_lone_run_that_succeeds_takes_the_short_way(schedule: Once | Now | Every | Cron) -> None:
+def test_single_successful_run_takes_the_fast_path(schedule: Once | Now | Every | Cron) -> None:
     taken.clear()
     world = World(schedule)
     (entry,) = world.entries.values()

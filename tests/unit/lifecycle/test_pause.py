@@ -32,7 +32,7 @@ def test_a_pause_puts_the_agenda_to_sleep() -> None:
     assert not world.at(hour(20)).due
 
 
-def test_a_pause_says_since_when_why_and_until_when() -> None:
+def test_pause_has_since_note_and_until() -> None:
     world = World().at(hour(12.5))
     world.pause(cause=PauseCause.AWAITING_APPROVAL, note="n" * 600, until=hour(20))
     pause = world.status.pause
@@ -43,7 +43,7 @@ def test_a_pause_says_since_when_why_and_until_when() -> None:
     assert world.events[-1].detail == "awaiting_approval"
 
 
-def test_pausing_again_changes_why_and_until_when_but_not_since_when() -> None:
+def test_repeated_pause_keeps_since() -> None:
     world = World().at(hour(12.5))
     world.pause(until=hour(20))
     world.at(hour(12.75)).pause(cause=PauseCause.ORPHANED)
@@ -54,7 +54,7 @@ def test_pausing_again_changes_why_and_until_when_but_not_since_when() -> None:
 
 
 @pytest.mark.parametrize("until", [hour(12.5), hour(12)])
-def test_a_pause_that_is_over_already_is_refused(until: datetime) -> None:
+def test_pause_until_a_past_instant_is_refused(until: datetime) -> None:
     with pytest.raises(InvalidTask) as refusal:
         World().at(hour(12.5)).pause(until=until)
     assert refusal.value.code == "until_past"
@@ -70,14 +70,14 @@ def test_a_claim_that_lost_the_race_against_a_pause_starts_nothing() -> None:
     assert not world.runs
 
 
-def test_what_is_going_may_end_and_its_retry_sleeps() -> None:
+def test_live_run_may_end_and_its_retry_sleeps() -> None:
     world = World().claim_at(hour(13))
     world.pause()
     world.fail()
     assert world.agenda == ["retry 13:00 #2 asleep", "next 14:00 asleep"]
 
 
-def test_an_answer_and_a_deadline_still_count() -> None:
+def test_callback_and_deadline_apply_in_a_pause() -> None:
     world = World().claim_at(hour(13))
     world.settle(Waiting(hour(13.5)))
     world.pause()
@@ -118,13 +118,13 @@ def test_nothing_was_missed(mode: MissedMode) -> None:
     assert world.agenda == ["next 13:00 timed"]
 
 
-def test_what_is_due_at_the_very_end_is_not_in_the_pause() -> None:
+def test_occurrence_due_at_the_end_of_a_pause_is_not_paused() -> None:
     world = paused().at(hour(13))
     world.resume()
     assert world.claim_all().ledger == ["13:00 running"]
 
 
-def test_the_limit_of_the_task_holds_but_whoever_resumes_sets_no_age() -> None:
+def test_resume_applies_the_limit_but_no_age_bound() -> None:
     world = paused(missed=Missed("skip", MINUTE, 2)).at(hour(15.5))
     world.resume(missed="all")
     assert world.ledger == ["13:00 skipped missed_skipped"]
@@ -153,7 +153,7 @@ def test_the_limit_of_the_task_holds_but_whoever_resumes_sets_no_age() -> None:
         ),
     ],
 )
-def test_what_a_pause_counts_for(
+def test_paused_occurrences_count_as_configured(
     schedule: Every, mode: MissedMode, ledger: list[str], agenda: list[str], counted: int
 ) -> None:
     world = paused(schedule).at(hour(15.5))
@@ -207,7 +207,7 @@ class TestWaitersAndRetries:
         world = World().claim_at(hour(13))
         world.fail(retry_after=HOUR / 2)
         world.pause()
-        world.later(MINUTE).resume()
+        world.advance(MINUTE).resume()
         assert world.agenda == ["retry 13:00 #2 timed", "next 14:00 timed"]
 
     def test_what_waits_for_a_run_that_is_still_going_goes_on_waiting(self) -> None:
@@ -232,7 +232,7 @@ class TestUntil:
         assert world.agenda == ["next 16:00 timed"]
         assert world.state is TaskState.ACTIVE
 
-    def test_it_ended_then_also_when_that_is_found_out_later(self) -> None:
+    def test_pause_ends_at_its_until_even_if_noticed_later(self) -> None:
         """What passed after the end of the pause was not paused but missed."""
         world = self.world()
         world.at(hour(17.5)).claim()
@@ -307,7 +307,7 @@ class TestTheEnd:
         world.pause()
         world.settle()
         assert world.status.ended is None
-        world.later(MINUTE).resume()
+        world.advance(MINUTE).resume()
         assert world.state is TaskState.COMPLETED
         assert [event.kind for event in world.events[-2:]] == [EventKind.TASK_RESUMED, EventKind.TASK_COMPLETED]
 
@@ -360,7 +360,7 @@ class TestStartingAgain:
     def test_nothing_was_missed(self) -> None:
         world = World(give_up_after=1).claim_at(hour(13))
         world.fail(permanent=True)
-        world.later(MINUTE).resume()
+        world.advance(MINUTE).resume()
         assert world.agenda == ["next 14:00 timed"]
 
     def test_nothing_is_left(self) -> None:
@@ -374,7 +374,7 @@ class TestStartingAgain:
     def test_nothing_is_left_but_what_somebody_asked_for(self) -> None:
         world = World(Once(at=hour(13))).claim_at(hour(13))
         world.fail(permanent=True)
-        world.later(MICROSECOND).run_now()
+        world.advance(MICROSECOND).run_now()
         world.claim_all().resume()
         assert world.status.ended is None
         world.settle(Succeeded())
@@ -382,7 +382,7 @@ class TestStartingAgain:
 
 
 @pytest.mark.parametrize("mode", ["skip", "all"])
-def test_resuming_what_goes_on_changes_nothing_and_what_is_over_is_refused(mode: MissedMode) -> None:
+def test_resume_of_an_active_task_changes_nothing_and_of_an_ended_one_is_refused(mode: MissedMode) -> None:
     world = World().at(hour(12.5))
     world.resume(missed=mode)
     assert world.agenda == ["next 13:00 timed"]
@@ -394,7 +394,7 @@ def test_resuming_what_goes_on_changes_nothing_and_what_is_over_is_refused(mode:
 
 
 @pytest.mark.parametrize("wish", ["pause", "resume"])
-def test_what_is_cancelled_stays_so(wish: str) -> None:
+def test_cancelled_task_cannot_be_resumed(wish: str) -> None:
     world = World()
     world.cancel()
     with pytest.raises(Conflict) as refusal:
@@ -402,7 +402,7 @@ def test_what_is_cancelled_stays_so(wish: str) -> None:
     assert refusal.value.code == "task_cancelled"
 
 
-def test_what_is_over_cannot_be_paused() -> None:
+def test_ended_task_cannot_be_paused() -> None:
     world = World(Once(at=hour(13))).claim_at(hour(13))
     world.settle()
     with pytest.raises(Conflict) as refusal:

@@ -31,5 +31,5 @@ steps = st.builds(Step, st.sampled_from(list(STEPS)), st.integers(0, 5), st.inte
 
 @settings(max_examples=400, deadline=None)
 @given(chosen, st.lists(st.tuples(steps, chosen), max_size=40))
-def test_any_life(first: Chosen, happening: list[tuple[Step, Chosen]]) -> None:
+def test_random_operations_keep_the_invariants(first: Chosen, happening: list[tuple[Step, Chosen]]) -> None:
     live(first, happening)

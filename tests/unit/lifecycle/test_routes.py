@@ -35,7 +35,7 @@ def waiting_at_the_door(**chosen: Any) -> World:
     return world
 
 
-def test_a_node_without_the_function_parks_it_at_its_door_and_writes_nothing_else() -> None:
+def test_node_without_the_function_strands_the_entry_only() -> None:
     world = World().at(hour(13))
     (entry,) = world.due
     change = world.strand()
@@ -43,7 +43,7 @@ def test_a_node_without_the_function_parks_it_at_its_door_and_writes_nothing_els
     assert (world.runs, world.due) == ({}, [])
 
 
-def test_a_node_that_has_the_function_or_says_nothing_of_doors_runs_it() -> None:
+def test_node_with_the_function_or_without_declared_routes_runs_it() -> None:
     world = World().at(hour(13))
     (entry,) = world.due
     assert park_unroutable(world.facts, entry, claimant(world, HERE, kind_route("http"))) is None
@@ -53,7 +53,7 @@ def test_a_node_that_has_the_function_or_says_nothing_of_doors_runs_it() -> None
     )
 
 
-def test_other_kinds_of_targets_have_one_door_each() -> None:
+def test_other_target_kinds_have_one_route_each() -> None:
     world = World().at(hour(13))
     world.edit(target=Target("http", '{"url":"https://example.org"}'))
     (entry,) = world.due
@@ -63,7 +63,7 @@ def test_other_kinds_of_targets_have_one_door_each() -> None:
     assert change.put[0].lane == kind_route("http")
 
 
-def test_what_needs_no_target_is_decided_by_any_node() -> None:
+def test_entries_without_target_are_decided_by_any_node() -> None:
     """The end of a pause, and the deadline of a run that somebody else holds."""
     paused = World()
     paused.pause(until=hour(13))
@@ -76,16 +76,16 @@ def test_what_needs_no_target_is_decided_by_any_node() -> None:
 
 
 @pytest.mark.parametrize("guarantee", GUARANTEES)
-def test_it_runs_once_when_a_node_that_can_comes_and_no_attempt_was_used_up(guarantee: str) -> None:
+def test_stranded_entry_runs_once_without_using_an_attempt(guarantee: str) -> None:
     world = waiting_at_the_door(schedule=Once(at=hour(13)), guarantee=guarantee)
-    world.later(5 * SECOND).admit().claim_all()
-    run = world.going
+    world.advance(5 * SECOND).admit().claim_all()
+    run = world.live_run
     assert (run.attempt, run.forgiven, run.deaths, run.planned) == (1, 0, 0, hour(13))
     world.settle()
     assert (world.ledger, world.state) == (["13:00 succeeded"], TaskState.COMPLETED)
 
 
-def test_the_instants_that_pass_at_the_door_fall_under_missed() -> None:
+def test_instants_passed_while_stranded_fall_under_missed() -> None:
     world = waiting_at_the_door(missed=Missed("latest"))
     world.at(hour(15.5)).admit().claim_all()
     world.settle()
@@ -93,7 +93,7 @@ def test_the_instants_that_pass_at_the_door_fall_under_missed() -> None:
 
 
 @pytest.mark.parametrize("kind", [EntryKind.RETRY, EntryKind.MANUAL, EntryKind.WAITING])
-def test_every_kind_of_occurrence_waits_at_the_door_and_runs_from_there(kind: EntryKind) -> None:
+def test_every_entry_kind_is_stranded_and_runs_when_admitted(kind: EntryKind) -> None:
     world = World(overlap="queue").claim_at(hour(13))
     if kind is EntryKind.RETRY:
         world.fail()
@@ -110,27 +110,27 @@ def test_every_kind_of_occurrence_waits_at_the_door_and_runs_from_there(kind: En
     waited = entry.waited or kind is EntryKind.MANUAL
     assert world.entries[entry.slot] == entry._replace(state=EntryState.PARKED, lane=HERE, waited=waited)
     world.admit().claim(world.entries[entry.slot])
-    assert (world.going.planned, world.going.attempt) == (entry.planned, entry.attempt)
+    assert (world.live_run.planned, world.live_run.attempt) == (entry.planned, entry.attempt)
 
 
-def test_a_pause_a_resume_and_a_cancellation_find_what_waits_at_the_door() -> None:
+def test_pause_resume_and_cancel_apply_to_stranded_entries() -> None:
     world = waiting_at_the_door()
     world.pause()
     assert [entry.lane for entry in world.entries.values()] == [None]
     world.resume(missed="all")
     world.claim_all()
-    assert world.going.planned == hour(13)
+    assert world.live_run.planned == hour(13)
     gone = waiting_at_the_door()
     gone.cancel()
     assert gone.ledger == ["13:00 skipped cancelled"]
 
 
-def test_at_the_door_a_free_seat_calls_nobody() -> None:
+def test_free_lane_slot_does_not_unpark_stranded_entries() -> None:
     world = waiting_at_the_door(lane="press")
     world.others = 1
-    world.seat()
+    world.fill_lane_slots()
     world.others = 0
-    world.seat()
+    world.fill_lane_slots()
     assert [entry.state for entry in world.entries.values()] == [EntryState.PARKED]
 
 
@@ -140,7 +140,7 @@ nodes = st.lists(st.tuples(st.booleans(), st.integers(0, 90)), max_size=30)
 
 @settings(max_examples=200, deadline=None)
 @given(nodes, st.sampled_from(GUARANTEES), st.sampled_from(["skip", "latest", "all", "merge"]), st.booleans())
-def test_whoever_looks_nothing_is_lost_and_everything_is_attempted_once(
+def test_mixed_nodes_attempt_every_occurrence_once(
     looks: list[tuple[bool, int]],
     guarantee: str,
     mode: Any,
@@ -150,7 +150,7 @@ def test_whoever_looks_nothing_is_lost_and_everything_is_attempted_once(
     missed = Missed(mode, None, 100)
     world = World(schedule, guarantee=guarantee, missed=missed, overlap="queue_all")
     for able, minutes in looks:
-        world.later(timedelta(minutes=minutes))
+        world.advance(timedelta(minutes=minutes))
         while world.due:
             if able:
                 world.admit().claim()
@@ -171,17 +171,17 @@ def test_whoever_looks_nothing_is_lost_and_everything_is_attempted_once(
     assert once is False or covered == ({hour(13)} if planned else set())
 
 
-def test_whoever_edits_the_target_takes_what_waits_away_from_its_old_door() -> None:
+def test_edit_of_the_target_unparks_stranded_entries() -> None:
     """A function that was misspelt has a door to which nobody ever comes."""
     world = waiting_at_the_door()
     world.edit(target=Target("function", '{"name":"other"}'))
     assert [(entry.state, entry.lane) for entry in world.entries.values()] == [(EntryState.TIMED, None)]
     world.routes = frozenset({function_route("other")})
     world.claim()
-    assert world.going.planned == hour(13)
+    assert world.live_run.planned == hour(13)
 
 
-def test_any_other_edit_leaves_it_where_it_waits() -> None:
+def test_other_edits_keep_entries_stranded() -> None:
     world = waiting_at_the_door()
     world.edit(name="another", lane="press", payload="[]")
     assert [(entry.state, entry.lane) for entry in world.entries.values()] == [(EntryState.PARKED, HERE)]

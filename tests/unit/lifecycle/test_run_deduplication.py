@@ -18,7 +18,7 @@ def back_at_noon(world: World) -> World:
     return world.set_back(hour(12) + MINUTE)
 
 
-def test_a_one_shot_that_is_told_the_same_instant_again_is_completed_by_it() -> None:
+def test_once_task_with_an_executed_instant_completes() -> None:
     world = back_at_noon(World(AT_ONE))
     assert world.state is TaskState.COMPLETED
     world.edit(schedule=Once(at=hour(14)))
@@ -34,7 +34,7 @@ def test_a_one_shot_that_is_told_the_same_instant_again_is_completed_by_it() -> 
     assert world.ledger == ["13:00 succeeded", "15:00 running"]
 
 
-def test_what_recurs_goes_on_with_the_next_instant() -> None:
+def test_recurring_task_continues_with_the_next_instant() -> None:
     world = back_at_noon(World())
     world.edit(schedule=Every(interval=HOUR / 2))
     world.claim_at(hour(12.5)).settle()
@@ -43,7 +43,7 @@ def test_what_recurs_goes_on_with_the_next_instant() -> None:
     assert (world.state, world.agenda) == (TaskState.ACTIVE, ["next 13:30 timed"])
 
 
-def test_what_counts_from_its_end_counts_from_when_that_was_seen() -> None:
+def test_from_end_task_counts_from_the_claim() -> None:
     world = back_at_noon(World(AFTER_END))
     world.edit(schedule=Every(interval=59 * MINUTE, since="end"))
     world.claim_at(hour(13))
@@ -51,7 +51,7 @@ def test_what_counts_from_its_end_counts_from_when_that_was_seen() -> None:
     assert world.agenda == ["next 13:59 timed"]
 
 
-def test_a_row_that_is_there_is_not_told_of_again() -> None:
+def test_existing_run_writes_no_event() -> None:
     world = World()
     world.skip_next(1)
     world.claim_at(hour(13))
@@ -64,7 +64,7 @@ def test_a_row_that_is_there_is_not_told_of_again() -> None:
     assert world.events[told:] == []
 
 
-def test_nothing_is_held_for_a_run_that_does_not_start() -> None:
+def test_existing_run_holds_no_backlog() -> None:
     """The pile's first has run already, and the others wait for their turn behind nothing."""
     world = back_at_noon(World(missed=Missed("all")))
     world.edit(schedule=Every(interval=HOUR / 2))

@@ -34,13 +34,13 @@ HOUR_NUMBER = hour_of(NOON)
 
 
 @given(microseconds)
-def test_a_bucket_ends_within_a_quarter_after_what_falls_into_it(lateness: timedelta) -> None:
+def test_bucket_upper_bound_is_within_a_quarter(lateness: timedelta) -> None:
     end = bucket_end(bucket_of(lateness))
     assert lateness <= end <= lateness * 1.25 + MICROSECOND
 
 
 @given(microseconds, microseconds)
-def test_later_is_never_in_an_earlier_bucket(one: timedelta, other: timedelta) -> None:
+def test_buckets_are_monotonic(one: timedelta, other: timedelta) -> None:
     assert (bucket_of(one) <= bucket_of(other)) or one > other
     assert (bucket_end(bucket_of(one)) <= bucket_end(bucket_of(other))) or one > other
 
@@ -51,7 +51,7 @@ def test_the_end_of_a_bucket_is_its_last_microsecond(bucket: int) -> None:
     assert bucket_of(bucket_end(bucket) + MICROSECOND) == bucket + 1
 
 
-def test_what_started_early_by_a_corrected_clock_was_on_time() -> None:
+def test_negative_lateness_is_on_time() -> None:
     assert bucket_of(-SECOND) == bucket_of(timedelta(0)) == 0
 
 
@@ -72,7 +72,7 @@ def sums(before: TaskStatus | None, change: Change) -> dict[tuple[int, str], int
     return dict(total)
 
 
-def test_a_state_is_counted_where_it_is_and_no_longer_where_it_was() -> None:
+def test_state_change_moves_the_count() -> None:
     paused = TaskStatus(TaskState.PAUSED)
     assert sums(None, Change(status=NEW_TASK_STATUS)) == {(NO_HOUR, STATE_PREFIX + "active"): 1}
     assert sums(NEW_TASK_STATUS, Change(status=paused)) == {
@@ -85,7 +85,7 @@ def test_a_state_is_counted_where_it_is_and_no_longer_where_it_was() -> None:
     assert sums(None, Change(deleted=True)) == {}
 
 
-def test_a_run_that_ended_counts_by_its_state_and_its_lateness_in_the_hour_of_its_end() -> None:
+def test_ended_run_is_counted_by_state_lateness_and_hour() -> None:
     task = a_task()
     run = an_ended_run(task, planned=NOON, started=NOON + timedelta(milliseconds=3), ended=NOON + HOUR)
     late = f"{LATENESS_PREFIX}{bucket_of(timedelta(milliseconds=3))}"
@@ -95,7 +95,7 @@ def test_a_run_that_ended_counts_by_its_state_and_its_lateness_in_the_hour_of_it
     }
 
 
-def test_what_only_starts_or_is_handed_on_counts_for_nothing_yet() -> None:
+def test_live_runs_are_not_counted() -> None:
     task = a_task()
     assert (
         sums(
@@ -106,7 +106,7 @@ def test_what_only_starts_or_is_handed_on_counts_for_nothing_yet() -> None:
     )
 
 
-def test_what_never_started_counts_by_its_reason_as_often_as_it_stands_for() -> None:
+def test_skipped_span_is_counted_by_reason_and_size() -> None:
     task = a_task()
     span = Span(NOON - 9 * MINUTE, NOON, 10)
     gone: dict[str, Any] = {"started": None, "node": None, "ended": NOON}
@@ -146,19 +146,19 @@ def counts_of(*lateness: timedelta) -> dict[tuple[int, str], int]:
     return dict(found)
 
 
-def test_nothing_ran_and_nothing_is_said() -> None:
+def test_lateness_of_no_runs() -> None:
     assert summarize_lateness({(NO_HOUR, STATE_PREFIX + "active"): 3}, SECOND) == Lateness(0, 0, None, None)
 
 
 @pytest.mark.parametrize(("late", "on_time"), [(0, 100), (1, 99), (50, 50), (100, 0)])
-def test_those_within_the_bound_are_on_time(late: int, on_time: int) -> None:
+def test_runs_within_the_bound_are_on_time(late: int, on_time: int) -> None:
     counts = counts_of(*[timedelta(milliseconds=2)] * on_time, *[10 * SECOND] * late)
     found = summarize_lateness({**counts, (HOUR_NUMBER, OUTCOME_PREFIX + "succeeded"): 100}, SECOND)
     assert (found.total, found.on_time) == (100, on_time)
 
 
 @given(st.lists(microseconds, min_size=1, max_size=60))
-def test_half_and_nearly_all_were_no_later_than_they_say(lateness: list[timedelta]) -> None:
+def test_lateness_percentiles_are_upper_bounds(lateness: list[timedelta]) -> None:
     found = summarize_lateness(counts_of(*lateness), SECOND)
     ordered = sorted(lateness)
     median = ordered[(len(ordered) + 1) // 2 - 1]

@@ -30,7 +30,7 @@ class Rebinding:
         return self._answers.pop(0)
 
 
-async def test_a_name_that_leads_elsewhere_the_second_time_is_refused_the_second_time() -> None:
+async def test_dns_rebinding_is_refused() -> None:
     lookup = Rebinding(["127.0.0.1"], ["127.0.0.2"])
     async with wire(answering(204)) as outer, a_client(Client(ONE, lookup=lookup)) as client:
         inner = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.2", outer.port)
@@ -56,7 +56,7 @@ async def test_a_name_that_leads_elsewhere_the_second_time_is_refused_the_second
         ["127.0.0.1", "?"],
     ],
 )
-async def test_one_bad_address_spoils_them_all(addresses: list[str]) -> None:
+async def test_one_forbidden_address_refuses_the_name(addresses: list[str]) -> None:
     async with wire(answering()) as server, a_client(Client(ONE, lookup=Rebinding(addresses))) as client:
         reply, connections = await client.send(a_request(server.url(host="mixed.example"))), server.connections
     assert isinstance(reply, Unreachable)
@@ -64,13 +64,13 @@ async def test_one_bad_address_spoils_them_all(addresses: list[str]) -> None:
     assert connections == 0
 
 
-async def test_the_name_is_what_the_server_is_called_whatever_its_address() -> None:
+async def test_host_header_and_sni_are_the_name() -> None:
     async with wire(answering()) as server, a_client(Client(ONE, lookup=Rebinding(["127.0.0.1"]))) as client:
         await client.send(a_request(server.url(host="named.example")))
     assert "host: named.example:" in server.heard[0].lower()
 
 
-async def test_a_name_without_an_address_is_a_trouble_that_may_pass() -> None:
+async def test_unresolvable_name_is_a_transient_error() -> None:
     async def unknown(_host: str) -> Sequence[str]:
         raise socket.gaierror(socket.EAI_NONAME, "unknown")
 
@@ -82,7 +82,7 @@ async def test_a_name_without_an_address_is_a_trouble_that_may_pass() -> None:
         assert not reply.is_permanent
 
 
-async def test_the_system_resolver_knows_this_machine_and_it_is_refused() -> None:
+async def test_localhost_from_the_system_resolver_is_refused() -> None:
     async with wire(answering()) as server, a_client(Client(read_networks(["::1"]))) as client:
         found = await system_lookup("localhost")
         reply, connections = await client.send(a_request(server.url(host="localhost"))), server.connections
@@ -91,7 +91,7 @@ async def test_the_system_resolver_knows_this_machine_and_it_is_refused() -> Non
     assert connections == 0
 
 
-async def test_no_socket_is_made_for_an_address_that_slipped_through() -> None:
+async def test_forbidden_address_opens_no_socket() -> None:
     async with wire(answering()) as server, open_session((), system_lookup, 5) as session:
         reply, connections = await send_request(session, a_request(server.url())), server.connections
     assert isinstance(reply, Unreachable)

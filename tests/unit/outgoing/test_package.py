@@ -46,5 +46,5 @@ def test_each_refusal_says_the_same_in_both_languages(code: str, entry: RefusalE
         assert sorted(re.findall(r"\{\w+\}", english)) == sorted(re.findall(r"\{\w+\}", chinese))
 
 
-def test_codes_are_unique_over_both_rooms() -> None:
+def test_codes_are_unique_across_packages() -> None:
     assert CATALOGUE.keys().isdisjoint(TARGET)

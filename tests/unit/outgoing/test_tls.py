@@ -40,7 +40,7 @@ def a_certificate(folder: Path) -> Path:
     return path
 
 
-async def test_the_name_is_asked_for_and_a_stranger_is_refused(tmp_path: Path) -> None:
+async def test_certificate_must_match_the_requested_name(tmp_path: Path) -> None:
     asked: list[str | None] = []
     spoken: list[bytes] = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

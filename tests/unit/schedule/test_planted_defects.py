@@ -55,7 +55,7 @@ def test_a_planted_defect_is_caught(defect: Defect, copy_of_the_source: Path) ->
     assert "expected" in finished.stdout, finished.stderr
 
 
-def test_the_evaluator_as_it_is_passes(copy_of_the_source: Path) -> None:
+def test_unmodified_evaluator_passes(copy_of_the_source: Path) -> None:
     everywhere = tuple(sorted({zone for defect in DEFECTS for zone in defect.zones}))
 
     finished = run_comparison(copy_of_the_source, everywhere, comparisons=12_000)

@@ -89,7 +89,7 @@ def test_copies_are_equal_and_answer_alike(value: Schedule) -> None:
         assert horae.preview(twin, zone="UTC", after=after) == fires
 
 
-def test_a_copy_with_another_zone_forgets_what_it_knew() -> None:
+def test_copy_with_another_zone_drops_cached_values() -> None:
     value = Cron("0 9 * * *", zone="UTC")
     after = datetime(2026, 1, 1, tzinfo=UTC)
     assert horae.preview(value, after=after, limit=1) == [datetime(2026, 1, 1, 9, tzinfo=UTC)]
@@ -97,7 +97,7 @@ def test_a_copy_with_another_zone_forgets_what_it_knew() -> None:
     assert horae.preview(moved, after=after, limit=1) == [datetime(2026, 1, 1, 1, tzinfo=UTC)]
 
 
-def test_equal_schedules_said_in_two_ways_are_equal_values() -> None:
+def test_two_spellings_of_one_schedule_are_equal() -> None:
     all_days = Calendar(unit="week", on=tuple(range(7)), at=NINE)
     assert all_days == Calendar(at=NINE)
     window, step = Hours(time(9), time(18)), timedelta(minutes=10)

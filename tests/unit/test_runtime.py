@@ -133,7 +133,9 @@ async def test_key_file_from_the_settings_file_encrypts_secrets(project: Path, m
     assert (project / "keys" / "own.key").exists()
     assert not (project / "horae.key").exists()
     revealed = await asyncio.to_thread(
-        run_locally, "sqlite:///horae.db", lambda desk: desk.service.secrets.reveal(desk.who.owner, "token")
+        run_locally,
+        "sqlite:///horae.db",
+        lambda session: session.service.secrets.reveal(session.principal.owner, "token"),
     )
     assert revealed == "one", "commands find the same key"
     monkeypatch.setenv("HORAE_KEY_FILE", str(project / "keys" / "other.key"))

@@ -19,6 +19,7 @@ from horae.wire.problems import ExitCode, mapping_of
 from tests.unit.engine.engine_setup import (
     SETTINGS,
     TERMS,
+    RemoteClockStore,
     ScriptedTarget,
     add_task,
     as_store,
@@ -26,7 +27,6 @@ from tests.unit.engine.engine_setup import (
     make_engine,
     wait_until,
 )
-from tests.unit.engine.test_clock_correction import OwnClock
 
 LONG = Terms(lease=timedelta(seconds=120))
 MINUTE = timedelta(minutes=1)
@@ -43,7 +43,7 @@ async def refused(engine: Engine) -> Refusal:
 
 @pytest.mark.parametrize("ahead", [HOUR, -DAY, MINUTE + MICROSECOND, -MINUTE - MICROSECOND])
 async def test_node_with_a_clock_beyond_the_tolerance_does_not_start(clock: VirtualClock, ahead: timedelta) -> None:
-    store, target = OwnClock(clock), ScriptedTarget()
+    store, target = RemoteClockStore(clock), ScriptedTarget()
     store.ahead = ahead
     await add_task(store, NOON - DAY, NOON - DAY)
     engine = make_engine(store, target, clock)
@@ -64,7 +64,7 @@ async def test_node_with_a_clock_beyond_the_tolerance_does_not_start(clock: Virt
 
 @pytest.mark.parametrize("ahead", [MINUTE, -MINUTE])
 async def test_clock_within_the_tolerance_is_corrected(clock: VirtualClock, ahead: timedelta) -> None:
-    store = OwnClock(clock)
+    store = RemoteClockStore(clock)
     store.ahead = ahead
     engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
@@ -73,7 +73,7 @@ async def test_clock_within_the_tolerance_is_corrected(clock: VirtualClock, ahea
 
 
 async def test_clock_tolerance_is_configurable(clock: VirtualClock) -> None:
-    store = OwnClock(clock)
+    store = RemoteClockStore(clock)
     store.ahead = 2 * SECOND
     assert (await refused(make_engine(store, ScriptedTarget(), clock, clock_tolerance=SECOND))).code == "clock_skew"
     engine = make_engine(store, ScriptedTarget(), clock, clock_tolerance=HOUR)
@@ -86,7 +86,7 @@ async def test_clock_step_at_run_time_is_corrected_and_logged(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
-        store, target = OwnClock(clock), ScriptedTarget()
+        store, target = RemoteClockStore(clock), ScriptedTarget()
         engine = make_engine(store, target, clock)
         await engine.start()
         store.ahead = DAY

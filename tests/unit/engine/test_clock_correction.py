@@ -8,11 +8,18 @@ from datetime import datetime, timedelta
 import pytest
 
 from horae.engine.store_clock import CorrectedClock
-from horae.ports.store import LeaseRenewal
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import HOUR, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.engine_setup import TERMS, ScriptedTarget, add_task, list_runs, make_engine, wait_until
+from tests.unit.engine.engine_setup import (
+    TERMS,
+    RemoteClockStore,
+    ScriptedTarget,
+    add_task,
+    list_runs,
+    make_engine,
+    wait_until,
+)
 
 AFTER = timedelta(milliseconds=20)
 HALF_A_MINUTE = timedelta(seconds=30)
@@ -52,28 +59,12 @@ async def test_offset_is_logged_once_and_again_when_it_changes(
     assert [record.args for record in caplog.records] == [(30.0,), (60.0,)]
 
 
-class OwnClock(MemoryStore):
-    """A store on another machine, whose clock is ahead of the node's."""
-
-    def __init__(self, clock: VirtualClock) -> None:
-        super().__init__()
-        self.clock = clock
-        self.ahead = timedelta(0)
-
-    @property
-    def now(self) -> datetime:
-        return self.clock.now() + self.ahead
-
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
-        return (await super().extend(node, now, load, offset))._replace(now=self.now)
-
-
 @pytest.mark.parametrize("ahead", [HALF_A_MINUTE, -HALF_A_MINUTE])
 async def test_node_uses_the_clock_of_the_store(
     clock: VirtualClock, ahead: timedelta, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
-        store, target = OwnClock(clock), ScriptedTarget()
+        store, target = RemoteClockStore(clock), ScriptedTarget()
         store.ahead = ahead
         task = await add_task(store, store.now + 10 * SECOND, store.now)
         engine = make_engine(store, target, clock)

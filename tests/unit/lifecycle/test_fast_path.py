@@ -20,8 +20,8 @@ from horae.model.run import Run
 from horae.schedule import Cron, Every, Now, Once
 from tests.unit.lifecycle import task_world as worlds
 from tests.unit.lifecycle.task_steps import Chosen, Step, live
+from tests.unit.lifecycle.task_strategies import chosen, steps
 from tests.unit.lifecycle.task_world import HOUR, MINUTE, NOON, World
-from tests.unit.lifecycle.test_properties import chosen, steps
 
 taken: Counter[str] = Counter()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, NamedTuple
 
@@ -50,36 +49,10 @@ from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
 from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, open_harness
+from tests.unit.service.service_methods import SERVICES, public_methods
 
 ABSENT: Final = "tsk_000000000000"
 ABSENT_RUN: Final = "run_000000000000"
-SERVICES: Final = (
-    Tasks,
-    Runs,
-    Ledger,
-    Overviews,
-    Events,
-    Bulk,
-    Operations,
-    DeclaredTasks,
-    Functions,
-    Outages,
-    ListenerRegistry,
-    SecretVault,
-    Lanes,
-    Nodes,
-    Accounts,
-    Agents,
-    Approvals,
-    FireRights,
-    QuotaSweep,
-    Audit,
-    DailyQuota,
-    KeyBudget,
-    EventEncoder,
-    Tokens,
-    Webhooks,
-)
 
 
 class ForeignResources(NamedTuple):
@@ -285,15 +258,6 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Functions, "check_edits"): "test_functions_belong_to_the_deployment",
 }
 """What no row of the tables above fits; the test that looks at it."""
-
-
-def public_methods() -> set[tuple[type, str]]:
-    return {
-        (kind, name)
-        for kind in SERVICES
-        for name, found in inspect.getmembers(kind, inspect.isfunction)
-        if not name.startswith("_")
-    }
 
 
 async def event_numbers_say_nothing_about_other_owners(harness: ServiceHarness) -> None:

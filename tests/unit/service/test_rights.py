@@ -38,7 +38,7 @@ from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import HOUR, NOON, a_node
 from tests.unit.service.service_harness import TARGET, ServiceHarness, open_harness
 
-from .test_owners import public_methods
+from .service_methods import public_methods
 
 WISH: Final = TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")
 ABSENT_TASK: Final = "tsk_000000000000"

@@ -1,4 +1,4 @@
-"""The people of a simulated world: they add, pause, resume, edit, cancel, skip, backfill and run tasks, through the service."""
+"""Simulated clients: add, pause, resume, edit, cancel, skip, backfill and run tasks through the service."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from tests.simulation.drafts import (
 from tests.simulation.faults import Link
 from tests.simulation.faulty_store import FaultyStore, behind
 from tests.simulation.history import Action, History, Verdict
-from tests.simulation.unauthorized_clients import Strangers
+from tests.simulation.unauthorized_clients import UnauthorizedClients
 
 ADMIN: Final = Principal("operator", admin=True)
 
 
-class People:
+class Clients:
     """One at a time they ask for something; what the answer was, and what became of it, is written down."""
 
     def __init__(
@@ -60,20 +60,20 @@ class People:
         self._book = cast("Keeping", self._store)
         self._elsewhere = behind(store, link, history)
         self._zombie = FaultyStore(store, link, history, probing=True)
-        self._service = Tasks(self._book, clock, on_write=lambda _due: self._tell())
-        self._strangers = Strangers(store, link, clock, history, dice)
+        self._service = Tasks(self._book, clock, on_write=lambda _due: self._notify())
+        self._strangers = UnauthorizedClients(store, link, clock, history, dice)
         self._asking = asyncio.Lock()
         self._answers: set[asyncio.Task[None]] = set()
         self.tasks: dict[str, Task] = {}
         self.traits: dict[str, Traits] = {}
         self.mean_seconds = 1_500.0
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         """A ring may get lost; it only shortens a wait."""
         if self._dice.random() < 0.7:
             self._ring()
 
-    async def settle_in(self, count: int) -> None:
+    async def add_initial_tasks(self, count: int) -> None:
         for name, limit in LANES.items():
             await self._inner.set_lane(name, limit)
         while len(self.tasks) < count:
@@ -91,21 +91,21 @@ class People:
             (self._edit, 4),
             (self._cancel_run, 3),
             (self._change_lane, 1),
-            (self._bar, 1),
-            (self._look, 3),
-            (self.read_feed, 5),
+            (self._block_owner, 1),
+            (self._read_ledger, 3),
+            (self.read_events, 5),
             (self._probe, 4),
-            (self._trespass, 3),
+            (self._call_unauthorized, 3),
         )
         while True:
             await self._clock.pause(self._dice.expovariate(1 / self.mean_seconds))
             wish = self._dice.choices([each for each, _ in wishes], [weight for _, weight in wishes])[0]
             await wish()
 
-    async def go_home(self) -> None:
+    async def unblock_all(self) -> None:
         """Nobody is left barred, and nobody asks for anything any more."""
         for owner in OWNERS:
-            await self.unbar(owner)
+            await self.unblock(owner)
 
     # --- what they ask for -----------------------------------------------------------------------------------------
 
@@ -118,33 +118,35 @@ class People:
         except Refusal:
             return
         self.traits[task_id] = traits
-        await self._ask("add", task_id, draft, lambda: self._book.add([change]), change)
+        await self._call("add", task_id, draft, lambda: self._book.add([change]), change)
 
     async def _pause(self) -> None:
         until = None if self._dice.random() < 0.5 else self._clock.now() + self._dice.uniform(0.2, 5) * HOUR
         task = self._some_task(after=WORKHORSES if until is None else 0)
-        await self._ask("pause", task.id, until, lambda: self._service.pause(ADMIN, task.id, until=until))
+        await self._call("pause", task.id, until, lambda: self._service.pause(ADMIN, task.id, until=until))
 
     async def _resume(self) -> None:
         task, missed = self._some_task(), self._dice.choice(MISSED_MODES)
-        await self._ask("resume", task.id, missed, lambda: self._service.resume(ADMIN, task.id, missed))
+        await self._call("resume", task.id, missed, lambda: self._service.resume(ADMIN, task.id, missed))
 
     async def _cancel(self) -> None:
         task = self._some_task(after=WORKHORSES)
-        await self._ask("cancel", task.id, None, lambda: self._service.cancel(ADMIN, task.id))
+        await self._call("cancel", task.id, None, lambda: self._service.cancel(ADMIN, task.id))
 
     async def _run_now(self) -> None:
         task = self._some_task()
-        await self._ask("run_now", task.id, None, lambda: self._service.run_now(ADMIN, task.id))
+        await self._call("run_now", task.id, None, lambda: self._service.run_now(ADMIN, task.id))
 
     async def _skip_next(self) -> None:
         task, wanted = self._some_task(), self._dice.choice((0, 1, 3))
-        await self._ask("skip_next", task.id, wanted, lambda: self._service.skip_next(ADMIN, task.id, wanted))
+        await self._call("skip_next", task.id, wanted, lambda: self._service.skip_next(ADMIN, task.id, wanted))
 
     async def _backfill(self) -> None:
         task, last = self._some_task(), self._clock.now() - self._dice.uniform(0, 3) * HOUR
         first = last - self._dice.uniform(1, 5) * HOUR
-        await self._ask("backfill", task.id, (first, last), lambda: self._service.backfill(ADMIN, task.id, first, last))
+        await self._call(
+            "backfill", task.id, (first, last), lambda: self._service.backfill(ADMIN, task.id, first, last)
+        )
 
     async def _edit(self) -> None:
         """A new schedule, or the same one with other policies."""
@@ -155,47 +157,52 @@ class People:
             edited = task._replace(schedule=make_schedule(self._dice, kind, modifier, now))
         else:
             edited = task._replace(policies=draft.policies)
-        await self._ask(
+        await self._call(
             "edit",
             task.id,
             edited,
             lambda: self._book.change(task.id, None, lambda facts: edit.edit(facts, edited, now)),
         )
-        self._tell()
+        self._notify()
 
     async def _cancel_run(self) -> None:
         live = (await self._inner.runs(RunFilter(states=LIVE_STATES))).items
         if live:
             run = self._dice.choice(live)
-            await self._ask(
+            await self._call(
                 "cancel_run", run.task_id, run.id, lambda: self._service.cancel_run(ADMIN, run.task_id, run.id)
             )
 
     async def _change_lane(self) -> None:
         name, limit = self._dice.choice(tuple(LANES)), self._dice.choice((1, 2, 4))
-        await self._ask("set_lane", name, limit, lambda: self._book.set_lane(name, limit))
-        self._tell()
+        await self._call("set_lane", name, limit, lambda: self._book.set_lane(name, limit))
+        self._notify()
 
-    async def _bar(self) -> None:
+    async def _block_owner(self) -> None:
         """An owner's rights are taken away for a while, and given back."""
         owner = self._dice.choice(OWNERS)
-        await self._ask("bar", owner, Reason.OWNER_REVOKED, lambda: self._book.block_owner(owner, Reason.OWNER_REVOKED))
+        await self._call(
+            "bar", owner, Reason.OWNER_REVOKED, lambda: self._book.block_owner(owner, Reason.OWNER_REVOKED)
+        )
         await self._clock.pause(self._dice.choice((60.0, 1_800.0)))
-        await self.unbar(owner)
+        await self.unblock(owner)
 
-    async def unbar(self, owner: str) -> None:
+    async def unblock(self, owner: str) -> None:
         """Somebody insists until it is done."""
         while True:
-            if await self._ask("bar", owner, None, lambda: self._book.block_owner(owner, None)) is Verdict.ACKNOWLEDGED:
+            if (
+                await self._call("bar", owner, None, lambda: self._book.block_owner(owner, None))
+                is Verdict.ACKNOWLEDGED
+            ):
                 return
             await self._clock.pause(5)
 
-    async def read_feed(self) -> None:
+    async def read_events(self) -> None:
         """A reader of events resumes from the last number that it has seen."""
         feed = self._history.feed
         feed += await self._inner.events(feed[-1].number if feed else 0, self._dice.choice((5, 100, 1_000)))
 
-    async def _look(self) -> None:
+    async def _read_ledger(self) -> None:
         """A reader of the ledger: what has ended is remembered, and must look the same for ever."""
         page = await self._inner.runs(RunFilter(states=None), limit=1_000)
         for run in page.items:
@@ -214,12 +221,12 @@ class People:
         with suppress(StoreError):
             await self._zombie.settle([report], settle)
 
-    async def _trespass(self) -> None:
-        await self._strangers.visit(self._some_task())
+    async def _call_unauthorized(self) -> None:
+        await self._strangers.call_foreign_task(self._some_task())
 
     # --- work that was handed on -----------------------------------------------------------------------------------
 
-    def handed_on(self, invocation: Invocation) -> None:
+    def on_handed_on(self, invocation: Invocation) -> None:
         """Somebody outside goes on with it, and most of the time answers."""
         if self._dice.random() < 0.7:
             job = asyncio.get_running_loop().create_task(self._answer(invocation))
@@ -233,14 +240,14 @@ class People:
         report = Settlement(run.id, run.token, outcome, run.started, self._clock.now())
         with suppress(StoreError):
             await self._elsewhere.settle([report], settle)
-            self._tell()
+            self._notify()
 
     # --- asking, and writing down what came of it --------------------------------------------------------------------
 
     def _some_task(self, after: int = 0) -> Task:
         return self.tasks[self._dice.choice(tuple(self.tasks)[after:])]
 
-    async def _ask(
+    async def _call(
         self, kind: str, subject: str, detail: Any, wish: Callable[[], Awaitable[object]], change: Change | None = None
     ) -> Verdict:
         async with self._asking:

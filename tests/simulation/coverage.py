@@ -1,4 +1,4 @@
-"""Which pairs of policies, kinds and circumstances were met, and how often."""
+"""Coverage by pairs of policies, schedule kinds and conditions that the seeds have run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that the checks may look at: the store's rows and events, the targets' own ledger, and what was done to the world."""
+"""Evidence of a simulation: store rows, events, the ledger of the targets, and the recorded history."""
 
 from __future__ import annotations
 

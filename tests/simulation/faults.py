@@ -1,4 +1,4 @@
-"""What can go wrong between a node and its store: delays, failures before and after the commit, partitions, death."""
+"""Faulty link between a node and its store: delays, failures before and after the commit, partitions, death."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DELAYS: Final = 0.15
 """How many of all trips take any time at all: most do not, so that a day stays cheap."""
 
 
-class Weather:
+class FaultRates:
     """How rough it is out there, for everybody. All chances are between 0 and 1."""
 
     def __init__(self, dice: Random) -> None:
@@ -38,7 +38,7 @@ class Weather:
     def slowness(self) -> float:
         return 0.05 if self.storms else 0.002
 
-    def fair(self) -> None:
+    def end_faults(self) -> None:
         """What is left when faults end: a little delay now and then."""
         self.calm = True
 
@@ -46,12 +46,12 @@ class Weather:
 class Link:
     """One party's connection to the store. Whatever it says went wrong, the store itself is never half-written."""
 
-    def __init__(self, who: str, weather: Weather, clock: VirtualClock, history: History) -> None:
+    def __init__(self, who: str, fault_rates: FaultRates, clock: VirtualClock, history: History) -> None:
         self.who = who
         self.dead = False
         self.cut_until = 0.0
         self.die: Callable[[str], None] | None = None
-        self._weather = weather
+        self._fault_rates = fault_rates
         self._clock = clock
         self._history = history
 
@@ -67,16 +67,16 @@ class Link:
         return answer
 
     async def _way(self, where: str) -> None:
-        weather, dice = self._weather, self._weather.dice
+        fault_rates, dice = self._fault_rates, self._fault_rates.dice
         if dice.random() < DELAYS:
             await self._clock.pause(dice.random() * 0.02)
-        if not weather.calm:
+        if not fault_rates.calm:
             chance = dice.random()
-            if self.die is not None and not self.dead and 1 - chance < weather.deaths:
+            if self.die is not None and not self.dead and 1 - chance < fault_rates.deaths:
                 self.die(f"in a call, {where}")
-            if chance < weather.failures:
+            if chance < fault_rates.failures:
                 self._fail("a call failed", where)
-            if chance < weather.failures + weather.slowness:
+            if chance < fault_rates.failures + fault_rates.slowness:
                 self._history.fault("a slow call", self.who, where)
                 await self._clock.pause(dice.choice((1.0, 5.0, 20.0, 90.0)))
         await self._over_the_partition(where)
@@ -88,7 +88,7 @@ class Link:
         left = self.cut_until - self._clock.steady()
         if left <= 0 or self.dead:
             return
-        await self._clock.pause(min(left, self._weather.dice.choice((5.0, 40.0, 120.0))))
+        await self._clock.pause(min(left, self._fault_rates.dice.choice((5.0, 40.0, 120.0))))
         if self.cut_until > self._clock.steady():
             raise StoreUnavailable(f"{self.who} is cut off {where}.")
 

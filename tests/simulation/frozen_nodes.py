@@ -1,4 +1,4 @@
-"""Nodes that can be frozen: what belongs to a node carries its gate along, and behind a closed gate nothing moves."""
+"""Nodes that can be frozen: callbacks of a node are queued while its gate is closed."""
 
 from __future__ import annotations
 

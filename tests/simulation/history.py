@@ -1,4 +1,4 @@
-"""What happened in a simulated world, written down as it happens: by the nemesis, the people, the targets and the links."""
+"""Record of a simulation: faults, client actions, target calls, claims and settlements, written as they happen."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Action(NamedTuple):
     change: Change | None = None
 
 
-class Deed(NamedTuple):
+class TargetCall(NamedTuple):
     """One call of a target, in its own ledger; `ended` None while it is at work. Times are the steady clock's."""
 
     run_id: str
@@ -67,7 +67,7 @@ class Deed(NamedTuple):
     """It failed, and said that trying again is of no use."""
 
 
-class Claiming(NamedTuple):
+class ClaimRecord(NamedTuple):
     """A run as the store handed it out."""
 
     run: Run
@@ -76,7 +76,7 @@ class Claiming(NamedTuple):
     now: datetime
 
 
-class Writing(NamedTuple):
+class SettlementRecord(NamedTuple):
     """A report on a run, by token, and whether the store refused it as stale."""
 
     kind: str
@@ -86,7 +86,7 @@ class Writing(NamedTuple):
     probe: bool
 
 
-class Intrusion(NamedTuple):
+class ForeignCall(NamedTuple):
     """What a stranger asked of a task that is not theirs; then the answer to that, and to the same about no task at all."""
 
     who: str
@@ -96,7 +96,7 @@ class Intrusion(NamedTuple):
     nobodys: str
 
 
-class Glimpse(NamedTuple):
+class AgendaSnapshot(NamedTuple):
     """The agenda of a task as it was right after a claim; every event up to `number` had been written by then."""
 
     task_id: str
@@ -110,11 +110,11 @@ class History:
         self.notes: list[Note] = []
         self.faults: Counter[str] = Counter()
         self.actions: list[Action] = []
-        self.deeds: list[Deed] = []
-        self.claims: list[Claiming] = []
-        self.writings: list[Writing] = []
-        self.glimpses: list[Glimpse] = []
-        self.intrusions: list[Intrusion] = []
+        self.deeds: list[TargetCall] = []
+        self.claims: list[ClaimRecord] = []
+        self.writings: list[SettlementRecord] = []
+        self.glimpses: list[AgendaSnapshot] = []
+        self.foreign_calls: list[ForeignCall] = []
         self.seen_by: dict[str, set[str]] = {}
         self.overfull: list[tuple[str, int, int]] = []
         self.frozen: dict[str, list[tuple[float, float]]] = {}
@@ -132,7 +132,7 @@ class History:
         self.faults[kind] += 1
         self.note(who, f"{kind} {what}".rstrip())
 
-    def begin(self, deed: Deed) -> int:
+    def begin(self, deed: TargetCall) -> int:
         self.deeds.append(deed)
         return len(self.deeds) - 1
 
@@ -155,7 +155,7 @@ class History:
                 self.deeds[place] = deed._replace(ended=self._clock.steady(), died=True)
 
     def claimed(self, run: Run, life: str, now: datetime) -> None:
-        self.claims.append(Claiming(run, life, self._clock.steady(), now))
+        self.claims.append(ClaimRecord(run, life, self._clock.steady(), now))
 
     def freeze(self, life: str, length: timedelta) -> None:
         start = self._clock.steady()

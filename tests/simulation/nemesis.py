@@ -1,4 +1,4 @@
-"""Whoever makes trouble: at random instants, of every kind, until told to stop."""
+"""Fault injector: crashes, stops, partitions, freezes and clock steps at random instants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, Final
 
 from horae.virtual_time import VirtualClock
-from tests.simulation.faults import Weather
+from tests.simulation.faults import FaultRates
 from tests.simulation.history import History
 from tests.simulation.node import Node
 
@@ -27,7 +27,7 @@ class Nemesis:
     def __init__(
         self,
         nodes: Sequence[Node],
-        weather: Weather,
+        fault_rates: FaultRates,
         clock: VirtualClock,
         history: History,
         dice: Random,
@@ -36,7 +36,7 @@ class Nemesis:
         one_machine: bool,
     ) -> None:
         self._nodes = nodes
-        self._weather = weather
+        self._fault_rates = fault_rates
         self._clock = clock
         self._history = history
         self._dice = dice
@@ -66,7 +66,7 @@ class Nemesis:
         """Faults end here: everything that is under way comes to its end, and every node is up."""
         if self._jobs:
             await asyncio.wait(tuple(self._jobs))
-        self._weather.fair()
+        self._fault_rates.end_faults()
         for node in self._nodes:
             node.heal()
 
@@ -131,6 +131,6 @@ class Nemesis:
     async def _storm(self) -> None:
         """For a while many calls fail or are slow."""
         self._history.fault("a storm", "the store")
-        self._weather.storms += 1
+        self._fault_rates.storms += 1
         await self._clock.pause(self._length(1, 5).total_seconds())
-        self._weather.storms -= 1
+        self._fault_rates.storms -= 1

@@ -1,4 +1,4 @@
-"""A simulated node: one real engine after another on one machine, crashed, stopped, frozen, cut off and started again."""
+"""Simulated node: successive real engines on one machine, crashed, stopped, frozen, cut off and restarted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from horae.engine.engine import Engine, Keeping
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreError
 from horae.virtual_time import VirtualClock
-from tests.simulation.faults import Link, Weather
+from tests.simulation.faults import FaultRates, Link
 from tests.simulation.faulty_store import behind
 from tests.simulation.frozen_nodes import Gate, NodeClock
 from tests.simulation.history import History
-from tests.simulation.target import SimulatedTarget, Surroundings
+from tests.simulation.target import SharedTargetState, SimulatedTarget
 
 AGAIN_SECONDS = 5.0
 _BACK_SECONDS = (6.0, 120.0, 1_200.0)
@@ -31,8 +31,8 @@ class Node:
         store: Keeping,
         clock: VirtualClock,
         settings: EngineSettings,
-        weather: Weather,
-        surroundings: Surroundings,
+        fault_rates: FaultRates,
+        surroundings: SharedTargetState,
         history: History,
         dice: Random,
     ) -> None:
@@ -40,7 +40,7 @@ class Node:
         self._store = store
         self._machine = clock
         self._settings = settings
-        self._weather = weather
+        self._fault_rates = fault_rates
         self._surroundings = surroundings
         self._history = history
         self._dice = dice
@@ -64,7 +64,7 @@ class Node:
             return
         self._lives += 1
         self._gate = Gate()
-        self._link = Link(self.life, self._weather, self._machine, self._history)
+        self._link = Link(self.life, self._fault_rates, self._machine, self._history)
         self._link.die = self._dies_and_comes_back(self._link)
         self._history.note(self.life, "starts")
         self._begin(self._gate, self._link)

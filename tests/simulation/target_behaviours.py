@@ -1,4 +1,4 @@
-"""What a simulated target is like: most do their work, some fail, hang, hand it on, or take their node down."""
+"""Behaviours of a simulated target: works, fails, hangs, hands its work on, or kills its node."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 from typing import Final
 
 
-class Temper(StrEnum):
+class Behaviour(StrEnum):
     STEADY = "steady"
     SLOW = "slow"
     FLAKY = "flaky"
@@ -22,19 +22,19 @@ class Temper(StrEnum):
 
 
 _WEIGHTS: Final = {
-    Temper.STEADY: 30,
-    Temper.SLOW: 26,
-    Temper.FLAKY: 12,
-    Temper.FAILING: 6,
-    Temper.RAISING: 4,
-    Temper.SILENT: 8,
-    Temper.KILLER: 4,
-    Temper.POISON: 2,
-    Temper.OUTSOURCING: 8,
-    Temper.GATED: 4,
-    Temper.STUBBORN: 8,
+    Behaviour.STEADY: 30,
+    Behaviour.SLOW: 26,
+    Behaviour.FLAKY: 12,
+    Behaviour.FAILING: 6,
+    Behaviour.RAISING: 4,
+    Behaviour.SILENT: 8,
+    Behaviour.KILLER: 4,
+    Behaviour.POISON: 2,
+    Behaviour.OUTSOURCING: 8,
+    Behaviour.GATED: 4,
+    Behaviour.STUBBORN: 8,
 }
 
 
-def choose_temper(dice: Random) -> Temper:
+def choose_behaviour(dice: Random) -> Behaviour:
     return dice.choices(tuple(_WEIGHTS), tuple(_WEIGHTS.values()))[0]

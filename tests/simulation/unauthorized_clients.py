@@ -1,4 +1,4 @@
-"""Strangers: they try to see and to change what belongs to somebody else, and what they are told is written down."""
+"""Simulated clients that call tasks of other owners; their answers are recorded."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from horae.virtual_time import VirtualClock
 from tests.simulation.drafts import OWNERS
 from tests.simulation.faults import Link
 from tests.simulation.faulty_store import behind
-from tests.simulation.history import History, Intrusion
+from tests.simulation.history import ForeignCall, History
 
 
-class Strangers:
+class UnauthorizedClients:
     def __init__(self, store: Keeping, link: Link, clock: VirtualClock, history: History, dice: Random) -> None:
         self._inner = store
         self._clock = clock
@@ -28,17 +28,17 @@ class Strangers:
         self._dice = dice
         self._service = Tasks(behind(store, link, history), clock)
 
-    async def visit(self, task: Task) -> None:
+    async def call_foreign_task(self, task: Task) -> None:
         """One of them asks for a task that is not theirs, and for one that is nobody's."""
         who = Principal(self._dice.choice([*(owner for owner in OWNERS if owner != task.owner), "a stranger"]))
         absent = make_id("tsk", self._clock.now(), self._dice.randbytes(ENTROPY_BYTES))
-        verb, ask = self._dice.choice(self._wishes(who))
+        verb, ask = self._dice.choice(self._calls(who))
         with suppress(StoreError):
-            foreign, nobodys = await _told(ask, task.id), await _told(ask, absent)
-            self._history.intrusions.append(Intrusion(who.owner, verb, task.id, foreign, nobodys))
-        await self._look_around(who)
+            foreign, nobodys = await _answer_text(ask, task.id), await _answer_text(ask, absent)
+            self._history.foreign_calls.append(ForeignCall(who.owner, verb, task.id, foreign, nobodys))
+        await self._read_lists(who)
 
-    def _wishes(self, who: Principal) -> list[tuple[str, Callable[[str], Awaitable[object]]]]:
+    def _calls(self, who: Principal) -> list[tuple[str, Callable[[str], Awaitable[object]]]]:
         service = self._service
         return [
             ("get", lambda task_id: service.get(who, task_id)),
@@ -48,7 +48,7 @@ class Strangers:
             ("cancel", lambda task_id: service.cancel(who, task_id)),
         ]
 
-    async def _look_around(self, who: Principal) -> None:
+    async def _read_lists(self, who: Principal) -> None:
         """Lists show nothing of others either: whose things were in them is remembered."""
         tasks = (await self._inner.tasks(TaskFilter(owner=who.owner_filter), limit=1_000)).items
         runs = (await self._inner.runs(RunFilter(owner=who.owner_filter), limit=50)).items
@@ -58,7 +58,7 @@ class Strangers:
         self._history.seen_by.setdefault(who.owner, set()).update(owners)
 
 
-async def _told(ask: Callable[[str], Awaitable[object]], task_id: str) -> str:
+async def _answer_text(ask: Callable[[str], Awaitable[object]], task_id: str) -> str:
     """The answer, word for word but for the id; empty when what was asked was done."""
     try:
         await ask(task_id)

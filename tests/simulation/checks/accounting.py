@@ -1,4 +1,4 @@
-"""Guarantees 2 and 3: every planned instant of a task's life is accounted for, exactly once, and nothing else is."""
+"""Guarantees 2 and 3: every planned instant has exactly one outcome, and nothing else has one."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from datetime import datetime
 from horae.model.run import Run
 from horae.schedule import Every
 from tests.simulation.checks.account import accounts
-from tests.simulation.checks.atomicity import torn
-from tests.simulation.checks.task_history import Story
+from tests.simulation.checks.atomicity import check_atomicity
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
 
 
-def check_planned(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def check_planned(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     by_task = accounts(evidence, stories)
     for account in by_task.values():
         yield from account.once()
@@ -24,10 +24,10 @@ def check_planned(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[
             yield from account.over_in_time(stretch)
         yield from _chained(evidence, account.story, account.rows)
     for glimpse in evidence.history.glimpses:
-        yield from torn(glimpse, by_task[glimpse.task_id])
+        yield from check_atomicity(glimpse, by_task[glimpse.task_id])
 
 
-def _chained(evidence: Evidence, story: Story, rows: Sequence[Run]) -> Iterator[Violation]:
+def _chained(evidence: Evidence, story: TaskHistory, rows: Sequence[Run]) -> Iterator[Violation]:
     """What counts from the end: each occurrence comes one interval after something ended, or began, and never sooner."""
     schedule = story.definitions[0][1].schedule
     if not isinstance(schedule, Every) or schedule.since != "end" or story.rescheduled:

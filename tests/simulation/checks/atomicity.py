@@ -1,4 +1,4 @@
-"""Guarantee 2: whenever somebody looks, everything before the next occurrence of a task has its row or waits in line."""
+"""Guarantee 2: at any moment, everything before the next occurrence of a task has a run row or an agenda entry."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from horae.model.entry import EntryKind
 from horae.model.run import Origin
 from tests.simulation.checks.account import Account, reach
 from tests.simulation.checks.violation import Violation
-from tests.simulation.history import Glimpse
+from tests.simulation.history import AgendaSnapshot
 
 
-def torn(glimpse: Glimpse, account: Account) -> Iterator[Violation]:
+def check_atomicity(glimpse: AgendaSnapshot, account: Account) -> Iterator[Violation]:
     """The rows that were there are those of which an event up to that one tells."""
     mine = [entry for entry in glimpse.entries if entry.origin is Origin.SCHEDULED]
     coming = next((entry.planned for entry in mine if entry.kind is EntryKind.NEXT), None)
@@ -19,7 +19,9 @@ def torn(glimpse: Glimpse, account: Account) -> Iterator[Violation]:
         return
     queued = [reach(entry) for entry in mine if entry.kind is not EntryKind.NEXT]
     for instant in account.planned_before(coming, glimpse.number):
-        if account.told_by(instant) > glimpse.number and not any(first <= instant <= last for first, last in queued):
+        if account.number_of_event(instant) > glimpse.number and not any(
+            first <= instant <= last for first, last in queued
+        ):
             yield Violation(
                 "2", f"event {glimpse.number}: {glimpse.task_id} goes on to {coming}, but {instant} is not told of"
             )

@@ -1,4 +1,4 @@
-"""What is promised to people and to targets: acknowledged writes stay, work does not overlap, nothing is left lying."""
+"""Check of acknowledged writes, manual runs, overlapping work and leftover entries."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from horae.model.run import Origin
 from horae.model.task import TaskState
 from horae.schedule import Past, iterate
 from tests.simulation.checks.lanes import LaneLimits
-from tests.simulation.checks.task_history import Story
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence, Occurrence
-from tests.simulation.history import Action, Deed, Verdict
+from tests.simulation.history import Action, TargetCall, Verdict
 
 _ADMITTED = timedelta(seconds=15)
 """What delays still cost when all is calm."""
 
 
-def check_promises(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def check_delivery(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     yield from _acknowledged(evidence, stories)
     yield from _apart(evidence, stories)
     yield from _nothing_left(evidence, evidence.recovered, evidence.recovered_at)
@@ -34,7 +34,7 @@ def check_promises(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator
 # --- 8: what was acknowledged is there ---------------------------------------------------------------------------------
 
 
-def _acknowledged(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def _acknowledged(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     log = [numbered.event for numbered in evidence.events]
     for action in evidence.history.actions:
         if action.verdict is Verdict.ACKNOWLEDGED and action.place is None:
@@ -54,7 +54,7 @@ def _acknowledged(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[
             yield Violation("8", f"{task_id} is not defined as it was last acknowledged")
 
 
-def _asked_for(evidence: Evidence, stories: Mapping[str, Story], action: Action) -> Iterator[Violation]:
+def _asked_for(evidence: Evidence, stories: Mapping[str, TaskHistory], action: Action) -> Iterator[Violation]:
     """What somebody asked to be run has its rows in the end, or still waits for its turn."""
     for entry in () if action.change is None else action.change.put:
         if action.kind == "run_now" and entry.origin is Origin.MANUAL:
@@ -69,7 +69,7 @@ def _asked_for(evidence: Evidence, stories: Mapping[str, Story], action: Action)
                 return
 
 
-def _asked_instants(story: Story, action: Action) -> Sequence[datetime]:
+def _asked_instants(story: TaskHistory, action: Action) -> Sequence[datetime]:
     first, last = action.detail
     task = story.definition_before((action.place or (0, 0))[0] + 1)
     schedule = replace(task.schedule, repeat=None)
@@ -90,14 +90,14 @@ def _accounted(evidence: Evidence, entry: Entry, planned: datetime) -> bool:
 # --- 1 and 6, as the targets saw it --------------------------------------------------------------------------------------
 
 
-def _apart(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def _apart(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     """Work on one task does not overlap, unless its policy says so, or its node was suspended past its lease."""
-    by_task: dict[str, list[Deed]] = defaultdict(list)
+    by_task: dict[str, list[TargetCall]] = defaultdict(list)
     for deed in evidence.history.deeds:
         by_task[deed.task_id].append(deed)
     for task_id, deeds in by_task.items():
         parallel = any(task.policies.overlap == "parallel" for _, task in stories[task_id].definitions)
-        going: list[Deed] = []
+        going: list[TargetCall] = []
         for deed in sorted(deeds, key=lambda each: each.started):
             going = [each for each in going if each.ended is None or each.ended > deed.started]
             for other in going:
@@ -108,7 +108,7 @@ def _apart(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violati
             going.append(deed)
 
 
-def _suspended(evidence: Evidence, deed: Deed) -> bool:
+def _suspended(evidence: Evidence, deed: TargetCall) -> bool:
     """A frozen process cannot stop what it carries; all it can do is stop when it goes on."""
     ended = evidence.ended if deed.ended is None else deed.ended
     return any(start <= ended and end >= deed.started for start, end in evidence.history.frozen.get(deed.life, ()))

@@ -1,4 +1,4 @@
-"""A task gives up after so many failed occurrences in a row, not sooner and not later; a success starts the count anew."""
+"""Check of give_up_after: a task fails after exactly so many failed occurrences in a row; a success resets the count."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from horae.model.events.event import EventKind
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import TaskState
-from tests.simulation.checks.task_history import Story
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.timeline import ENDS
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence, Occurrence
@@ -16,12 +16,12 @@ from tests.simulation.evidence import Evidence, Occurrence
 _FAILURES = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
 
 
-def check_giving_up(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def check_give_up(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     for story in stories.values():
-        yield from _told(evidence, story)
+        yield from _check_task(evidence, story)
 
 
-def _told(evidence: Evidence, story: Story) -> Iterator[Violation]:
+def _check_task(evidence: Evidence, story: TaskHistory) -> Iterator[Violation]:
     """Follows one task from event to event; what it should have done by now is told one event later."""
     failures, must, known_from = 0, False, 0
     for place, (number, event) in enumerate(story.events):
@@ -47,7 +47,7 @@ def _told(evidence: Evidence, story: Story) -> Iterator[Violation]:
             known_from = _end_of_commit(story, place)
 
 
-def _is_last(evidence: Evidence, story: Story, run: Run, place: int) -> bool:
+def _is_last(evidence: Evidence, story: TaskHistory, run: Run, place: int) -> bool:
     """Whether this was the end of its occurrence, and not an attempt that is to be followed by another."""
     following = story.events[place + 1].event if place + 1 < len(story.events) else None
     if following is not None and following.kind is EventKind.RUN_RETRYING and following.run_id == run.id:
@@ -63,7 +63,7 @@ def _to_be_tried_again(evidence: Evidence, run: Run) -> bool:
     return any(entry.planned == run.planned and entry.origin is run.origin for entry in entries)
 
 
-def _end_of_commit(story: Story, place: int) -> int:
+def _end_of_commit(story: TaskHistory, place: int) -> int:
     """Events of one commit carry one instant, and follow each other without a gap."""
     number, event = story.events[place]
     for later, other in story.events[place + 1 :]:

@@ -1,4 +1,4 @@
-"""What was planned, listed naively: one instant after the other, for each stretch of a task's life."""
+"""Naive list of planned instants, one by one, for each period in which a task had one schedule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from horae.model.events.event import EventKind
 from horae.model.task import Task, TaskState
 from horae.schedule import Every, Past, due, first, iterate
-from tests.simulation.checks.task_history import Story
+from tests.simulation.checks.task_history import TaskHistory
 
 FAR: Final = timedelta(days=4)
 _OVER: Final = (TaskState.COMPLETED, TaskState.CANCELLED)
@@ -55,7 +55,7 @@ def planned_in(stretch: Stretch, until: datetime) -> Iterator[datetime]:
     return chain((earliest,), iterate(schedule, earliest, past, until=until))
 
 
-def stretches(story: Story) -> Iterator[Stretch]:
+def stretches(story: TaskHistory) -> Iterator[Stretch]:
     """A schedule leads to something from creation or an edit on, until another edit, or until the task is over."""
     open_since: tuple[int, datetime, bool] | None = None
     state: TaskState | None = None

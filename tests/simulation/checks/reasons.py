@@ -1,4 +1,4 @@
-"""Every reason is a true one: it follows from the task's policies and from what people did, at that very point."""
+"""Check of reasons: each follows from the policies of the task and the client actions at that point."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from horae.model.run import Run, RunState
 from horae.model.task import Task, TaskState
 from tests.simulation.checks.lanes import LaneLimits
 from tests.simulation.checks.planned_instants import due_of
-from tests.simulation.checks.task_history import Story
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.timeline import ENDS
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
@@ -22,7 +22,7 @@ class Case(NamedTuple):
     """A row with a reason, and all that could justify it."""
 
     evidence: Evidence
-    story: Story
+    story: TaskHistory
     limits: LaneLimits
     run: Run
     number: int
@@ -38,7 +38,7 @@ class Case(NamedTuple):
         return self.story.state_before(self.number)
 
 
-def check_reasons(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def check_reasons(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     limits = LaneLimits(evidence.history.actions)
     going: dict[str, set[str]] = defaultdict(set)
     for number, event in evidence.events:
@@ -122,7 +122,7 @@ def _skip_requested(case: Case) -> bool:
 
 
 def _revoked(case: Case) -> bool:
-    return case.limits.barred(case.run.owner, case.number)
+    return case.limits.block_reason(case.run.owner, case.number)
 
 
 def _cancelled(case: Case) -> bool:

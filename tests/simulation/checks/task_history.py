@@ -1,4 +1,4 @@
-"""A task's life as it can be told from outside: who defined it how and when, when it slept, when it was over."""
+"""History of a task from committed actions and events: definitions, pauses, end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STATES = {
 }
 
 
-class Mark(NamedTuple):
+class StateChange(NamedTuple):
     """From this event on the task was in this state."""
 
     number: int
@@ -31,7 +31,7 @@ class Mark(NamedTuple):
     state: TaskState
 
 
-class Story:
+class TaskHistory:
     """Everything about one task that was committed, by the numbers of events: those are the order of all commits."""
 
     def __init__(self, task_id: str, actions: Iterable[Action], events: Iterable[NumberedEvent]) -> None:
@@ -39,7 +39,7 @@ class Story:
         self.actions = tuple(actions)
         self.events = tuple(events)
         self.definitions = tuple(_definitions(self.actions))
-        self.marks = tuple(_marks(self.events, self))
+        self.marks = tuple(_state_changes(self.events, self))
 
     def definition_before(self, number: int) -> Task:
         """As it was when the event with that number was about to be written."""
@@ -53,7 +53,7 @@ class Story:
         place = bisect_left(self.marks, number, key=lambda each: each.number)
         return None if place == 0 else self.marks[place - 1].state
 
-    def gave_up_before(self, number: int) -> Mark | None:
+    def gave_up_before(self, number: int) -> StateChange | None:
         """How it had given up at that point, if it had."""
         place = bisect_left(self.marks, number, key=lambda each: each.number)
         mark = self.marks[place - 1] if place else None
@@ -82,22 +82,22 @@ def _definitions(actions: Iterable[Action]) -> Iterator[tuple[int, Task]]:
             yield action.place[1], action.change.task
 
 
-def _marks(events: Iterable[NumberedEvent], story: Story) -> Iterator[Mark]:
+def _state_changes(events: Iterable[NumberedEvent], story: TaskHistory) -> Iterator[StateChange]:
     state: TaskState | None = None
     for number, event in events:
         if event.kind is EventKind.TASK_EDITED and state is TaskState.COMPLETED and story.has_new_schedule(number):
             state = TaskState.ACTIVE
-            yield Mark(number, event, state)
+            yield StateChange(number, event, state)
         elif event.kind in _STATES:
             state = _STATES[event.kind]
-            yield Mark(number, event, state)
+            yield StateChange(number, event, state)
 
 
-def stories(evidence: Evidence) -> dict[str, Story]:
+def task_histories(evidence: Evidence) -> dict[str, TaskHistory]:
     actions: dict[str, list[Action]] = defaultdict(list)
     events: dict[str, list[NumberedEvent]] = defaultdict(list)
     for action in evidence.history.actions:
         actions[action.subject].append(action)
     for numbered in evidence.events:
         events[numbered.event.task_id].append(numbered)
-    return {task_id: Story(task_id, actions[task_id], events[task_id]) for task_id in events}
+    return {task_id: TaskHistory(task_id, actions[task_id], events[task_id]) for task_id in events}

@@ -1,4 +1,4 @@
-"""What must hold: in every moment of the store, in every step between two moments, and when all is over."""
+"""Invariants of the explorer: in every store state, in every step, and at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.simulation.explorer.scope import instants
 from tests.simulation.explorer.snapshot import Snapshot
 
 
-class BrokenPromise(Exception):  # noqa: N818 - that is what it is
+class InvariantViolation(Exception):  # noqa: N818 - that is what it is
     """The explorer has found what must never happen."""
 
 
@@ -27,7 +27,7 @@ _OVER: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCE
 # --- one moment --------------------------------------------------------------------------------------------------
 
 
-def broken_in(tasks: Sequence[Task], moment: Snapshot) -> Iterator[str]:
+def violations_in(tasks: Sequence[Task], moment: Snapshot) -> Iterator[str]:
     yield from _crowded(tasks, moment)
     yield from _doubled(moment)
     yield from _unexplained(moment)
@@ -116,7 +116,7 @@ def failures_of(run: Run, moment: Snapshot) -> int:
 # --- one step ----------------------------------------------------------------------------------------------------
 
 
-def broken_between(tasks: Sequence[Task], before: Snapshot, after: Snapshot, now: datetime) -> Iterator[str]:
+def violations_between(tasks: Sequence[Task], before: Snapshot, after: Snapshot, now: datetime) -> Iterator[str]:
     """`after` is as the store wrote it, with instants and tokens."""
     born = {run.id: run for run in after.runs}
     standings = {task.id: standing for task, standing in zip(tasks, before.standings, strict=True)}
@@ -167,7 +167,7 @@ def _misborn(run: Run, standing: TaskStatus, token: int, now: datetime) -> Itera
 # --- the end -----------------------------------------------------------------------------------------------------
 
 
-def broken_at_the_end(tasks: Sequence[Task], moment: Snapshot) -> Iterator[str]:
+def violations_at_end(tasks: Sequence[Task], moment: Snapshot) -> Iterator[str]:
     """Nothing will come any more: every planned instant has ended in exactly one outcome, with a reason."""
     for task, standing in zip(tasks, moment.standings, strict=True):
         if standing.state is TaskState.PAUSED:

@@ -1,4 +1,4 @@
-"""What one node can do next, as the store and its own knowledge allow, whatever the rest of the world is like."""
+"""Next possible action of one node, from the state of the store and its own knowledge."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class View(NamedTuple):
     kinds: frozenset[Fault]
 
 
-class Deed(NamedTuple):
+class NodeAction(NamedTuple):
     """`worked` is the run whose work was really done."""
 
     told: str

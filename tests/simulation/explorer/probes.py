@@ -1,4 +1,4 @@
-"""Looks at one moment of the store from all sides: what must hold there, and what must be refused there."""
+"""Probes of one store state: invariants that hold there, and calls that must be refused there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from horae.model.ids import EPOCH
 from horae.model.outcome import Settlement, Succeeded
 from horae.model.task import Task
-from tests.simulation.explorer.invariants import BrokenPromise, broken_at_the_end, broken_in
+from tests.simulation.explorer.invariants import InvariantViolation, violations_at_end, violations_in
 from tests.simulation.explorer.restorable import RENEWALS, RestorableStore
 from tests.simulation.explorer.rules import Rules
 from tests.simulation.explorer.snapshot import Snapshot
@@ -40,28 +40,28 @@ def answer_of(call: Coroutine[Any, Any, _T]) -> _T:
     except StopIteration as done:
         answer: _T = done.value
         return answer
-    raise BrokenPromise("the store in memory has waited for something")
+    raise InvariantViolation("the store in memory has waited for something")
 
 
 def probe(store: RestorableStore, rules: Rules, tasks: Sequence[Task], moment: Snapshot) -> None:
     """The store stands in this moment, and does so afterwards, but for renewals."""
-    for doubt in (*answer_of(store.check()), *broken_in(tasks, moment)):
-        raise BrokenPromise(doubt)
+    for doubt in (*answer_of(store.check()), *violations_in(tasks, moment)):
+        raise InvariantViolation(doubt)
     if moment.quiet:
-        for doubt in broken_at_the_end(tasks, moment):
-            raise BrokenPromise(doubt)
+        for doubt in violations_at_end(tasks, moment):
+            raise InvariantViolation(doubt)
     written = store.save(tasks)
     _renew(store, written)
     _forge(store, rules, written)
     if store.save(tasks) != written:
-        raise BrokenPromise("a write that was refused has changed something")
+        raise InvariantViolation("a write that was refused has changed something")
 
 
 def _renew(store: RestorableStore, moment: Snapshot) -> None:
     for node in moment.nodes:
         held, orders, *_ = answer_of(store.extend(node, EPOCH))
         if Renewal(held, frozenset(order.run_id for order in orders)) != renewal_of(node, moment):
-            raise BrokenPromise("a renewal was not told what it had to know")
+            raise InvariantViolation("a renewal was not told what it had to know")
 
 
 def _forge(store: RestorableStore, rules: Rules, moment: Snapshot) -> None:
@@ -71,11 +71,11 @@ def _forge(store: RestorableStore, rules: Rules, moment: Snapshot) -> None:
     reports = [Settlement(run_id, token, Succeeded(), None, EPOCH) for run_id, token in claims]
     asked = frozenset(run.id for run in moment.runs)
     if asked - answer_of(store.settle(reports, rules.settle)):
-        raise BrokenPromise("a stale settlement was accepted")
+        raise InvariantViolation("a stale settlement was accepted")
     if asked - answer_of(store.release(claims, partial(rules.release, now=EPOCH))):
-        raise BrokenPromise("a run was handed back by somebody who does not hold it")
+        raise InvariantViolation("a run was handed back by somebody who does not hold it")
     if answer_of(store.start(claims, EPOCH)):
-        raise BrokenPromise("a run was started by somebody who does not hold it")
+        raise InvariantViolation("a run was started by somebody who does not hold it")
     lose = partial(rules.recover, now=EPOCH)
     if any(answer_of(store.recover(node, _OUTDATED, lose, 1)) is not None for node in moment.nodes):
-        raise BrokenPromise("a node was recovered that had renewed its lease in time")
+        raise InvariantViolation("a node was recovered that had renewed its lease in time")

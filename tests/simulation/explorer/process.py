@@ -1,4 +1,4 @@
-"""A node as the explorer sees it: the few things that it knows, which a crash takes away."""
+"""State of a node process in the explorer: its lease and runs, lost at a crash."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OUTCOMES: Final[dict[Phase, tuple[Outcome, ...]]] = {
 }
 
 
-class Carried(NamedTuple):
+class ActiveRun(NamedTuple):
     """`ordered`: the node knows that somebody wants the run to end."""
 
     run_id: str
@@ -59,7 +59,7 @@ class Process(NamedTuple):
     node: str | None = None
     lease: Lease = Lease.HELD
     stopping: bool = False
-    carried: tuple[Carried, ...] = ()
+    carried: tuple[ActiveRun, ...] = ()
     handed_back: tuple[tuple[str, int], ...] = ()
 
     @property
@@ -75,7 +75,7 @@ class Process(NamedTuple):
             known == run_id for known, _ in self.handed_back
         )
 
-    def with_carried(self, run: Carried) -> Process:
+    def with_carried(self, run: ActiveRun) -> Process:
         """The same, with this run in place of what was known of it."""
         others = (each for each in self.carried if each.run_id != run.run_id)
         return self._replace(carried=tuple(sorted((*others, run))))

@@ -1,4 +1,4 @@
-"""A node carries runs, from the claim to the settlement: the calls of the dispatcher, the runner, the settler and the releaser."""
+"""Store calls of a node for its runs, from claim to settlement: dispatcher, runner, settler and releaser."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, combinations, product
 from typing import Final
 
-from tests.simulation.explorer.node_action import Deed, View
-from tests.simulation.explorer.process import OUTCOMES, Carried, Lease, Phase, Process
+from tests.simulation.explorer.node_action import NodeAction, View
+from tests.simulation.explorer.process import OUTCOMES, ActiveRun, Lease, Phase, Process
 from tests.simulation.explorer.rules import Rules
 from tests.simulation.explorer.scope import Fault
-from tests.simulation.explorer.store_replay import Report, Stage
+from tests.simulation.explorer.store_replay import Report, StoreReplay
 
 _CAPACITY: Final = 2
 _UNHEARD: Final = ", and never hears the answer"
 
 
-class Carrying:
-    def __init__(self, stage: Stage, rules: Rules) -> None:
+class RunCalls:
+    def __init__(self, stage: StoreReplay, rules: Rules) -> None:
         self._stage = stage
         self._rules = rules
 
-    def deeds(self, view: View, node: str) -> Iterator[Deed]:
+    def actions(self, view: View, node: str) -> Iterator[NodeAction]:
         process = view.process
         if not process.stopping and process.lease is Lease.HELD:
             yield from self._claims(view, node)
@@ -36,48 +36,50 @@ class Carrying:
         if process.handed_back:
             yield from self._hands_back(view)
 
-    def _claims(self, view: View, node: str) -> Iterator[Deed]:
+    def _claims(self, view: View, node: str) -> Iterator[NodeAction]:
         process = view.process
         for room in range(1, _CAPACITY - len(process.carried) + 1):
             after, runs = self._stage.claim(view.at, view.now, node, room)
             if after == view.at:
                 return
             told = f"{node} claims {self._named(runs)}, with room for {room}"
-            yield Deed(told, after, _claimed(process, runs))
+            yield NodeAction(told, after, _claimed(process, runs))
             if runs and Fault.SILENCE in view.kinds:
-                yield Deed(told + _UNHEARD, after, process, Fault.SILENCE)
+                yield NodeAction(told + _UNHEARD, after, process, Fault.SILENCE)
 
-    def _starts(self, view: View, run: Carried) -> Iterator[Deed]:
+    def _starts(self, view: View, run: ActiveRun) -> Iterator[NodeAction]:
         after, may = self._stage.start(view.at, view.now, run.run_id, run.token)
         told = f"{view.process.node} asks to start {self._named([run])}"
         begins = (may or not self._rules.heeds_start) and not run.ordered
         phase = Phase.GOING if begins else Phase.CUT
-        yield Deed(
+        yield NodeAction(
             f"{told}: {'yes' if may else 'no'}",
             after,
             view.process.with_carried(run._replace(phase=phase, ordered=False)),
         )
         if Fault.SILENCE in view.kinds:
             unsure = view.process.handing_back([run.claim])
-            yield Deed(told + _UNHEARD, after, unsure, Fault.SILENCE)
-            yield Deed(f"{told}, and the question gets lost", view.at, unsure, Fault.SILENCE)
+            yield NodeAction(told + _UNHEARD, after, unsure, Fault.SILENCE)
+            yield NodeAction(f"{told}, and the question gets lost", view.at, unsure, Fault.SILENCE)
 
-    def _works(self, view: View, run: Carried) -> Iterator[Deed]:
+    def _works(self, view: View, run: ActiveRun) -> Iterator[NodeAction]:
         process, name = view.process, self._named([run])
         worked = process.with_carried(run._replace(phase=Phase.WORKED, ordered=False))
-        yield Deed(f"{process.node} does the work of {name}", view.at, worked, worked=run.run_id)
+        yield NodeAction(f"{process.node} does the work of {name}", view.at, worked, worked=run.run_id)
         if run.ordered:
             cut = process.with_carried(run._replace(phase=Phase.CUT, ordered=False))
-            yield Deed(f"{process.node} ends {name} as it was told", view.at, cut)
+            yield NodeAction(f"{process.node} ends {name} as it was told", view.at, cut)
 
-    def _leaves_off(self, view: View, run: Carried) -> Iterator[Deed]:
+    def _leaves_off(self, view: View, run: ActiveRun) -> Iterator[NodeAction]:
         """Nobody can say whether it still did its work before it stopped."""
         process, name = view.process, self._named([run])
         left = process.handing_back([run.claim])
-        yield Deed(f"{process.node} has stopped {name}", view.at, left)
-        yield Deed(f"{process.node} has stopped {name} too late: its work is done", view.at, left, worked=run.run_id)
+        yield NodeAction(f"{process.node} has stopped {name}", view.at, left)
+        yield NodeAction(
+            f"{process.node} has stopped {name} too late: its work is done", view.at, left, worked=run.run_id
+        )
 
-    def _settles(self, view: View) -> Iterator[Deed]:
+    def _settles(self, view: View) -> Iterator[NodeAction]:
         """Any batch of what has ended, with any outcomes."""
         process = view.process
         ended = [run for run in process.carried if run.ended]
@@ -87,27 +89,27 @@ class Carrying:
                 reports = tuple((*run.claim, outcome) for run, outcome in zip(batch, outcomes, strict=True))
                 after = self._stage.settle(view.at, view.now, reports)
                 told = f"{process.node} settles {self._reported(reports)}"
-                yield Deed(told, after, left)
+                yield NodeAction(told, after, left)
                 if Fault.SILENCE in view.kinds:
-                    yield Deed(told + _UNHEARD, after, process, Fault.SILENCE)
+                    yield NodeAction(told + _UNHEARD, after, process, Fault.SILENCE)
 
-    def _hands_back(self, view: View) -> Iterator[Deed]:
+    def _hands_back(self, view: View) -> Iterator[NodeAction]:
         process = view.process
         after = self._stage.release(view.at, view.now, process.handed_back)
         told = f"{process.node} hands back {self._stage.named(run_id for run_id, _ in process.handed_back)}"
-        yield Deed(told, after, process._replace(handed_back=()))
+        yield NodeAction(told, after, process._replace(handed_back=()))
         if Fault.SILENCE in view.kinds:
-            yield Deed(told + _UNHEARD, after, process, Fault.SILENCE)
+            yield NodeAction(told + _UNHEARD, after, process, Fault.SILENCE)
 
     def _reported(self, reports: Iterable[Report]) -> str:
         named = ((self._stage.named([run_id]), type(outcome).__name__.lower()) for run_id, _, outcome in reports)
         return " and ".join(f"{name} as {outcome}" for name, outcome in named)
 
-    def _named(self, runs: Iterable[Carried]) -> str:
+    def _named(self, runs: Iterable[ActiveRun]) -> str:
         return self._stage.named(run.run_id for run in runs)
 
 
-def _claimed(process: Process, runs: tuple[Carried, ...]) -> Process:
+def _claimed(process: Process, runs: tuple[ActiveRun, ...]) -> Process:
     for run in runs:
         process = process.with_carried(run)
     return process

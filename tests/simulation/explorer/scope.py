@@ -1,4 +1,4 @@
-"""A scope: so few tasks, faults and wishes that every order of events can be looked at."""
+"""Scope of an exploration: few enough tasks, faults and client actions to explore every order of events."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Breadth first through every state that can be reached: the first broken promise is one that takes the fewest moves."""
+"""Breadth-first search through all reachable states: the first counterexample has the fewest moves."""
 
 from __future__ import annotations
 
 from array import array
 from typing import NamedTuple
 
-from tests.simulation.explorer.invariants import BrokenPromise
+from tests.simulation.explorer.invariants import InvariantViolation
 from tests.simulation.explorer.rules import TRUE_RULES, Rules
 from tests.simulation.explorer.scope import Scope
 from tests.simulation.explorer.world import State, World
@@ -58,7 +58,7 @@ class _Search:
         while number < len(self._states):
             try:
                 self._go_on_from(number)
-            except BrokenPromise:
+            except InvariantViolation:
                 return self._report(self._broken_after(number))
             number += 1
         trapped = self._first_trapped()
@@ -99,7 +99,7 @@ class _Search:
         story, state = self._way_to(number)
         try:
             tuple(self._world.moves(state))
-        except BrokenPromise as broken:
+        except InvariantViolation as broken:
             return Counterexample(str(broken), (*story, self._world.stage.under_way))
         raise AssertionError("what was broken once was not broken again")
 

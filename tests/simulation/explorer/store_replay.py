@@ -1,4 +1,4 @@
-"""Plays store calls on the real store, each from a given moment and only once: what came of it is remembered."""
+"""Executes store calls on the real store from a given state, each once, and caches the results."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from horae.model.ids import EPOCH
 from horae.model.outcome import Outcome, Settlement
 from horae.model.run import RunState
 from horae.ports.store import DEFAULT_TERMS
-from tests.simulation.explorer.invariants import BrokenPromise, broken_between
+from tests.simulation.explorer.invariants import InvariantViolation, violations_between
 from tests.simulation.explorer.probes import Renewal, answer_of, probe, renewal_of
-from tests.simulation.explorer.process import Carried, Phase
+from tests.simulation.explorer.process import ActiveRun, Phase
 from tests.simulation.explorer.restorable import RENEWALS, a_node
 from tests.simulation.explorer.rules import Rules
 from tests.simulation.explorer.scope import Scope, Verb
 from tests.simulation.explorer.snapshot import Snapshot, canonical, canonical_token
-from tests.simulation.explorer.value_numbers import Numbering
+from tests.simulation.explorer.value_numbers import ValueNumbers
 
 _T = TypeVar("_T")
 Claims: TypeAlias = tuple[tuple[str, int], ...]
@@ -32,12 +32,12 @@ _ONE_BY_ONE: Final = 1
 _WISHES: Final = {Verb.PAUSE: control.pause, Verb.CANCEL: control.cancel, Verb.RESUME: control.resume}
 
 
-class Stage:
+class StoreReplay:
     """Moments have numbers, in the order in which they were found; 0 is the beginning."""
 
     def __init__(self, scope: Scope, rules: Rules) -> None:
         self.tasks = scope.tasks
-        self.moments: Numbering[Snapshot] = Numbering()
+        self.moments: ValueNumbers[Snapshot] = ValueNumbers()
         self.under_way = "the tasks are added"
         """The last thing that was tried: if a promise is broken, by this."""
         self._names: dict[str, str] = {}
@@ -57,70 +57,72 @@ class Stage:
         self.renewal = cache(self._renewal)
         self.join = cache(self._join)
         self.leave = cache(self._leave)
-        self.ask = cache(self._ask)
+        self.ask = cache(self._control)
 
     # --- what a node calls -------------------------------------------------------------------------------------------
 
-    def _claim(self, at: int, now: datetime, node: str, room: int) -> tuple[int, tuple[Carried, ...]]:
+    def _claim(self, at: int, now: datetime, node: str, room: int) -> tuple[int, tuple[ActiveRun, ...]]:
         self.under_way = f"{node} claims, with room for {room}"
         decide = partial(self._rules.fire, claim=ClaimContext(node, now, DEFAULT_TERMS.poll_ceiling))
-        after, claim = self._play(at, now, lambda: self._store.claim_due(now, node, room, decide))
+        after, claim = self._replay(at, now, lambda: self._store.claim_due(now, node, room, decide))
         if claim.runs and node not in self.moments[at].nodes:
-            raise BrokenPromise("a node without a lease has claimed something")
+            raise InvariantViolation("a node without a lease has claimed something")
         if len(claim.runs) > room:
-            raise BrokenPromise("more was claimed than there was room for")
+            raise InvariantViolation("more was claimed than there was room for")
         return after, tuple(
-            Carried(run.id, canonical_token(run), Phase.CLAIMED if run.state is RunState.CLAIMED else Phase.GOING)
+            ActiveRun(run.id, canonical_token(run), Phase.CLAIMED if run.state is RunState.CLAIMED else Phase.GOING)
             for _, run in claim.runs
         )
 
     def _start(self, at: int, now: datetime, run_id: str, token: int) -> tuple[int, bool]:
         self.under_way = f"{self.named([run_id])} is started"
-        after, may = self._play(at, now, lambda: self._store.start([(run_id, token)], now))
+        after, may = self._replay(at, now, lambda: self._store.start([(run_id, token)], now))
         run = self.moments[at].run(run_id)
         expected = run is not None and run.state is RunState.CLAIMED and run.token == token and run.cancel is None
         if (run_id in may) is not expected:
-            raise BrokenPromise("a run was let start that may not" if run_id in may else "a run was kept from starting")
+            raise InvariantViolation(
+                "a run was let start that may not" if run_id in may else "a run was kept from starting"
+            )
         return after, run_id in may
 
     def _settle(self, at: int, now: datetime, batch: tuple[Report, ...]) -> int:
         self.under_way = f"somebody settles {self.named(run_id for run_id, *_ in batch)}"
         settlements = [Settlement(run_id, token, outcome, None, now) for run_id, token, outcome in batch]
-        after, stale = self._play(at, now, lambda: self._store.settle(settlements, self._rules.settle))
+        after, stale = self._replay(at, now, lambda: self._store.settle(settlements, self._rules.settle))
         self._check_fence(at, after, ((run_id, token) for run_id, token, _ in batch), stale)
         return after
 
     def _release(self, at: int, now: datetime, claims: Claims) -> int:
         self.under_way = f"somebody hands back {self.named(run_id for run_id, _ in claims)}"
         decide = partial(self._rules.release, now=now)
-        after, stale = self._play(at, now, lambda: self._store.release(claims, decide))
+        after, stale = self._replay(at, now, lambda: self._store.release(claims, decide))
         self._check_fence(at, after, claims, stale)
         return after
 
     def _recover(self, at: int, now: datetime, node: str) -> int:
         self.under_way = f"{node} is recovered"
         decide = partial(self._rules.recover, now=now)
-        after, count = self._play(at, now, lambda: self._store.recover(node, RENEWALS, decide, _ONE_BY_ONE))
+        after, count = self._replay(at, now, lambda: self._store.recover(node, RENEWALS, decide, _ONE_BY_ONE))
         if count is None:
-            raise BrokenPromise("a node that stood still could not be recovered")
+            raise InvariantViolation("a node that stood still could not be recovered")
         return after
 
     def _join(self, at: int, node: str) -> int:
         self.under_way = f"{node} joins"
-        return self._play(at, EPOCH, lambda: self._store.join(a_node(node)))[0]
+        return self._replay(at, EPOCH, lambda: self._store.join(a_node(node)))[0]
 
     def _leave(self, at: int, node: str) -> int:
         self.under_way = f"{node} leaves"
-        return self._play(at, EPOCH, lambda: self._store.leave(node))[0]
+        return self._replay(at, EPOCH, lambda: self._store.leave(node))[0]
 
     # --- what a person asks ------------------------------------------------------------------------------------------
 
-    def _ask(self, at: int, now: datetime, verb: Verb, place: int) -> int | None:
+    def _control(self, at: int, now: datetime, verb: Verb, place: int) -> int | None:
         """None when it is refused: then nothing has changed."""
         self.under_way = f"somebody says: {verb} {self.tasks[place].name}"
         decide = partial(_WISHES[verb], now=now)
         try:
-            return self._play(at, now, lambda: self._store.change(self.tasks[place].id, None, decide))[0]
+            return self._replay(at, now, lambda: self._store.change(self.tasks[place].id, None, decide))[0]
         except Refusal:
             return None
 
@@ -147,16 +149,16 @@ class Stage:
 
     # --- moments -----------------------------------------------------------------------------------------------------
 
-    def _play(self, at: int, now: datetime, call: Callable[[], Coroutine[Any, Any, _T]]) -> tuple[int, _T]:
+    def _replay(self, at: int, now: datetime, call: Callable[[], Coroutine[Any, Any, _T]]) -> tuple[int, _T]:
         before = self.moments[at]
         self._store.restore(self.tasks, before)
         try:
             answer = answer_of(call())
         except StoreError as error:
-            raise BrokenPromise(f"the store gave up: {error}") from error
+            raise InvariantViolation(f"the store gave up: {error}") from error
         after = self._store.save(self.tasks)
-        for doubt in broken_between(self.tasks, before, after, now):
-            raise BrokenPromise(doubt)
+        for doubt in violations_between(self.tasks, before, after, now):
+            raise InvariantViolation(doubt)
         return self._number(after, before), answer
 
     def _number(self, raw: Snapshot, known: Snapshot | None = None) -> int:
@@ -174,8 +176,8 @@ class Stage:
         asked = dict(claims)
         valid = {run_id for run_id, token in asked.items() if runs[run_id].live and runs[run_id].token == token}
         if stale & valid:
-            raise BrokenPromise("a node that holds its run was refused")
+            raise InvariantViolation("a node that holds its run was refused")
         if stale | valid != asked.keys():
-            raise BrokenPromise("a stale write was accepted")
+            raise InvariantViolation("a stale write was accepted")
         if not valid and after != at:
-            raise BrokenPromise("a refused write has changed something")
+            raise InvariantViolation("a refused write has changed something")

@@ -1,4 +1,4 @@
-"""Numbers for values, in the order in which they were met: comparing numbers is cheap, comparing worlds is not."""
+"""Numbers for values in order of discovery: states compare by number instead of by value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 _T = TypeVar("_T", bound=Hashable)
 
 
-class Numbering(Generic[_T]):
+class ValueNumbers(Generic[_T]):
     def __init__(self) -> None:
         self._values: list[_T] = []
         self._numbers: dict[_T, int] = {}

@@ -1,4 +1,4 @@
-"""The benchmark runs and reports. How fast anything was is never asserted: that is for people to read."""
+"""The benchmark runs and reports; measured times are not asserted."""
 
 from __future__ import annotations
 

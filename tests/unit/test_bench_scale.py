@@ -1,4 +1,4 @@
-"""How cost grows is measured and told; and what is filled in for it is what the store itself would have written."""
+"""The scale benchmark reports, and its generated rows equal those that a store writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chance from a stock: as much as was asked for, and never the same twice."""
+"""Buffered random bytes: as many as requested, never repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The composition root and the settings that it reads: which store, which ring, which way of waking."""
+"""The composition root and its settings: store, notifier, wake mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: flag, then environment, then the project's file, then the user's, then a default; and mistakes are said."""
+"""Settings: flag, environment, project file, user file, default, and refusals of invalid values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that nothing reads are found, with the one that was meant; names that anything reads are not."""
+"""Unused variables and target keys are reported with the probable name; used ones are not."""
 
 from __future__ import annotations
 

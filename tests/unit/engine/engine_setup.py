@@ -1,4 +1,4 @@
-"""What engine tests stand on: virtual time, a real store behind a door that can be shut, and targets that do as told."""
+"""Setup of engine tests: virtual time, a store with injected faults, a scripted target."""
 
 from __future__ import annotations
 

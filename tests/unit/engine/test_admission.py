@@ -1,4 +1,4 @@
-"""Who may take part: a node with the clock of the store, or nearly, and with the lease of the nodes that are there."""
+"""Admission of a node: its clock is within the tolerance of the store's, and its lease equals that of live nodes."""
 
 from __future__ import annotations
 

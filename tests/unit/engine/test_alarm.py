@@ -1,4 +1,4 @@
-"""The alarm: wakes at the head, for a ring, for what is expected sooner, at the ceiling; and never loses a ring."""
+"""The alarm wakes at the next due instant, at a notification, at the poll ceiling, and never loses a notification."""
 
 from __future__ import annotations
 

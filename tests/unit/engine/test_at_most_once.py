@@ -1,4 +1,4 @@
-"""The third write of `at_most_once`: only what the store has as running may run."""
+"""The third write of `at_most_once`: a run starts only after the store has it as running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes correct their clock to the store's: by what is known to differ, and by nothing else."""
+"""Clock correction: nodes follow the clock of the store by the measured offset."""
 
 from __future__ import annotations
 

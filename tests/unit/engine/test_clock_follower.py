@@ -1,4 +1,4 @@
-"""A node whose wall clock is set back: interval tasks go on, and operators see the step."""
+"""Wall clock set back: interval tasks go on, and the step is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deadlines: silence is a timeout, signs of life move it, the whole is bounded, and one timer watches over all."""
+"""Deadlines: silence is a timeout, heartbeats move it, max_duration bounds the run, one timer serves all."""
 
 from __future__ import annotations
 

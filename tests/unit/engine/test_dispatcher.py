@@ -1,4 +1,4 @@
-"""The dispatcher: never early, only with a lease and room, no spinning, and nothing that it claims gets lost."""
+"""The dispatcher: never early, only with a lease and capacity, no spinning, no lost claims."""
 
 from __future__ import annotations
 

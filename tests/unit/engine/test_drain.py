@@ -1,4 +1,4 @@
-"""A node that is drained: it claims nothing more, carries on what it has, and says when nothing is left."""
+"""Drain: the node claims nothing more, finishes its runs, and reports when it is empty."""
 
 from __future__ import annotations
 

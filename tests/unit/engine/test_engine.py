@@ -1,4 +1,4 @@
-"""One node from its start to its end: what goes on may end, the rest is handed back, and no actor dies in silence."""
+"""Start and stop of an engine: grace period, release of the rest, errors of its loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keeper and its own lease: renewed in time, let go of in time, and orders that reach their runs."""
+"""Lease renewal: in time, abandoned in time, and cancel requests that reach their runs."""
 
 from __future__ import annotations
 

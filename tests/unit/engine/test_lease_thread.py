@@ -1,4 +1,4 @@
-"""The keeper in a thread of its own: a function that blocks the event loop does not cost the node its lease."""
+"""Lease renewal in its own thread: a function that blocks the event loop does not cost the lease."""
 
 from __future__ import annotations
 

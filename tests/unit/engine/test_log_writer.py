@@ -1,4 +1,4 @@
-"""The scribe: lines from any thread, few writes, bounded, and never in the way of a settlement."""
+"""The journal writer: lines from any thread, few writes, bounded, never in the way of a settlement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The janitor: removes what is old a little at a time, and plans again when the rules of zones have changed."""
+"""Maintenance: retention in batches, expired records, and replanning after new zone data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a node lives: a neighbour sees that its process is gone, and is never wrong about it."""
+"""Process identity: a node on the same host is known to be dead, without false positives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other nodes' leases: the dead are recovered, neither earlier than they may be nor later than they must be."""
+"""Recovery of dead nodes: neither before their lease has expired nor later than necessary."""
 
 from __future__ import annotations
 

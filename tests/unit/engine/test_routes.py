@@ -1,4 +1,4 @@
-"""Two nodes on one store, of which one cannot run everything: each occurrence runs once, where it can, at the first try."""
+"""Routes: with two nodes of which one lacks the function, each occurrence runs once, on the other."""
 
 from __future__ import annotations
 

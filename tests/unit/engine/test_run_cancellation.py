@@ -1,4 +1,4 @@
-"""Runs that somebody wants to end: asked once, at once, and none of them vanishes on the way."""
+"""Cancellation of runs: requested once, at once, and every cancelled run is settled."""
 
 from __future__ import annotations
 

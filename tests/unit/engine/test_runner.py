@@ -1,4 +1,4 @@
-"""The runner: an outcome always, room for what is not recorded yet, and what is let go of is never settled."""
+"""The runner: always an outcome, capacity for unsettled runs, and abandoned runs are never settled."""
 
 from __future__ import annotations
 

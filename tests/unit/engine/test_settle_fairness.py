@@ -1,4 +1,4 @@
-"""Owners take turns when ends of runs are recorded: a burst of one owner does not hold up the runs of another."""
+"""Settlement is round robin by owner: a burst of one owner does not delay the runs of another."""
 
 from __future__ import annotations
 

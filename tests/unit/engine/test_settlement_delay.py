@@ -1,4 +1,4 @@
-"""Settlement delay: from the end of a run to the commit that records it, kept for some minutes and shown by the overview."""
+"""Settlement delay: from the end of a run to its commit, kept for some minutes and shown by the overview."""
 
 from __future__ import annotations
 

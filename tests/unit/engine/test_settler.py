@@ -1,4 +1,4 @@
-"""The settler and the releaser: many ends, one commit; nothing lost or reordered when the store fails."""
+"""The settler and the releaser: many ends in one commit, nothing lost or reordered when the store fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wishes and questions as the tests of forecasts ask them."""
+"""Setup of forecast tests: candidates, a forecast from a fixed start, findings by code."""
 
 from __future__ import annotations
 

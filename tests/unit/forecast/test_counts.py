@@ -1,4 +1,4 @@
-"""A forecast plans what the schedules plan: nothing more, nothing less, and never early."""
+"""Counts of a forecast equal the planned instants of the schedules."""
 
 from __future__ import annotations
 

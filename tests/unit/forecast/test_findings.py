@@ -1,4 +1,4 @@
-"""What a forecast finds: each finding where it belongs, none where all is well, and both languages."""
+"""Findings of a forecast: each where it applies, none without problems, in both languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A forecast is bounded, repeatable, quiet, and refuses what makes no sense."""
+"""A forecast is bounded, repeatable, logs nothing, and refuses invalid requests."""
 
 from __future__ import annotations
 

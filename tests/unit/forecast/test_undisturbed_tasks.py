@@ -1,4 +1,4 @@
-"""What the engine need not carry: the two ways of a forecast agree in every number, and only the safe are taken out."""
+"""The fast path of a forecast equals the engine, and takes only undisturbed tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the sample files are, and short ways to look at what came of them."""
+"""Paths of the sample files and helpers to read the imported tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The room's refusals and notes: bilingual, used, and no code that another room has."""
+"""Refusals and notes of imports: bilingual, used, with unique codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Crontabs: every line becomes a task that runs what cron would run, or is named with the reason why not."""
+"""Crontab import: every line becomes an equivalent task or is reported with a reason."""
 
 from __future__ import annotations
 

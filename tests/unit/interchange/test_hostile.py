@@ -1,4 +1,4 @@
-"""Files that nobody should have: each is refused with a code and a hint, quickly, and takes nothing down."""
+"""Hostile import files are refused with a code and a hint, quickly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found can be made into tasks: the real service takes it, twice changes nothing, and targets accept it."""
+"""Imported tasks are accepted by the service and the targets; a repeated import changes nothing."""
 
 from __future__ import annotations
 

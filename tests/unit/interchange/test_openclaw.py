@@ -1,4 +1,4 @@
-"""OpenClaw's job file: what each job becomes, what is kept for later, and what has no place here."""
+"""OpenClaw import: the task of each job, notes, and jobs that are left out."""
 
 from __future__ import annotations
 

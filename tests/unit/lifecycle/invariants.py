@@ -1,4 +1,4 @@
-"""What must hold after every step of every task's life, looked at from outside: none of it asks the rules under test."""
+"""Invariants of a task after every step, checked independently of the lifecycle code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lives of a task: what can happen to it, as plain steps that any test can draw, replay and shorten."""
+"""Steps of a task's lifecycle as plain values that tests can draw, replay and shrink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A world of one task: it does with a change what a store does, and refuses what no store may be asked to write."""
+"""In-memory world of one task: applies changes like a store and refuses invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person may do to a task or a run: skip, run now, cancel, delete."""
+"""Client actions on a task or a run: skip, run now, cancel, delete."""
 
 from __future__ import annotations
 

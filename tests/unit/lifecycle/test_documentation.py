@@ -1,4 +1,4 @@
-"""The page that draws the lifecycle is true: arrows, sentences, defaults, and the stands that entries really pass through."""
+"""The lifecycle page matches the code: transitions, sentences, defaults, entry states."""
 
 from __future__ import annotations
 

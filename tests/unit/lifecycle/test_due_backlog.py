@@ -1,4 +1,4 @@
-"""A pile is counted, never listed; what it says of itself agrees with walking through it."""
+"""The due backlog is counted without listing it, and equals iteration."""
 
 from __future__ import annotations
 

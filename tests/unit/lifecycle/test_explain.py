@@ -1,4 +1,4 @@
-"""Why it did, or did not, run: every verdict, in both languages, from the ledger, the agenda and the schedule."""
+"""`why`: every verdict, in both languages, from the ledger, the agenda and the schedule."""
 
 from __future__ import annotations
 

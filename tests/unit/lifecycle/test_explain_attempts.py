@@ -1,4 +1,4 @@
-"""Why it ran, where an instant has several rows: requests beside the schedule, attempts that never began, retries."""
+"""`why` for an instant with several rows: manual runs, attempts that never started, retries."""
 
 from __future__ import annotations
 

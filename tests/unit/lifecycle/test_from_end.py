@@ -1,4 +1,4 @@
-"""`every … from: end`: no next while an occurrence goes on; what ends it stores end + interval."""
+"""`every … from: end`: no next occurrence while one is live; its end stores end + interval."""
 
 from __future__ import annotations
 

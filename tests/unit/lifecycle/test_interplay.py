@@ -1,4 +1,4 @@
-"""Where the policies meet: missed, overlap, retry, pause, lanes, counting from the end, at most once."""
+"""Combinations of policies: missed, overlap, retry, pause, lanes, from end, at most once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lanes and owners: a full lane parks, the seat that is freed unparks, and whoever is barred runs nothing."""
+"""Lanes and owners: a full lane parks, a freed slot unparks, and a blocked owner runs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Missed: occurrences that came due while nothing could run. An hourly task from noon; the table says when it is found."""
+"""The missed policy, for an hourly task from noon that is claimed late."""
 
 from __future__ import annotations
 

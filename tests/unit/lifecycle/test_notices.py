@@ -1,4 +1,4 @@
-"""Failure notices: once when a task is failing, once when it has recovered, and never of the same incident again."""
+"""Failure notices: one when a task is failing, one when it has recovered, once per incident."""
 
 from __future__ import annotations
 

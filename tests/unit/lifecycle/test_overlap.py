@@ -1,4 +1,4 @@
-"""Overlap: an occurrence comes due while an earlier run of the same task is still going. Hourly, from noon."""
+"""The overlap policy, for an hourly task that comes due while an earlier run is live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pause, until, resume: nothing starts in a pause, and whoever resumes says what becomes of what was missed."""
+"""Pause, until and resume: nothing starts in a pause, and resume decides about missed occurrences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wish becomes a task: its parts are checked, and its first occurrence stands on the agenda."""
+"""A draft becomes a task: its fields are checked, and its first occurrence is on the agenda."""
 
 from __future__ import annotations
 

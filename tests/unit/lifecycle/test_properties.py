@@ -1,4 +1,4 @@
-"""Any life of a task, step by random step: every instant is accounted for once, nothing is stuck, what is over stays so."""
+"""Random lifecycles: every instant is accounted for once, nothing is stuck, ended tasks stay ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retry, giving up, `lost`, poison, `at_most_once`, deadlines: what follows when a run does not succeed."""
+"""Retry, give up, lost, poison, at_most_once and deadlines: the effect of a run that does not succeed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retry by hand: what ended badly is attempted once more, whatever became of its task; the rest is refused."""
+"""Retry on request: a failed run gets another attempt in any state of its task; other runs are refused."""
 
 from __future__ import annotations
 

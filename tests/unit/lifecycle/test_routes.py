@@ -1,4 +1,4 @@
-"""A node that cannot run an entry leaves it at a door: nothing is attempted, nothing is lost, and it runs once elsewhere."""
+"""Routes: a node without the function strands the entry, which then runs once elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agenda comes to an instant a second time: an occurrence happens once, and nothing waits for it to happen again."""
+"""Run deduplication: an instant that comes due a second time has no second run, and nothing waits for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owners, tokens and quotas as values: what counts of two limits, who is valid when, and nothing lost on the way to a record."""
+"""Owners, tokens and quotas as values: limits, validity, record round trips."""
 
 from __future__ import annotations
 

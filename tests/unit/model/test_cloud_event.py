@@ -1,4 +1,4 @@
-"""CloudEvents of what happened, and what a webhook and its deliveries are worth: pure, to the last branch."""
+"""CloudEvents of runs and tasks, webhooks and their deliveries as values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running counts: what a change adds, how lateness falls into buckets, and that the sum is what a recount finds."""
+"""Counters: deltas of a change, lateness buckets, and sums that equal a recount."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lanes of agents: found by their owner's name, and by no other's."""
+"""Lanes of agents: named after their owner, and blocked by no other lane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operation as a record: what comes back is what went in, and silence is an end."""
+"""Operations as records: round trips, and silence counts as interruption."""
 
 from __future__ import annotations
 

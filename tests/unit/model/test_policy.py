@@ -1,4 +1,4 @@
-"""Policies: their defaults, what may stand in them, and the shape in which they travel."""
+"""Policies: defaults, limits, JSON form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doors: one for each function, one for each other kind of target, and never a guess where the spec cannot be read."""
+"""Routes: one per function, one per other target kind, none for an unreadable spec."""
 
 from __future__ import annotations
 

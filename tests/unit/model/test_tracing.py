@@ -1,4 +1,4 @@
-"""A run's place in a trace follows from the run: one trace for all attempts at an occurrence, one span for each."""
+"""Trace ids follow from the run: one trace per occurrence, one span per attempt."""
 
 from __future__ import annotations
 

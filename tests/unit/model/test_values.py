@@ -1,4 +1,4 @@
-"""The small values: names, instants, lanes, principals, reasons, refusals, states."""
+"""Small values: ids, instants, lanes, principals, reasons, refusals, states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names of the environment only an operator gives away."""
+"""Environment variables that only an operator may set."""
 
 from __future__ import annotations
 

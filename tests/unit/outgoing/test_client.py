@@ -1,4 +1,4 @@
-"""The client against real servers that mean no good: every end is a value, every bound holds."""
+"""The outgoing client against hostile servers: every end is a value, every limit holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be called: no spelling of a special address passes, and nothing that two parsers could read differently."""
+"""The network guard: every spelling of a special address is refused, and every ambiguous URL."""
 
 from __future__ import annotations
 

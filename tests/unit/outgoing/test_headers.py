@@ -1,4 +1,4 @@
-"""Headers: names are tokens, values are one line, and what frames a message is not for tasks to say."""
+"""Header checks: names are tokens, values are one line, framing headers are reserved."""
 
 from __future__ import annotations
 

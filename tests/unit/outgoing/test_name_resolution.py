@@ -1,4 +1,4 @@
-"""Names lead somewhere: they are looked up for each connection, and one bad address spoils them all."""
+"""Name resolution for each connection: one forbidden address refuses the name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The room as a whole: its library is loaded only when something is sent, and its refusals speak two languages."""
+"""The outgoing package: its library is loaded on first use, and refusals have both languages."""
 
 from __future__ import annotations
 

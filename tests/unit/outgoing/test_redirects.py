@@ -1,4 +1,4 @@
-"""Redirects: off unless asked for, checked at each hop, and what is private does not travel."""
+"""Redirects: off by default, checked at each hop, without credentials for another origin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS is by the name that was asked for, whatever address it led to, and a certificate that nobody vouches for is refused."""
+"""TLS: the certificate must match the requested name and be trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DailyUse's recurrences: months end where they end, anchors do not drift, and nothing is lost on the way back."""
+"""DailyUse recurrences: month ends, fixed anchors, round trips."""
 
 from __future__ import annotations
 

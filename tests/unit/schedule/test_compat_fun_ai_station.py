@@ -1,4 +1,4 @@
-"""fun-ai-station's spellings: seconds, UTC times, kept oddities with a warning, and nothing lost on the way back."""
+"""fun-ai-station spellings: seconds, UTC times, documented oddities with a warning, round trips."""
 
 from __future__ import annotations
 

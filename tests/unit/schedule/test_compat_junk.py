@@ -1,4 +1,4 @@
-"""Whatever arrives, of whatever type, the dialects either understand it or refuse it: nothing else ever escapes."""
+"""Compatibility parsers accept or refuse any value; no other exception escapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NanoClaw's spellings: what they mean, when they fire, and that nothing is lost on the way back."""
+"""NanoClaw spellings: meaning, fires, round trips."""
 
 from __future__ import annotations
 

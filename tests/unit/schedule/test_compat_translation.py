@@ -1,4 +1,4 @@
-"""What all dialects share: notes, the memory of a spelling, and the promise that writing loses nothing silently."""
+"""Shared parts of the compatibility parsers: notes, remembered spellings, lossless writing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zero's plans: every type, its counters and skips, when they fire, and that nothing is lost on the way back."""
+"""Zero plans: every type, counters and skips, fires, round trips."""
 
 from __future__ import annotations
 

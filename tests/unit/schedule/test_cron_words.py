@@ -1,4 +1,4 @@
-"""What the description of a cron expression claims is what the expression does."""
+"""The description of a cron expression names the times at which it fires."""
 
 from __future__ import annotations
 

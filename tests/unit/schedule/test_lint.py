@@ -1,4 +1,4 @@
-"""Warnings that a person wants, and none that only make noise."""
+"""Schedule warnings: useful ones, and none without cause."""
 
 from __future__ import annotations
 

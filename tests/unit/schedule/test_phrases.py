@@ -1,4 +1,4 @@
-"""Phrases that people really type, in both languages, kept as data."""
+"""Phrases of users in both languages, kept as data with their meaning."""
 
 from __future__ import annotations
 

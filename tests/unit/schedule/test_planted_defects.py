@@ -1,4 +1,4 @@
-"""The comparison with the oracle would notice: each planted defect is caught, and the evaluator as it is passes."""
+"""Each planted defect is found by the comparison with the oracle, and the unmodified evaluator passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of RFC 5545, section 3.8.5.3, as facts: a rule, its start, and what follows."""
+"""The examples of RFC 5545, section 3.8.5.3: rule, start, instants."""
 
 from __future__ import annotations
 

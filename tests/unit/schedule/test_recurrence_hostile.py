@@ -1,4 +1,4 @@
-"""No rule costs much, however sparse, however far from its start; and the far search is as exact as walking."""
+"""Cost of sparse and far rules is bounded, and the far search equals iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random rules agree with a literal second reading of RFC 5545, and with dateutil wherever that follows the RFC."""
+"""Random rules agree with a literal implementation of RFC 5545, and with dateutil where that follows the RFC."""
 
 from __future__ import annotations
 

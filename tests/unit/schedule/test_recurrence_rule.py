@@ -1,4 +1,4 @@
-"""From text to value: what is understood, how it is spelled again, and what is refused, with its place."""
+"""Recurrence rules from text: accepted forms, canonical spelling, refusals with a position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogues of refusals and warnings: complete, bilingual, and no entry that nobody uses."""
+"""Catalogues of refusals and warnings: complete, bilingual, used."""
 
 from __future__ import annotations
 

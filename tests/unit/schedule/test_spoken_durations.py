@@ -1,4 +1,4 @@
-"""A duration is understood with every digit that was written, in both languages, or it is refused."""
+"""Durations as text are exact in both languages, or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chinese: what is understood, and what is refused."""
+"""The Chinese schedule grammar: accepted texts and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English: what is understood, and what is refused with which words."""
+"""The English schedule grammar: accepted texts and refusals."""
 
 from __future__ import annotations
 

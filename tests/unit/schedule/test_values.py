@@ -1,4 +1,4 @@
-"""Values built by hand: wrong types are refused like wrong text, and values behave as values."""
+"""Schedule values built in code: wrong types are refused, and equality, copies and hashes hold."""
 
 from __future__ import annotations
 

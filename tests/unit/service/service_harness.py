@@ -1,4 +1,4 @@
-"""What tests of the use cases stand on: all of them on a store in memory, at noon, and a short way to make things happen."""
+"""Harness of service tests: the service on a store at noon in virtual time, with helpers to claim and settle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owners: who may make and change them, what is usual for each role, and what becomes of those that are revoked."""
+"""Owners: rights to create and edit them, default quotas by role, and revocation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents: guests that see only what they made, wait for approval where it matters, and are stopped with one word."""
+"""Agents: see only their own tasks, wait for approval, and can be stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit trail: a row exactly where there is a change, and a chain in which nothing can be altered unseen."""
+"""The audit trail: a row exactly where there is a change, in a tamper-evident chain."""
 
 from __future__ import annotations
 

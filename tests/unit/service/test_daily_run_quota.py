@@ -1,4 +1,4 @@
-"""An agent has runs of its own for each day, within its owner's: beyond them nothing that it made starts, and `why` says so."""
+"""Runs per day of an agent, within those of its owner: beyond them its tasks are skipped with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks that code declares: set aside when the declaration is gone, taken up when it is back; silence says nothing."""
+"""Declared tasks: orphaned when the declaration is gone, resumed when it is back."""
 
 from __future__ import annotations
 

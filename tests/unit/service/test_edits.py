@@ -1,4 +1,4 @@
-"""Edits: only what is said changes, what was never chosen follows the schedule, and what changes is shown before it does."""
+"""Edits: only given fields change, defaults follow the schedule, and the effect is shown before."""
 
 from __future__ import annotations
 

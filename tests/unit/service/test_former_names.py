@@ -1,4 +1,4 @@
-"""Earlier names of functions: which registration is the same function, and what becomes of it."""
+"""Former names of functions: registrations of the same function become aliases."""
 
 from __future__ import annotations
 

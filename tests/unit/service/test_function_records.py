@@ -1,4 +1,4 @@
-"""Registrations of functions: what was written is read again, and digests tell declarations apart."""
+"""Registrations of functions: record round trips, and digests of declarations."""
 
 from __future__ import annotations
 

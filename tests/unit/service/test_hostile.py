@@ -1,4 +1,4 @@
-"""Ids, numbers and names that nobody means: each is refused, alike on every store, and nothing else comes of it."""
+"""Hostile ids, numbers and names are refused alike on every store."""
 
 from __future__ import annotations
 

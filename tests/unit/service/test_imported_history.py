@@ -1,4 +1,4 @@
-"""History that is taken over is of the past, and of the task that takes it."""
+"""Imported history: ended runs only, assigned to the importing task."""
 
 from __future__ import annotations
 

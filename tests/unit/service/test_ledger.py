@@ -1,4 +1,4 @@
-"""Why: of an instant, a time of day, a day, or the newest there is; and whether any engine ran at all."""
+"""`why` of an instant, a time of day, a day or the newest run, and whether an engine ran."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The moment that somebody asks about: instants, times of day and days, in the zone of the task, and nothing else."""
+"""Moments in questions: instants, times of day and days, in the zone of the task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes as an operator sees them, and how one is let go."""
+"""Nodes as an operator sees them, and drain."""
 
 from __future__ import annotations
 

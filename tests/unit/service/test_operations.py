@@ -1,4 +1,4 @@
-"""Operations: how far they are, who sees them, how they end, and that nobody has two at a time; in virtual time."""
+"""Operations: progress, visibility, end, and one per owner at a time; in virtual time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outages: when nothing ran is written down by the first node that comes back, and never while another one is there."""
+"""Outages: recorded by the first node that is back, never while another node is live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How it stands: counted as things happen, what needs a person, what many at once came to, and what was told."""
+"""The overview: counts, tasks that need attention, bulk operations, events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owners: whatever somebody asks of what is not theirs, the answer is that of what does not exist. Every method, one table."""
+"""Isolation of owners: every service method answers for a foreign resource as for an absent one."""
 
 from __future__ import annotations
 

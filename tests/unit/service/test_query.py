@@ -1,4 +1,4 @@
-"""The language of queries: what it means, that it can be spelled and read back, and that nothing of it is ever let pass."""
+"""The query language: filters, round trips, and refusals with a position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quotas: how often, how large, how long and how many, wherever a task is made, edited or woken."""
+"""Quotas of interval, size, lifetime and number, for every way to create, edit or resume a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rights: every call × every role × what is one's own, somebody else's, and nobody's. A call without a row fails here."""
+"""Rights: every service method, by role and by owner of the subject; a method without a row fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: tried again, asked to end, and answered from outside, by whoever can prove that the answer is for this run."""
+"""Runs: retry, cancel, and callbacks with a token for this run."""
 
 from __future__ import annotations
 

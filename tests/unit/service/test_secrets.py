@@ -1,4 +1,4 @@
-"""Secrets are kept sealed, shown by name only, and given to runs of their own owner alone."""
+"""Secrets are encrypted, listed by name only, and revealed to runs of their owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored bytes of an owner: definitions, results, errors and logs together stop its runs and its new tasks."""
+"""Stored bytes of an owner: definitions, results, errors and logs count towards one quota."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks are listed page by page, and found by id, key, name, or as much of either as is unique."""
+"""Task lists in pages, and lookup by id, key, name or unique prefix."""
 
 from __future__ import annotations
 

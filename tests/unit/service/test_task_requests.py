@@ -1,4 +1,4 @@
-"""What people write down: durations, missed policies, retries; and what is refused, with a code and a hint."""
+"""Task requests: durations, missed policies and retries as text, with refusals and hints."""
 
 from __future__ import annotations
 

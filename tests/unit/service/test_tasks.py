@@ -1,4 +1,4 @@
-"""The use cases on tasks: made once, edited on difference, many at once, and only seen by whom they belong to."""
+"""Task operations: create, declare, bulk add, owner isolation, notifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens: shown once, kept as a hash, and whatever is wrong with one, the answer is the same."""
+"""Tokens: shown once, stored as a hash, and refused alike whatever is wrong."""
 
 from __future__ import annotations
 

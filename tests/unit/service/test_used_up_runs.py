@@ -1,4 +1,4 @@
-"""Runs on request while the runs of the day are used up: refused or warned of, with the quota and what an admin does."""
+"""Manual runs beyond the runs per day: refused or warned of, with the quota and the remedy."""
 
 from __future__ import annotations
 

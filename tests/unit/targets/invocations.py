@@ -1,4 +1,4 @@
-"""An invocation that remembers what was said to it, and what targets are asked in these tests."""
+"""Invocation that records log lines, and target requests for these tests."""
 
 from __future__ import annotations
 

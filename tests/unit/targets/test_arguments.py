@@ -1,4 +1,4 @@
-"""Payloads become typed arguments, or a sentence that names the argument, what came and what was wanted."""
+"""Payloads become typed arguments, or an error names the argument, the value and the expected type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function sees of its run."""
+"""The context of a run inside a function."""
 
 from __future__ import annotations
 

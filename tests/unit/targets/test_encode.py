@@ -1,4 +1,4 @@
-"""Python values as JSON text: what goes in comes out again, and what cannot is refused or shown."""
+"""Python values as JSON: round trips, and values without a JSON form are refused or shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How child processes end when somebody wants it: nothing of them is left, and the run waits for that."""
+"""Ends of child processes: cancelled or killed, no process is left, and the run waits for that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real child processes: what they are given, what they say, and how their end is told."""
+"""Child processes: input, output, and reported ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""References in JSON are filled with values, and no value that was revealed comes out again in any shape."""
+"""References to secrets are replaced, and revealed values are masked in every encoding."""
 
 from __future__ import annotations
 

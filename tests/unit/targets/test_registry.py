@@ -1,4 +1,4 @@
-"""Names and functions: what can be registered, and which functions another process could find again."""
+"""Function registry: valid functions, and functions that a child process can import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that block: in threads of a bounded pool, which a cancelled run waits for."""
+"""Blocking functions run in a bounded thread pool, and a cancelled run waits for its thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function returns or raises, and the outcome that it stands for."""
+"""Outcome of a run by the return value or exception of its function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two stores have the same digests exactly when they hold the same."""
+"""Digests of two stores are equal exactly when their contents are."""
 
 from __future__ import annotations
 

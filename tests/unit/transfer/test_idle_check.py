@@ -1,4 +1,4 @@
-"""Who is at work is never taken for dead, and who is dead keeps nobody from moving."""
+"""The idle check before a move: live nodes are refused, dead ones are not waited for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every sentence and refusal of a move exists in two languages with the same places, and is used."""
+"""Messages and refusals of a move: both languages, equal placeholders, used."""
 
 from __future__ import annotations
 

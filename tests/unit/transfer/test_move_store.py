@@ -1,4 +1,4 @@
-"""A move can be interrupted anywhere and is taken up again; what it must not touch it refuses; what differs it finds."""
+"""A move can be interrupted and resumed, refuses unsuitable stores, and finds differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks as hypothesis draws them: everything that a definition may say."""
+"""Hypothesis strategies for task definitions."""
 
 from __future__ import annotations
 

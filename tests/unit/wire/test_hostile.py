@@ -1,4 +1,4 @@
-"""Whatever JSON comes in, it is a task, an edit, or a refusal: never another exception, and never a long message."""
+"""Any JSON is a task, an edit or a refusal, with a bounded message."""
 # ruff: noqa: FBT003 - a boolean is one of the wrong things that may come
 
 from __future__ import annotations

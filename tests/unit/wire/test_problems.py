@@ -1,4 +1,4 @@
-"""Every error has an answer: an exit code, a status, a title in two languages; and every catalogue speaks both."""
+"""Every error has a problem: exit code, status, title in both languages."""
 
 from __future__ import annotations
 

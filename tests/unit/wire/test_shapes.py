@@ -1,4 +1,4 @@
-"""Runs, lines, explanations, overviews, events and bulk reports as JSON: complete, exact, and only what JSON can say."""
+"""Runs, lines, explanations, overviews, events and bulk reports as JSON: complete and exact."""
 
 from __future__ import annotations
 

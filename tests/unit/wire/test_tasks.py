@@ -1,4 +1,4 @@
-"""A task as JSON: out and in again it is the same task, and what cannot be understood is refused with what would be."""
+"""A task as JSON: round trips, and refusals with suggestions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands as tests run them: from a spec to an outcome, with real processes that can be watched."""
+"""Setup of command tests: from a spec to an outcome, with real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How commands end, those too that do not want to: nothing of them is left, and the run waits for that."""
+"""Ends of commands: cancelled or killed, no process is left, and the run waits for that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print: kept as plain text within bounds, however much and whatever it is."""
+"""Output of commands: stored as plain text within limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command is given, what it may not have, and what becomes of it."""
+"""Environment, limits and exit codes of commands."""
 
 from __future__ import annotations
 

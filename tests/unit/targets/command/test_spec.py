@@ -1,4 +1,4 @@
-"""What is accepted as a command, what is refused, and why."""
+"""Specs of commands: accepted forms and refusals."""
 
 from __future__ import annotations
 

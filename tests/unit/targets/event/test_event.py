@@ -1,4 +1,4 @@
-"""That a task is due is told: here, over Redis, and by a webhook."""
+"""Event targets: published in the process, to Redis and to a webhook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task with an http target, carried against a real server on loopback."""
+"""Setup of http target tests: a task against a real server on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer means for the run."""
+"""Outcome of a run by the response of the endpoint."""
 
 from __future__ import annotations
 

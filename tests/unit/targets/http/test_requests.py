@@ -1,4 +1,4 @@
-"""What a run sends: the payload, who it is, its signature, its callback; and secrets that nobody else sees."""
+"""Requests of a run: payload, identity, signature, callback, masked secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task may say of its http target: strict, complete, canonical."""
+"""Specs of http targets: strict, complete, canonical."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's results as people read them: a table for the terminal, or one in Markdown for docs/performance.md."""
+"""Results as a table for the terminal, or in Markdown for docs/performance.md."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ SETTINGS = EngineSettings(terms=TERMS, lease_thread=False, fine_timer=False, upk
 
 
 class FaultyStore:
-    """A real store, each of whose calls may be made to fail before or after its commit, to hang, or to be seen."""
+    """A real store whose calls can fail before or after the commit, hang, and are recorded."""
 
     def __init__(self, inner: object | None = None) -> None:
         self.inner = MemoryStore() if inner is None else inner
@@ -49,7 +49,7 @@ class FaultyStore:
         self._after[name] = [StoreUnavailable("the answer got lost")] * times
 
     def block(self, *names: str) -> None:
-        """From now on these calls hang before they reach the store."""
+        """Make these calls hang before they reach the store."""
         for name in names:
             self._shut.setdefault(name, asyncio.Event())
 
@@ -86,7 +86,7 @@ def _raise_next(faults: dict[str, list[Exception | None]], name: str) -> None:
 
 
 class SlowStore:
-    """A store of which one call takes its time, before or after it is written."""
+    """A store of which one call is slow, before or after its commit."""
 
     def __init__(self, inner: object, clock: VirtualClock, name: str, seconds: float, *, after: bool = False) -> None:
         self._inner = inner
@@ -110,7 +110,7 @@ class SlowStore:
 
 
 class RenewalLog(FaultyStore):
-    """Knows when each renewal was asked for."""
+    """A store that records the time of each lease renewal."""
 
     def __init__(self, clock: VirtualClock, inner: object | None = None) -> None:
         super().__init__(inner)
@@ -128,7 +128,7 @@ def as_store(door: object) -> Keeping:
 
 @dataclass
 class ScriptedTarget:
-    """A target that does whatever the test says, and remembers whom it was asked for."""
+    """A target that runs a given coroutine and records its invocations."""
 
     act: Callable[[Invocation], Awaitable[Outcome]] | None = None
     invocations: list[Invocation] = field(default_factory=list)
@@ -167,7 +167,7 @@ async def add_task(
     owner: str = OWNER,
     **chosen: Any,
 ) -> Task:
-    """A task for the obedient target; an instant means: once, then."""
+    """Add a task for the scripted target; an instant means once."""
     when = Once(at=schedule) if isinstance(schedule, datetime) else schedule
     draft = Draft(owner, "stub", when, Target("stub", "{}"), "{}", policies_for(when, chosen), lane=lane)
     change = plan(draft, make_id("tsk", now, next(_numbers).to_bytes(ENTROPY_BYTES)), now)
@@ -183,17 +183,17 @@ async def list_runs(store: object, task: Task | None = None) -> list[Run]:
 
 
 async def wait_until(clock: VirtualClock, fulfilled: Callable[[], bool], within: float = 3_600) -> None:
-    """Let virtual time pass in small steps until a condition holds."""
+    """Advance virtual time in small steps until a condition holds."""
     end = clock.steady() + within
     while not fulfilled():
-        assert clock.steady() < end, "it never came true"
+        assert clock.steady() < end, "the condition never held"
         await clock.pause(0.01)
 
 
 async def execute_once(
     clock: VirtualClock, act: Callable[[Invocation], Awaitable[Outcome]], seconds: float = 1_000, **policies: Any
 ) -> Run:
-    """One task, one attempt, from its instant to its row."""
+    """Run one task with one attempt and return its run."""
     store = FaultyStore()
     engine = make_engine(store, ScriptedTarget(act), clock)
     task = await add_task(store, NOON, clock.now(), guarantee="at_most_once", **policies)
@@ -221,9 +221,9 @@ class RemoteClockStore(MemoryStore):
 
 
 async def list_nodes(store: object) -> list[str]:
-    """All of them, as a newcomer sees them."""
+    """Ids of all nodes, as seen by a new node."""
     whole = as_store(store)
-    await whole.join(a_node("onlooker"))
-    seen = (await whole.extend("onlooker", NOON)).nodes
-    await whole.leave("onlooker")
+    await whole.join(a_node("observer"))
+    seen = (await whole.extend("observer", NOON)).nodes
+    await whole.leave("observer")
     return [node.id for node in seen]

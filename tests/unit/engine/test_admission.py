@@ -147,7 +147,7 @@ async def test_dead_node_does_not_fix_the_lease(clock: VirtualClock) -> None:
 
 
 class ConcurrentJoinStore(MemoryStore):
-    """Somebody else comes between the look at who is there and the new agreement."""
+    """Another node joins between the read of the nodes and the write of the lease record."""
 
     def __init__(self, comes: Node) -> None:
         super().__init__()

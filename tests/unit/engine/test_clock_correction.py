@@ -48,7 +48,7 @@ async def test_offset_is_measured_outside_of_the_round_trip_only(
 async def test_offset_is_logged_once_and_again_when_it_changes(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Questions and answers take a little longer or shorter each time, and move it by as little."""
+    """Round trips vary a little, and move the offset by as much."""
 
     with caplog.at_level(logging.WARNING, logger="horae"):
         corrected = CorrectedClock(clock)
@@ -75,7 +75,7 @@ async def test_node_uses_the_clock_of_the_store(
         await clock.pause(1)
         (run,) = await list_runs(store, task)
         assert run.started == run.due == begun + ahead + 10 * SECOND
-        assert [node.offset for node in await store.nodes()] == [ahead], "and everybody can see it"
+        assert [node.offset for node in await store.nodes()] == [ahead], "and it is stored"
         store.ahead = timedelta(0)
         await clock.pause(TERMS.renewal.total_seconds())
         assert engine.clock_offset == timedelta(0), "what was corrected is corrected again"

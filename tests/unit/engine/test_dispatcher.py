@@ -37,7 +37,7 @@ from tests.unit.engine.engine_setup import (
 
 
 async def holding_a_lease(engine: Engine, store: FaultyStore, clock: VirtualClock) -> None:
-    """As the keeper does it, but only once."""
+    """Renew the lease once."""
     await as_store(store).join(a_node())
     engine.lease.node = NODE
     engine.lease.mark_renewed(clock.steady())
@@ -56,7 +56,7 @@ async def test_nothing_is_claimed_early_not_even_by_a_microsecond(clock: Virtual
 
 
 async def with_a_backlog(engine: Engine, store: FaultyStore, clock: VirtualClock, slices: int) -> None:
-    """So many slices of what is due, of which the first has been claimed."""
+    """Add so many batches of due tasks, of which the first has been claimed."""
     await holding_a_lease(engine, store, clock)
     for _ in range(slices * CLAIM_SLICE):
         await add_task(store, NOON, clock.now())
@@ -196,7 +196,7 @@ async def test_large_backlog_is_claimed_batch_by_batch_at_one_instant(clock: Vir
 
 
 async def test_runs_start_between_claim_batches(clock: VirtualClock) -> None:
-    """The store in memory answers without ever waiting, and would let nobody else run."""
+    """The in-memory store never suspends, so the dispatcher must yield itself."""
 
     store, begun_at_claims = FaultyStore(), list[int]()
 
@@ -252,7 +252,7 @@ async def test_store_recovery_is_logged_only_after_a_successful_call(
 
 
 async def test_claim_with_a_lost_answer_is_found_and_run_again(clock: VirtualClock) -> None:
-    """The node renews its lease, so nobody else would ever recover a run that nobody carries."""
+    """The node renews its lease, so no other node would recover the run."""
 
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)
@@ -286,7 +286,7 @@ async def test_active_and_unsettled_runs_are_not_lost_claims(clock: VirtualClock
     store.fail_before("claim_due")
     engine.notify()
     await clock.pause(5)
-    assert store.count("held") == 1, "nobody looked for lost claims"
+    assert store.count("held") == 1, "no search for lost claims"
     store.unblock()
     await clock.pause(200)
     await engine.stop()

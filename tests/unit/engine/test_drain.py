@@ -112,7 +112,7 @@ async def test_due_entries_of_a_draining_node_start_elsewhere_on_time(clock: Vir
 
 
 async def test_drain_waits_for_a_pending_claim(clock: VirtualClock) -> None:
-    """What a claim brings belongs to the node: it must not leave while one is on its way."""
+    """A claim on its way belongs to the node, which must not leave before."""
 
     store, target = FaultyStore(), ScriptedTarget(sleep_for(clock, 5))
     engine = make_engine(store, target, clock)

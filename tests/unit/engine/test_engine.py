@@ -173,7 +173,7 @@ async def test_claimed_run_that_did_not_start_is_released(clock: VirtualClock) -
 
 
 async def test_stopped_node_does_not_rejoin(clock: VirtualClock) -> None:
-    """A keeper that goes on after the goodbye would take the missing row for its death."""
+    """A renewal loop after the leave would take the missing row for a recovery."""
 
     store = FaultyStore()
     engine = make_engine(

@@ -127,7 +127,7 @@ async def test_abandoned_runs_are_released_when_the_store_is_back(clock: Virtual
     first, second = await list_runs(store, task)
     assert (first.state, first.reason, first.deaths) == (RunState.LOST, Reason.RELEASED, 0)
     assert second.state is RunState.SUCCEEDED
-    assert engine.node == node, "nobody had taken it for dead"
+    assert engine.node == node, "it was not recovered"
 
 
 async def test_recovered_node_abandons_its_runs_and_rejoins_with_a_new_id(clock: VirtualClock) -> None:
@@ -188,7 +188,7 @@ async def test_cancel_request_arrives_with_the_next_renewal(clock: VirtualClock)
     task = await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(RENEWAL + 0.5)
-    await Tasks(store, clock).cancel(LOCAL, task.id)  # nobody rings
+    await Tasks(store, clock).cancel(LOCAL, task.id)  # without notification
     await clock.pause(RENEWAL - 1)
     assert not target.invocations[0].cancelled
     await clock.pause(1)

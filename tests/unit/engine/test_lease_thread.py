@@ -27,7 +27,7 @@ PATIENCE = 60
 
 
 class Counting(MemoryStore):
-    """Tells when so many renewals were written."""
+    """Waits for a number of renewals."""
 
     def __init__(self) -> None:
         super().__init__()

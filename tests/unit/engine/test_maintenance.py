@@ -109,7 +109,7 @@ async def test_expired_records_are_purged_once_during_a_long_trim(clock: Virtual
 
 
 async def planned_at(store: FaultyStore, planned: datetime) -> str:
-    """A task of every hour whose next occurrence stands somewhere else than its rules would have it now."""
+    """An hourly task whose next occurrence differs from its schedule."""
     task = a_task(schedule=Every(interval=HOUR), created=NOON)
     await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=planned)])])
     return task.id

@@ -14,14 +14,14 @@ import pytest
 from horae.engine import process_identity as home_module
 from horae.engine.process_identity import is_gone, own_home
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can be sure, and the lease decides")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems rely on the lease")
 
 _SAYS_WHERE = "from horae.engine.process_identity import own_home; print(own_home(), flush=True); input()"
 
 
 @contextmanager
 def start_process() -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A process that says where it lives, and ends when it is told something."""
+    """Start a process that prints its home and ends at a line of input."""
     command = [sys.executable, "-c", _SAYS_WHERE]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -69,7 +69,7 @@ def test_reused_pid_means_gone() -> None:
 
 
 def test_process_of_another_user_is_not_taken_for_the_node() -> None:
-    """Nobody may send a signal to the first process, but its start can be seen."""
+    """Process 1 accepts no signal, but its start time is readable."""
     machine, space, _, _ = parts(own_home())
     assert is_gone(f"{machine}/{space}/1/18446744073709551615")
 
@@ -105,7 +105,7 @@ def test_unsupported_system_reports_no_process_as_gone(monkeypatch: pytest.Monke
 
 
 def test_processes_of_another_pid_namespace_are_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """In a container that shows its host's processes, a number there is not a number here."""
+    """In a container that shows the processes of its host, a pid there is not a pid here."""
     (tmp_path / "sys/kernel/random").mkdir(parents=True)
     (tmp_path / "sys/kernel/random/boot_id").write_text("boot\n")
     (tmp_path / "1/ns").mkdir(parents=True)

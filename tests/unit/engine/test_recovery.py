@@ -27,7 +27,7 @@ LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERM
 
 
 async def join_dead_node(store: object, clock: VirtualClock, count: int = 1) -> None:
-    """It carries so many runs, and will never renew."""
+    """Join a node with so many live runs that never renews."""
     whole = as_store(store)
     await whole.join(a_node())
     await whole.add([a_new_task(a_task(target=Target("stub", "{}"))) for _ in range(count)])

@@ -44,7 +44,7 @@ def make_node(
 
 
 class Pair:
-    """One node that can run what there is, and one that cannot; the second was there first."""
+    """A node with the route and one without; the second joins first."""
 
     def __init__(self, clock: VirtualClock, unable: frozenset[str] = OTHER) -> None:
         self.clock = clock
@@ -152,7 +152,7 @@ async def test_single_node_admits_routes_periodically_and_after_notifications(cl
     await add_task(store, Every(interval=MINUTE), clock.now())
     await engine.start()
     await clock.pause(3_600)
-    # Somebody may have come, left something and gone, without being heard.
+    # Another node may have stranded an entry and left without a notification.
     assert set(store.arguments("admit")) == {(STUB,)}
     assert 3_600 / SOLO_ROUTE_CHECK_SECONDS / 1.3 <= store.count("admit") <= 3_600 / SOLO_ROUTE_CHECK_SECONDS + 1
     before = store.count("admit")
@@ -187,7 +187,7 @@ async def test_node_without_declared_routes_admits_none(clock: VirtualClock) -> 
 
 
 async def test_failed_admission_of_routes_is_retried(clock: VirtualClock) -> None:
-    """Alone, and after the only ring: otherwise what waits there would wait for ever."""
+    """A single node after its only notification: otherwise the entry would wait for ever."""
 
     pair = Pair(clock)
     await add_task(pair.store, NOON + SECOND, clock.now())
@@ -236,7 +236,7 @@ async def test_entry_stranded_by_a_leaving_node_is_found_without_notification(cl
     await pair.able.stop()
 
 
-# --- who is told -----------------------------------------------------------------------------------------------------
+# --- notifications --------------------------------------------------------------------------------------------------
 
 
 async def test_only_the_node_that_strands_an_entry_notifies(clock: VirtualClock) -> None:

@@ -56,7 +56,7 @@ async def test_a_cancelled_run_ends_at_once(clock: VirtualClock) -> None:
 
 
 async def test_run_in_cleanup_is_cancelled_once(clock: VirtualClock) -> None:
-    """Orders are repeated with every renewal; a second cancellation would break the cleaning up."""
+    """Cancel requests repeat with every renewal; a second cancellation would interrupt the cleanup."""
 
     cleaned: list[Any] = []
 
@@ -109,7 +109,7 @@ async def test_cancel_actions_are_called_and_may_fail(clock: VirtualClock, caplo
 
 
 async def test_run_cancelled_before_its_first_step_is_settled(clock: VirtualClock) -> None:
-    """A job that was never begun would just vanish when it is cancelled."""
+    """An asyncio task cancelled before its first step runs no code."""
 
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)

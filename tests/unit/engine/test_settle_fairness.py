@@ -20,7 +20,7 @@ CROWD = 4_000
 
 
 async def run_with_burst(clock: VirtualClock, **policies: Any) -> list[Run]:
-    """The runs of a one-second task while another owner's crowd ends, on a store that records 256 ends in 0.3 s."""
+    """Runs of a one-second task during a burst of another owner, on a store that settles 256 runs in 0.3 s."""
     store = MemoryStore()
     slow = SlowStore(store, clock, "settle", 0.3)
     task = await add_task(store, Every(interval=SECOND), NOON, owner="neighbour", **policies)
@@ -44,7 +44,7 @@ async def run_queued_with_burst(clock: VirtualClock) -> list[Run]:
 
 
 async def test_burst_of_one_owner_does_not_delay_queued_runs_of_another(clock: VirtualClock) -> None:
-    """Under `queue` nothing is skipped, but a run that waits for the record of the one before starts late."""
+    """Under `queue` nothing is skipped, but a run behind an unsettled one starts late."""
     runs = await run_queued_with_burst(clock)
     assert len(runs) == 10
     assert Reason.OVERLAP not in {run.reason for run in runs}

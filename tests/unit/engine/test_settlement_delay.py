@@ -47,14 +47,14 @@ async def run_with_burst(clock: VirtualClock) -> dict[str, Overview]:
 
 async def test_overview_shows_the_settlement_delay_of_each_owner_apart(clock: VirtualClock) -> None:
     seen = await run_with_burst(clock)
-    own, everybody = seen["neighbour"].settlement_delay, seen["root"].settlement_delay
+    own, total = seen["neighbour"].settlement_delay, seen["root"].settlement_delay
     assert 20 <= own.counted <= 31
-    assert everybody.counted == own.counted + 2_000
+    assert total.counted == own.counted + 2_000
     assert own.p50 is not None
     assert 0.3 * SECOND <= own.p50 <= 0.4 * SECOND
     assert own.longest is not None
-    assert everybody.longest is not None
-    assert own.longest < SECOND < everybody.longest
+    assert total.longest is not None
+    assert own.longest < SECOND < total.longest
     assert seen["stranger"].settlement_delay == SettlementDelay()
 
 

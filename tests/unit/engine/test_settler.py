@@ -39,7 +39,7 @@ CEILING = 10 * SECOND
 
 
 async def claim_runs(store: FaultyStore, count: int) -> list[Run]:
-    """So many runs that go on, of as many tasks."""
+    """Claim so many runs, each of its own task."""
     whole = as_store(store)
     await whole.join(a_node())
     await whole.add([a_new_task(a_task()) for _ in range(count)])
@@ -318,7 +318,7 @@ async def test_released_run_is_lost_and_due_again(clock: VirtualClock) -> None:
 
 
 async def test_concurrent_releases_release_each_run_once(clock: VirtualClock) -> None:
-    """At a stop, the last flush may meet the releaser's own loop."""
+    """At a stop, the last flush may overlap with the releaser's loop."""
 
     store = FaultyStore()
     runs = await claim_runs(store, 2 * RELEASED_AT_ONCE + 10)

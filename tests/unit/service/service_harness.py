@@ -36,16 +36,16 @@ ADA = Principal("ada")
 BOB = Principal("bob")
 ROOT = Principal("root", admin=True)
 CHIEF = Principal("chief", admin=True, actor="tok_chief", via="http", request="req_1")
-"""An admin who answers for what is done: there are audit rows."""
+"""An admin with an actor: audit rows are written."""
 TARGET = Target("function", '{"name":"garden.water"}')
 
 
 ALLOWED = ApprovalPolicy(frozenset({"garden.water"}))
-"""What the operator lets agents call by themselves."""
+"""Functions that agents may call without approval."""
 
 
 class ServiceHarness:
-    """The whole service, and all that it told."""
+    """The whole service, and the instants that it notified."""
 
     def __init__(
         self, store: Keeping | None = None, gate: ApprovalPolicy = ALLOWED, clock: VirtualClock | None = None
@@ -58,7 +58,7 @@ class ServiceHarness:
             self.store, self.clock, "Europe/Berlin", secrets, on_write=self.writes.append, approval_policy=gate
         )
         self.tasks = self.service.tasks
-        # Time stands still between two tasks, and still the one that was made first has the lower name.
+        # The clock does not move between two tasks, so ids rise by a counter.
         numbers = count(1)
         self.tasks.drafts.entropy = lambda size: next(numbers).to_bytes(size)
         self.runs = self.service.runs
@@ -71,7 +71,7 @@ class ServiceHarness:
     async def make_member(
         self, name: str, role: Role = Role.MEMBER, *, agent: str | None = None, **quotas: Any
     ) -> Principal:
-        """Whoever comes with a token of an owner that an admin has made."""
+        """Create an owner and authenticate with a token of it."""
         service = self.service
         await service.accounts.put(CHIEF, name, role=role, quotas=quotas or None)
         _, text = await service.tokens.make(CHIEF, owner=name, name="a test", agent=agent)
@@ -81,7 +81,7 @@ class ServiceHarness:
         self.clock.advance(by.total_seconds())
 
     async def claim(self, routes: frozenset[str] | None = None) -> list[Run]:
-        """What a node does that sees what is due now."""
+        """Claim everything that is due now."""
         await self.store.join(a_node(renewed=self.clock.now()))
         claimant = ClaimContext(NODE, self.clock.now(), DEFAULT_TERMS.poll_ceiling, routes)
 
@@ -96,7 +96,7 @@ class ServiceHarness:
         return await self.store.settle([report], settle)
 
     async def run_due(self, by: timedelta, outcome: Outcome = Succeeded()) -> Run:  # noqa: B008 - a frozen value
-        """So much later something comes due, is claimed and ends like this."""
+        """Advance the clock, claim the only due entry and settle it; return the ended run."""
         self.advance(by)
         (run,) = await self.claim()
         await self.settle(run, outcome)

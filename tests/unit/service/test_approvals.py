@@ -70,7 +70,7 @@ async def test_prompt_and_allowed_function_need_no_approval(target: Target, allo
         assert await status_of(harness, task) == (TaskState.ACTIVE, None)
         assert await code_of(harness.service.approvals.approve(ADA, task.id, digest_of(task))) == "nothing_to_approve"
         mine = await harness.add(who=ADA, target=HTTP)
-        assert await status_of(harness, mine) == (TaskState.ACTIVE, None), "a person needs nobody else's either"
+        assert await status_of(harness, mine) == (TaskState.ACTIVE, None), "a user needs no approval"
 
 
 WAYS_AROUND: dict[str, Callable[[ServiceHarness, Principal, Task], Awaitable[object]]] = {

@@ -113,7 +113,7 @@ async def test_agent_of_an_admin_has_the_agent_quota() -> None:
 
 
 class _CountingDict(dict[tuple[int, str], int]):
-    """Counts that tell how often somebody went through all of them."""
+    """Counters that count their iterations."""
 
     times = 0
 
@@ -127,17 +127,17 @@ class _CountingDict(dict[tuple[int, str], int]):
 
 
 async def test_enforcement_reads_the_counters_once_for_all_agents() -> None:
-    """Else a minute's look would take as long as agents by agents by owners: nobody is served meanwhile."""
+    """Otherwise one enforcement would cost agents × agents × owners and block the server."""
 
     async with open_harness() as harness:
         for number in range(5):
             await harness.make_member(f"owner-{number}")
-        everybody = _CountingDict(
+        all_counts = _CountingDict(
             {(hour_of(harness.clock.now()), f"{AGENT_PREFIX}robot-{number}"): 501 for number in range(50)}
         )
 
         async def counts(owner: str | None, _hours: object) -> Mapping[tuple[int, str], int]:
-            return everybody if owner is None else {}
+            return all_counts if owner is None else {}
 
         harness.store.counts = counts  # type: ignore[method-assign,assignment]  # as if so many had run
         _CountingDict.times = 0

@@ -205,7 +205,7 @@ async def test_hanging_task_does_not_block_the_stop_of_a_server(clock: VirtualCl
 
 
 async def test_operation_without_progress_is_interrupted_and_its_owner_may_start_another(clock: VirtualClock) -> None:
-    """As after a process that was killed: nobody was there to write that it is over."""
+    """As after a killed process, which wrote no end."""
 
     async with operations_harness(clock) as harness:
         await garden(harness)
@@ -399,7 +399,7 @@ async def test_operation_pages_resume_from_the_cursor(clock: VirtualClock) -> No
 async def test_process_taken_for_dead_does_not_resume_its_operation(
     clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its owner was told that it is over, and may have begun something else."""
+    """Its owner saw it interrupted and may have started another one."""
 
     async with operations_harness(clock) as harness:
         await garden(harness, 20)

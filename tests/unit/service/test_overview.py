@@ -209,7 +209,7 @@ async def test_error_other_than_a_refusal_ends_the_bulk_operation() -> None:
             await harness.service.bulk.each(ADA, TaskFilter(), break_down)
 
 
-# --- what was told ---------------------------------------------------------------------------------------------------
+# --- events ----------------------------------------------------------------------------------------------------------
 
 
 async def test_events_resume_from_a_number() -> None:

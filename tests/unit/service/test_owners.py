@@ -68,7 +68,7 @@ Ask = Callable[[ServiceHarness, str], Awaitable[object]]
 
 
 def _raises_if_evaluated(facts: Facts | None) -> None:
-    """A condition on what is somebody else's must not even be asked."""
+    """A condition on a foreign task must not be evaluated."""
     raise AssertionError(facts)
 
 
@@ -112,7 +112,7 @@ BY_RUN: Final[dict[tuple[type, str], Ask]] = {
 MORE_WAYS: Final[dict[str, Ask]] = {
     "dry run of an edit": lambda harness, ask: harness.tasks.edit(BOB, ask, Edits(name="mine"), dry_run=True),
     "edit of a version": lambda harness, ask: harness.tasks.edit(BOB, ask, Edits(name="mine"), expected=99),
-    "by the key of somebody": lambda harness, ask: harness.tasks.find_by_key(BOB, ask, "ada"),
+    "by the key of another owner": lambda harness, ask: harness.tasks.find_by_key(BOB, ask, "ada"),
     "its runs": lambda harness, ask: harness.runs.page(BOB, RunFilter(task_id=ask)),
     "a day": lambda harness, ask: harness.ledger.explain(BOB, ask, "yesterday", "Asia/Tokyo"),
     "an empty backfill": lambda harness, ask: harness.tasks.backfill(BOB, ask, NOON + HOUR, NOON),
@@ -142,7 +142,7 @@ async def _overview(harness: ServiceHarness) -> object:
 
 
 async def _listed_of(harness: ServiceHarness) -> object:
-    """Whoever shows Bob the facts of Ada's task, he reads no more of it."""
+    """Bob reads nothing through facts of Ada's task."""
     everything = (await harness.store.tasks(TaskFilter())).items
     assert everything
     return await harness.tasks.latest(BOB, everything)
@@ -277,7 +277,7 @@ async def test_event_numbers_say_nothing_about_other_owners() -> None:
 
 
 def test_every_public_service_method_is_in_a_table() -> None:
-    """A method that is added and stands in no table is one that nobody has thought about."""
+    """A new method must be in a table."""
     tables = (BY_TASK, BY_RUN, LISTS, OTHERWISE)
     seen = [method for table in tables for method in table]
     assert len(seen) == len(set(seen))
@@ -318,7 +318,7 @@ async def answer_code(call: Awaitable[object]) -> object:
 
 
 def answer_without_id(answer: object, asked: str) -> object:
-    """What whoever asks learns, but for the id that he gave himself."""
+    """The answer without the id of the request."""
     if not isinstance(answer, Refusal):
         return answer
     sentences = [
@@ -352,11 +352,11 @@ async def test_foreign_resources_answer_like_absent_ones() -> None:
             absent = await answer_code(ask(harness, nowhere))
             assert answer_without_id(foreign, theirs) == answer_without_id(absent, nowhere), name
         assert await harness.store.facts(mine.task.id, None) == before, "nothing of it was touched"
-        assert (await harness.store.last_event(), harness.writes) == (events, []), "and nobody was told"
+        assert (await harness.store.last_event(), harness.writes) == (events, []), "and nothing was notified"
 
 
 async def test_owner_and_admin_get_answers_to_the_same_calls() -> None:
-    """Otherwise the test above would be green if nothing ever answered."""
+    """Otherwise the test above would pass if nothing ever answered."""
 
     async with open_harness() as harness:
         mine = await make_resources_of_ada(harness)
@@ -487,7 +487,7 @@ async def test_webhook_of_another_owner_is_absent() -> None:
 
 
 async def test_operation_of_another_owner_is_absent() -> None:
-    """Nor does it touch what is somebody else's; what an owner has under way keeps nobody else waiting."""
+    """It affects no foreign task, and operations of one owner do not block those of another."""
 
     async with open_harness() as harness:
         mine = await make_resources_of_ada(harness)
@@ -516,7 +516,7 @@ async def test_operation_of_another_owner_is_absent() -> None:
 
 
 async def test_only_an_admin_drains_nodes() -> None:
-    """Whoever is none learns not even that there is such a node."""
+    """For other principals the node is absent."""
 
     async with open_harness() as harness:
         await harness.store.join(a_node("nod_1a", host="north"))
@@ -593,7 +593,7 @@ async def _registered_functions() -> None:
 
 
 async def test_operator_methods_return_nothing_of_owners() -> None:
-    """They take no principal: only whoever runs a node, or holds the key, calls them, and they name nobody."""
+    """They take no principal, are called by nodes and key holders only, and return no owner."""
 
     async with open_harness() as harness:
         mine = await make_resources_of_ada(harness)

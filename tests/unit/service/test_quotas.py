@@ -240,7 +240,7 @@ async def test_batch_over_the_task_quota_is_refused_before_parsing() -> None:
 
 
 async def test_slow_interval_checks_yield_to_other_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of them takes as long as a whole turn may; somebody else has a turn after each."""
+    """Each check takes a whole time slice; another request runs after each."""
 
     async with open_harness() as harness:
         ada = await harness.make_member("ada")
@@ -275,7 +275,7 @@ async def test_restarting_a_completed_task_counts_towards_the_task_quota() -> No
 
 
 async def test_paused_task_with_until_counts_towards_the_task_quota() -> None:
-    """Otherwise a pause until soon would be a way around the limit."""
+    """Otherwise a pause with `until` would bypass the limit."""
 
     async with open_harness() as harness:
         ada = await harness.make_member("ada", active_tasks=2)
@@ -356,7 +356,7 @@ async def test_without_a_limit_nothing_is_counted_or_written() -> None:
 
 
 async def test_conflict_of_an_attached_record_is_not_retried() -> None:
-    """What a front end wants to be written beside it is refused as it is: the request was answered already."""
+    """The attached record exists, so the request was answered already."""
 
     async with open_harness() as harness:
         ada = await harness.make_member("ada", active_tasks=3)

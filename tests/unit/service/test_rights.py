@@ -46,7 +46,7 @@ ABSENT_RUN: Final = "run_000000000000"
 
 
 class CallSubject(NamedTuple):
-    """What a call is about: one's own, somebody else's, or nothing that there is."""
+    """Subject of a call: own, foreign or absent."""
 
     owner: str
     task: str
@@ -62,7 +62,7 @@ class Call(NamedTuple):
     needs: Scope
     ask: Ask
     owned: bool = True
-    """Whether it names a thing that somebody has."""
+    """Whether the call names a resource with an owner."""
 
 
 def _tasks(needs: Scope, ask: Callable[[Tasks, Principal, str], Awaitable[Any]]) -> Call:
@@ -283,7 +283,7 @@ OPERATORS: Final = ("Telling", "Outages", "Daily", "KeyBudget", "QuotaSweep")
 
 
 def test_every_call_has_a_row() -> None:
-    """A method that is added and stands in no row is one whose rights nobody has thought about."""
+    """A new method without a row has no reviewed rights."""
     asked = {(kind, name) for kind, name in public_methods() if kind.__name__ not in OPERATORS and name not in UNASKED}
     left_out = (
         asked - set(CALLS) - ELSEWHERE - {(SecretVault, "reveal"), (SecretVault, "rotate"), (SecretVault, "check")}

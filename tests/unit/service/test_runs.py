@@ -23,7 +23,7 @@ NEVER_AGAIN = Failed("no", permanent=True)
 
 
 def proof(run: Run) -> bool:
-    """What a target that was told the token can show."""
+    """The callback token that the target received."""
     return run.token > 0
 
 
@@ -39,7 +39,7 @@ async def start_run(harness: ServiceHarness, **fields: Any) -> Run:
 
 
 async def hand_on_run(harness: ServiceHarness, minutes: int = 5) -> Run:
-    """The target has said that somebody else goes on with it."""
+    """Settle the run as waiting for a callback."""
     run = await start_run(harness)
     assert await harness.settle(run, Waiting(harness.clock.now() + minutes * MINUTE)) == frozenset()
     return await harness.runs.get(ADA, run.id)
@@ -116,7 +116,7 @@ async def test_retry_of_a_failed_task_keeps_its_state() -> None:
         assert [each.state for each in (await harness.runs.page(ADA)).items] == [RunState.SUCCEEDED, RunState.FAILED]
 
 
-# --- while somebody looks, the engine goes on -------------------------------------------------------------------------
+# --- concurrent engine writes ----------------------------------------------------------------------------------------
 
 
 def meanwhile(harness: ServiceHarness, end: Outcome) -> None:

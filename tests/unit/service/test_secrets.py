@@ -405,7 +405,7 @@ async def test_wrong_key_is_reported_with_its_file(tmp_path: Path) -> None:
 
 
 class ContestedStore(MemoryStore):
-    """Somebody else is always a little faster, so many times."""
+    """Another writer wins the race, `times` times."""
 
     def __init__(self, times: int) -> None:
         super().__init__()
@@ -489,7 +489,7 @@ async def test_interrupted_rotation_is_finished_by_the_next_one(tmp_path: Path) 
     half = [record for record in await desk.all_records() if record.key in ("ada/s0", "ada/s2")]
     for record in half:
         assert await _resealed(desk, record, next_key)
-    # As the file stands between the two keys, everybody reads everything, and writes for the time after it.
+    # Between the two keys all processes read with both and write with the new one.
     meanwhile = SecretVault(desk.records, KeyFile(path), desk.clock)
     assert [await meanwhile.reveal("ada", f"s{number}") for number in range(4)] == [f"value {n}" for n in range(4)]
     await meanwhile.set(ADA, "s9", "value 9")

@@ -51,7 +51,7 @@ async def test_totals_are_exact_by_state_and_bounded_otherwise(
         assert await harness.tasks.count(ROOT) == (6, False)
         assert await harness.tasks.count(ROOT, TaskFilter("bob")) == (1, False)
         assert await harness.tasks.count(BOB, TaskFilter("ada")) == (0, False)
-        assert await harness.tasks.count(ROOT, TaskFilter("")) == (0, False), "nobody is called that: not everybody"
+        assert await harness.tasks.count(ROOT, TaskFilter("")) == (0, False), "an empty owner is no wildcard"
         assert asked == [TaskFilter("")], "the others cost the same however many there are"
         monkeypatch.setattr("horae.service.tasks.lookup.MAX_PAGE_SIZE", 2)
         for most, text, expected in ((4, "task", (4, True)), (4, "task 1", (1, False)), (6, "task", (5, False))):

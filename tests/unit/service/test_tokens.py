@@ -77,7 +77,7 @@ async def test_invalid_tokens_are_refused_alike() -> None:
         ]
         bad += [f"horae_{'0' * 32}_{secret}", "héllo", good.replace("horae", "hórae"), "x" * 10_000]
         said = {str(await refusal_of(tokens.authenticate(text, via="http"))) for text in bad}
-        assert len(said) == 1, "nobody learns what was wrong"
+        assert len(said) == 1, "the answer does not show what was wrong"
         assert {await code_of(tokens.authenticate(text, via="http")) for text in bad} == {"bad_token"}
         assert (await tokens.authenticate(good, via="http")).owner == "ada"
 

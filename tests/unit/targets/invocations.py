@@ -40,7 +40,7 @@ def a_run(*, alone: bool = False, span: Span | None = None) -> Run:
 
 
 class Recorded:
-    """`said` grows in the order in which things were said; `wait_for` returns as soon as a text was among them."""
+    """`said` holds the lines in order; `wait_for` returns as soon as a text is among them."""
 
     def __init__(self, task: Task, run: Run | None = None) -> None:
         self.task = task

@@ -1,4 +1,4 @@
-"""One server for the whole run, with its durable settings untouched; and who is measured on it."""
+"""The PostgreSQL server of a run, with durable default settings, and its contenders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.postgres.scale import Sizes
 from tests.servers.postgres import PostgresServer
 
 HORAE: Final = Contender("Horae", (sys.executable, "-m", "bench.engine.child", "bench.postgres.horae_side"))
-# What is counted is loaded, and counts nothing until a database asks for it: nobody pays for it in any other measure.
+# pg_stat_statements is loaded, but counts only where a database enables it, so that other measurements are unaffected.
 _SETTINGS: Final = {"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "none"}
 _DURABLE: Final = ("fsync", "synchronous_commit", "full_page_writes", "wal_sync_method")
 _CALLS: Final = """
@@ -24,7 +24,7 @@ SELECT coalesce(sum(calls), 0) FROM pg_stat_statements JOIN pg_database ON pg_da
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class BenchServer:
     server: PostgresServer
     sizes: Sizes
     found: Found
@@ -61,10 +61,10 @@ class Stage:
 
 
 @contextmanager
-def stage(sizes: Sizes) -> Iterator[Stage]:
+def bench_server(sizes: Sizes) -> Iterator[BenchServer]:
     found = install() if sizes.peers else Found((), ())
     with PostgresServer(settings=_SETTINGS) as server:
-        yield Stage(server, sizes, found)
+        yield BenchServer(server, sizes, found)
 
 
 def database_name(url: str) -> str:

@@ -93,18 +93,18 @@ async def test_forecast_can_be_called_from_a_coroutine() -> None:
 
 
 def test_forecast_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """An engine beside the forecast is heard all the same."""
+    """Logs of an engine on another thread are not suppressed."""
     log = logging.getLogger("horae")
 
     def speak(_share: float, _at: datetime) -> None:
-        somebody = Thread(target=log.warning, args=("somebody else",))
-        somebody.start()
-        somebody.join()
+        other_thread = Thread(target=log.warning, args=("other thread",))
+        other_thread.start()
+        other_thread.join()
 
     with caplog.at_level(logging.DEBUG, "horae"):
         report = run_forecast(a_task("long", "0 * * * *", "20m", max_duration="10m"), span="4h", progress=speak)
     assert report.tasks[0].cut_short > 0, "of which an engine would speak"
-    assert {record.message for record in caplog.records} == {"somebody else"}
+    assert {record.message for record in caplog.records} == {"other thread"}
     assert log.filters == []
 
 

@@ -19,7 +19,7 @@ _OCCURRENCES = (EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MA
 
 
 def check(world: World) -> None:
-    """Everything that can be seen without waiting."""
+    """Check all invariants that hold at once."""
     if world.deleted:
         return
     check_attempts(world)
@@ -54,7 +54,7 @@ def check_attempts(world: World) -> None:
 
 
 def check_notices(world: World) -> None:
-    """Failing and recovered take turns; a person who resumes what had given up ends an incident, too."""
+    """Failing and recovered alternate; resuming a failed task ends an incident, too."""
     failing = False
     for event in world.events:
         if event.kind in (EventKind.TASK_FAILING, EventKind.TASK_RECOVERED):
@@ -105,7 +105,7 @@ def check_entries(world: World) -> None:
 
 
 def check_held(world: World) -> None:
-    """What is held has something that will release it: a run that goes on, or a backlog before it that can go on."""
+    """A held entry has something that releases it: a live run or an earlier backlog."""
     for entry in world.entries.values():
         if entry.state is EntryState.HELD:
             before = [e for e in world.entries.values() if e.in_order and e.planned < entry.planned]
@@ -128,7 +128,7 @@ def check_standing(world: World) -> None:
 
 
 def check_counts(world: World) -> None:
-    """What the changes added to the running counts is what a recount of the ledger finds."""
+    """The sum of counter deltas equals a recount of the ledger."""
     recount: Counter[str] = Counter({f"state:{world.state}": 1})
     for run in world.runs.values():
         if run.live:
@@ -146,7 +146,7 @@ def check_counts(world: World) -> None:
 
 
 def check_every_instant(world: World) -> None:
-    """What was accounted for is the beginning of what was planned, without a gap and without a double."""
+    """Accounted instants are a prefix of the planned ones, without gaps or duplicates."""
     covered = Counter(covered_instants(world))
     assert not [instant for instant, times in covered.items() if times > 1]
     for era, until in _eras(world):
@@ -259,7 +259,7 @@ def check_from_end(world: World) -> None:
 
 
 def _by_hand(world: World, each: Run | Entry) -> bool:
-    """Whether it is another attempt for which somebody has asked: it moves nothing, and comes also when all is over."""
+    """Whether the attempt was requested: it moves no schedule and may follow the end of the task."""
     return each.attempt > 1 and (each.origin, each.planned) in world.requested
 
 

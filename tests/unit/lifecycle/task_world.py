@@ -43,7 +43,7 @@ _WAKES: Final = (EventKind.TASK_RESUMED, EventKind.TASK_COMPLETED, EventKind.TAS
 
 
 class World:
-    """Created at noon; `now` is moved by hand, and nothing happens by itself."""
+    """Created at noon; tests move `now` and call every operation themselves."""
 
     def __init__(
         self,
@@ -57,23 +57,23 @@ class World:
         self.token = 0
         self.limit = 1
         self.others = 0
-        """Runs of other tasks that sit in the same lane."""
+        """Live runs of other tasks in the same lane."""
         self.block_reason: Reason | None = None
         self.routes: frozenset[str] | None = None
-        """What the node that claims can run; None: everything."""
+        """Routes of the claiming node; None: all."""
         self.entries: dict[str, Entry] = {}
         self.runs: dict[str, Run] = {}
         self.events: list[Event] = []
         self.counts: Counter[str] = Counter()
-        """The running counts, whatever the hour."""
+        """Counters, summed over all hours."""
         self.deleted = False
         self.was_parallel = False
-        """Runs that started side by side may still be going, whatever the policy says now."""
+        """Parallel runs may still be live after an edit of the policy."""
         self.requested: set[tuple[Origin, datetime]] = set()
-        """Occurrences that somebody wanted to be attempted once more."""
+        """Occurrences with a requested retry."""
         self.eras: list[Era] = []
         self.moves: set[tuple[EntryKind, EntryState | None, EntryState | None]] = set()
-        """Every way in which an entry has come, gone, or changed its stand."""
+        """Every transition of an entry, including creation and removal."""
         policies = policies_for(schedule, chosen) if policies is None else policies
         draft = Draft("ada", "a task", schedule, Target("function", ""), "{}", policies, lane=lane)
         change = plan(draft, "tsk_1", self.now)
@@ -83,7 +83,7 @@ class World:
         self.status: TaskStatus = change.status
         self.apply(change)
 
-    # --- what a store knows ----------------------------------------------------------------------------------------
+    # --- state --------------------------------------------------------------------------------------------------
 
     @property
     def live(self) -> tuple[Run, ...]:
@@ -98,12 +98,12 @@ class World:
 
     @property
     def held_runs(self) -> tuple[Run, ...]:
-        """The runs that a node holds."""
+        """Live runs that a node holds."""
         return tuple(run for run in self.live if run.node is not None)
 
     @property
     def highest_backfill(self) -> int:
-        """What the ledger tells whoever backfills again."""
+        """Highest attempt of backfilled runs."""
         return max((run.attempt for run in self.runs.values() if run.origin is Origin.BACKFILL), default=0)
 
     @property
@@ -116,7 +116,7 @@ class World:
 
     @property
     def due(self) -> list[Entry]:
-        """What can be claimed now, in the order in which a store offers it."""
+        """Claimable entries in the order of a store."""
         found = [e for e in self.entries.values() if e.state in CLAIMABLE and e.due <= self.now]
         return sorted(found, key=lambda entry: (entry.due, entry.slot))
 
@@ -131,17 +131,17 @@ class World:
 
     @property
     def ledger(self) -> list[str]:
-        """Every row as `when state reason`, by planned instant and attempt; a stretch is `first..last x count`."""
+        """Runs as `when state reason`, by planned instant and attempt; a span is `first..last x count`."""
         rows = sorted(self.runs.values(), key=lambda run: (run.planned, run.origin, run.attempt))
         return [" ".join([_row(run), run.state, *([] if run.reason is None else [run.reason])]) for run in rows]
 
     @property
     def agenda(self) -> list[str]:
-        """Every entry as `kind when stand`; a range is `first..last`."""
+        """Entries as `kind when state`; a range is `first..last`."""
         entries = sorted(self.entries.values(), key=lambda entry: (entry.planned, entry.slot))
         return [f"{entry.kind} {_place(entry)} {entry.state}" for entry in entries]
 
-    # --- what a store does -----------------------------------------------------------------------------------------
+    # --- operations ----------------------------------------------------------------------------------------------
 
     def apply(self, change: Change) -> Change:
         slots = [entry.slot for entry in change.put]
@@ -173,7 +173,7 @@ class World:
         return change
 
     def _check_events(self, change: Change) -> None:
-        """Every run that starts, is skipped, is handed on or ends is told of, and so is every new state of the task."""
+        """Assert an event for every start, skip, wait and end of a run, and for every new task state."""
         told = Counter((event.kind, event.run_id) for event in change.events)
         for run in (*change.new_runs, *change.updated_runs):
             assert (run.ended is None) == run.live
@@ -183,7 +183,7 @@ class World:
             assert told[EventKind.RUN_STARTED if begun else EventKind(f"run.{run.state}"), run.id] == 1
         if change.status is not None and change.status.state is not self.status.state:
             state = change.status.state
-            # An edit that lets a failed task go on is told by both events, of a completed one by the edit alone.
+            # An edit that resumes a failed task writes two events; of a completed one, the edit event only.
             failed = self.status.state is TaskState.FAILED
             again = (EventKind.TASK_RESUMED,) if failed else (EventKind.TASK_RESUMED, EventKind.TASK_EDITED)
             kinds = again if state is TaskState.ACTIVE else (EventKind(f"task.{state}"),)
@@ -213,7 +213,7 @@ class World:
         self.runs[run.id] = run
 
     def _replace_entry(self, slot: str, entry: Entry | None) -> None:
-        """Another occurrence in the same slot is another entry."""
+        """Another occurrence in the same slot counts as another entry."""
         before = self.entries.pop(slot, None)
         same = before is not None and entry is not None and before.planned == entry.planned
         if before is not None and (entry is None or not same):
@@ -226,7 +226,7 @@ class World:
         return self.others + sum(lane in run.lanes for run in self.live)
 
     def fill_lane_slots(self) -> None:
-        """Free seats go to parked entries, the first by due instant first."""
+        """Give free lane slots to parked entries, by due instant."""
         parked = (e for e in self.entries.values() if e.state is EntryState.PARKED and not is_route(e.lane))
         for entry in sorted(parked, key=lambda e: e.due):
             free = self.limit - self._used_slots(entry.lane or "")
@@ -235,7 +235,7 @@ class World:
                 self._replace_entry(entry.slot, entry._replace(state=EntryState.TIMED))
 
     def admit(self) -> World:
-        """A node comes that can run it: whoever waits at its door may be claimed again."""
+        """Admit the route: stranded entries become claimable."""
         route = route_of(self.task.target)
         for entry in [e for e in self.entries.values() if e.state is EntryState.PARKED and e.lane == route]:
             self._replace_entry(entry.slot, entry._replace(state=EntryState.TIMED, lane=None))
@@ -249,7 +249,7 @@ class World:
         return self
 
     def set_back(self, instant: datetime) -> World:
-        """Somebody corrects the clock of the machine."""
+        """Set the clock back."""
         assert instant < self.now
         self.now = instant
         return self
@@ -258,14 +258,14 @@ class World:
         return self.at(self.now + by)
 
     def decide(self, decision: Callable[[Facts], Change]) -> Change:
-        """Decisions are pure: asked twice, they say the same."""
+        """Call a decision twice and assert that both results are equal."""
         facts = self.facts
         change = decision(facts)
         assert change == decision(facts)
         return self.apply(change)
 
     def claim(self, entry: Entry | None = None) -> Change:
-        """The first entry that is due, or this one."""
+        """Claim the first due entry, or this one."""
         chosen = self.due[0] if entry is None else entry
         self.token += 1
         claimant = ClaimContext(NODE, self.now, CEILING, self.routes)
@@ -274,7 +274,7 @@ class World:
         return change
 
     def _fire(self, facts: Facts, entry: Entry, claimant: ClaimContext) -> Change:
-        """What would make again what the ledger has is asked again, knowing that."""
+        """Decide again with the existing run ids if the change repeats a run."""
         change = fire(facts, entry, self.token, claimant)
         made = frozenset(run.id for run in change.new_runs if run.id in self.runs)
         return fire(facts._replace(existing_run_ids=made), entry, self.token, claimant) if made else change
@@ -288,7 +288,7 @@ class World:
         return self.at(instant).claim_all()
 
     def strand(self, entry: Entry | None = None) -> Change:
-        """A node claims it that can run nothing at all."""
+        """Claim the entry on a node without routes."""
         self.routes = frozenset()
         try:
             return self.claim(entry)

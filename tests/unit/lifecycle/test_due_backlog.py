@@ -36,14 +36,14 @@ def task_of(schedule: Schedule) -> Task:
 
 
 def walked(task: Task, planned: datetime, now: datetime) -> list[datetime]:
-    """What a pile stands for, one by one: the first is due, whoever asks knows that."""
+    """Occurrences of a backlog by iteration; the first is due."""
     past = past_of(task, NEW_TASK_STATUS)
     later = iterate(without_repeat(task.schedule), planned, past, until=now)
     return [planned, *(each for each in later if due(task.schedule, each, task.id, past) <= now)]
 
 
-def early_in(pile: DueBacklog, at: datetime) -> int:
-    early, _ = pile.split_due_before(at)
+def early_in(backlog: DueBacklog, at: datetime) -> int:
+    early, _ = backlog.split_due_before(at)
     return 0 if early is None else early.size
 
 
@@ -55,33 +55,33 @@ def test_backlog_count_equals_iteration(name: str, start: int, length: int, data
         islice(iterate(without_repeat(task.schedule), NOON + start * SECOND, past_of(task, NEW_TASK_STATUS)), 1)
     )
     now = due(task.schedule, planned, task.id, past_of(task, NEW_TASK_STATUS)) + length * SECOND
-    pile, all_of_it = compute_due_backlog(task, NEW_TASK_STATUS, planned, now), walked(task, planned, now)
-    assert (pile.first, pile.last, pile.size) == (all_of_it[0], all_of_it[-1], len(all_of_it))
-    number = data.draw(st.integers(1, pile.size))
-    assert pile.nth(number) == all_of_it[number - 1]
-    assert pile.oldest(number).span.last == all_of_it[number - 1]
+    backlog, all_of_it = compute_due_backlog(task, NEW_TASK_STATUS, planned, now), walked(task, planned, now)
+    assert (backlog.first, backlog.last, backlog.size) == (all_of_it[0], all_of_it[-1], len(all_of_it))
+    number = data.draw(st.integers(1, backlog.size))
+    assert backlog.nth(number) == all_of_it[number - 1]
+    assert backlog.oldest(number).span.last == all_of_it[number - 1]
     at = data.draw(st.datetimes(NOON.replace(tzinfo=None), (now + HOUR).replace(tzinfo=None))).replace(
         tzinfo=NOON.tzinfo
     )
-    parts = [part for part in pile.split_due_before(at) if part is not None]
-    assert sum(part.size for part in parts) == pile.size
-    assert early_in(pile, at) == sum(pile.due(each) < at for each in all_of_it)
+    parts = [part for part in backlog.split_due_before(at) if part is not None]
+    assert sum(part.size for part in parts) == backlog.size
+    assert early_in(backlog, at) == sum(backlog.due(each) < at for each in all_of_it)
     assert [part.first for part in parts] == [all_of_it[0], *(all_of_it[part.size] for part in parts[:-1])]
     assert [part.last for part in parts] == [*(all_of_it[part.size - 1] for part in parts[:-1]), all_of_it[-1]]
-    if number < pile.size:
-        head, rest = pile.split(number)
+    if number < backlog.size:
+        head, rest = backlog.split(number)
         assert (head.first, head.last, head.size) == (all_of_it[0], all_of_it[number - 1], number)
-        assert (rest.first, rest.last, rest.size) == (all_of_it[number], all_of_it[-1], pile.size - number)
+        assert (rest.first, rest.last, rest.size) == (all_of_it[number], all_of_it[-1], backlog.size - number)
 
 
 def test_two_months_of_seconds_are_counted_in_one_step() -> None:
     task = task_of(Every(interval=SECOND))
-    pile = compute_due_backlog(task, NEW_TASK_STATUS, NOON + SECOND, NOON + 60 * DAY)
-    assert pile.size == 60 * 86_400
-    assert pile.last == NOON + 60 * DAY
-    assert pile.nth(5_000_000) == NOON + 5_000_000 * SECOND
-    assert early_in(pile, NOON + DAY) == 86_399
-    assert (early_in(pile, NOON + SECOND), early_in(pile, NOON + SECOND + MICROSECOND)) == (0, 1)
+    backlog = compute_due_backlog(task, NEW_TASK_STATUS, NOON + SECOND, NOON + 60 * DAY)
+    assert backlog.size == 60 * 86_400
+    assert backlog.last == NOON + 60 * DAY
+    assert backlog.nth(5_000_000) == NOON + 5_000_000 * SECOND
+    assert early_in(backlog, NOON + DAY) == 86_399
+    assert (early_in(backlog, NOON + SECOND), early_in(backlog, NOON + SECOND + MICROSECOND)) == (0, 1)
 
 
 @pytest.mark.parametrize("schedule", [Now(), Once(at=hour(13)), Every(interval=HOUR, since="end")])
@@ -94,8 +94,8 @@ def test_once_and_from_end_schedules_have_no_backlog(schedule: Schedule) -> None
 @pytest.mark.parametrize(("counted", "size"), [(0, 4), (1, 3), (3, 1)])
 def test_backlog_ends_with_the_last_repeat_where_planned_counts(counted: int, size: int) -> None:
     task = task_of(Every(interval=HOUR, repeat=4, counting="planned"))
-    pile = compute_due_backlog(task, TaskStatus(counted=counted), hour(13), hour(20))
-    assert (pile.size, pile.last) == (size, hour(12 + size))
+    backlog = compute_due_backlog(task, TaskStatus(counted=counted), hour(13), hour(20))
+    assert (backlog.size, backlog.last) == (size, hour(12 + size))
 
 
 def test_last_of_a_backlog_is_an_occurrence_not_now() -> None:

@@ -20,7 +20,7 @@ TWICE = Every(interval=HOUR, since="end", repeat=2)
 
 
 def going(schedule: Every = AFTER_END, **policies: Any) -> World:
-    """The first fires one interval after creation; there is no next while it runs."""
+    """A world whose first occurrence is live; there is no next entry meanwhile."""
     world = World(schedule, **policies).claim_at(hour(13))
     assert world.ledger == ["13:00 running"]
     assert world.agenda == []
@@ -180,7 +180,7 @@ class TestPause:
         assert world.agenda == ["next 14:30 timed"]
 
     def test_resume_while_a_manual_run_is_live(self) -> None:
-        """What somebody asked for by hand stores no next when it ends."""
+        """A manual run stores no next occurrence at its end."""
         world = World(AFTER_END).at(hour(12.5))
         world.run_now()
         world.claim_all()

@@ -240,7 +240,7 @@ class TestRetries:
 
 
 class TestRunNow:
-    """Run now obeys overlap; where that says skip, whoever asks is told at once."""
+    """Run now obeys overlap; where that says skip, it is refused at once."""
 
     @pytest.mark.parametrize(
         ("overlap", "agenda"),

@@ -163,7 +163,7 @@ def test_paused_occurrences_count_as_configured(
 
 
 def test_requested_skips_take_the_oldest_of_the_pause() -> None:
-    """Whoever asked to skip the next one meant the one at 13:00, not whatever comes after the pause."""
+    """A requested skip applies to 13:00, not to the first occurrence after the pause."""
     world = World().at(hour(12.25))
     world.skip_next(1)
     world.at(hour(12.5)).pause()
@@ -255,7 +255,7 @@ class TestUntil:
 
 
 class TestByHand:
-    """What somebody asks for by hand runs in a pause too; what was asked for before it does not."""
+    """Manual runs requested in a pause run; those requested before it do not."""
 
     def test_run_now_in_a_pause(self) -> None:
         world = paused()
@@ -323,7 +323,7 @@ class TestTheEnd:
 
 
 class TestStartingAgain:
-    """What had given up is resumed by whoever has looked."""
+    """A failed task is resumed by a client."""
 
     def failed(self) -> World:
         world = World(give_up_after=1).claim_at(hour(13)).at(hour(13.25))

@@ -91,7 +91,7 @@ def test_result_is_stored_with_the_run_and_shortened_with_the_task() -> None:
 @pytest.mark.parametrize("outcome", [Succeeded(), Waiting(hour(14))])
 @pytest.mark.parametrize(("said", "started"), [(hour(13) + SECOND, hour(13) + SECOND), (None, hour(13))])
 def test_start_is_the_one_reported_by_the_node(outcome: Outcome, said: datetime | None, started: datetime) -> None:
-    """It may have taken a moment from the claim to the call; where the node says nothing, the claim has to do."""
+    """The call may start after the claim; without a reported start, the claim counts."""
     world = going()
     run = world.live_run
     report = Settlement(run.id, run.token, outcome, said, hour(13) + MINUTE)
@@ -397,7 +397,7 @@ def test_cancelled_claimed_run_never_started() -> None:
     assert (run.state, run.started) == (RunState.CANCELLED, None)
 
 
-# --- somebody else holds it ------------------------------------------------------------------------------------------
+# --- waiting for a callback -----------------------------------------------------------------------------------------
 
 
 def handed_on(**policies: Any) -> World:
@@ -481,7 +481,7 @@ def test_a_deadline_of_a_run_that_has_ended_is_dropped() -> None:
 
 
 def test_deaths_are_inherited_by_the_superseding_occurrence() -> None:
-    """Each time the retry is superseded, and whoever takes its place takes over how often the process died under it."""
+    """Each retry is superseded, and the superseding occurrence inherits its number of deaths."""
     world = World(Every(interval=HOUR)).claim_at(hour(13))
     world.at(hour(14)).lose()
     world.claim(world.next)

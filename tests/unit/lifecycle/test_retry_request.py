@@ -138,7 +138,7 @@ def test_failed_recurring_task_stays_failed_after_a_retry() -> None:
 
 
 def test_retry_of_an_ended_task_starts_nothing_else() -> None:
-    """Only what somebody has asked for: an occurrence that was queued when the task gave up does not run."""
+    """Only the requested attempt: an occurrence that was queued when the task failed does not run."""
     world = World(Every(interval=HOUR), overlap="queue", give_up_after=1, retry=Retry(1)).claim_at(hour(13))
     world.claim_at(hour(14))
     world.fail()
@@ -168,7 +168,7 @@ def test_retry_of_a_live_run_or_a_paused_or_cancelled_task_is_refused() -> None:
 
 
 def test_retry_decided_on_stale_rows_is_refused_while_an_attempt_is_live() -> None:
-    """Two live runs of one occurrence must never be: also not when whoever asks had looked a moment too early."""
+    """Never two live runs of one occurrence, also for a request based on stale rows."""
     world = World(retry=Retry(3, backoff=SECOND), overlap="parallel").claim_at(hour(13))
     seen = world.live_run
     world.fail()

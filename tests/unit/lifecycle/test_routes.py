@@ -64,7 +64,7 @@ def test_other_target_kinds_have_one_route_each() -> None:
 
 
 def test_entries_without_target_are_decided_by_any_node() -> None:
-    """The end of a pause, and the deadline of a run that somebody else holds."""
+    """The end of a pause, and the deadline of a waiting run."""
     paused = World()
     paused.pause(until=hour(13))
     paused.at(hour(13)).strand()
@@ -106,7 +106,7 @@ def test_every_entry_kind_is_stranded_and_runs_when_admitted(kind: EntryKind) ->
     (entry,) = world.queued(kind)
     world.now = max(world.now, entry.due)
     world.strand(entry)
-    # What somebody asked for was met in time, and only waits.
+    # The manual run was claimed in time and waits.
     waited = entry.waited or kind is EntryKind.MANUAL
     assert world.entries[entry.slot] == entry._replace(state=EntryState.PARKED, lane=HERE, waited=waited)
     world.admit().claim(world.entries[entry.slot])
@@ -172,7 +172,7 @@ def test_mixed_nodes_attempt_every_occurrence_once(
 
 
 def test_edit_of_the_target_unparks_stranded_entries() -> None:
-    """A function that was misspelt has a door to which nobody ever comes."""
+    """No node ever has the route of a misspelt function."""
     world = waiting_at_the_door()
     world.edit(target=Target("function", '{"name":"other"}'))
     assert [(entry.state, entry.lane) for entry in world.entries.values()] == [(EntryState.TIMED, None)]

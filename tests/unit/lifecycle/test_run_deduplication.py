@@ -13,7 +13,7 @@ AFTER_END = Every(interval=HOUR, since="end")
 
 
 def back_at_noon(world: World) -> World:
-    """Ran at one o'clock; then the clock was set back, and somebody gave it the same instant once more."""
+    """A run at 13:00; then the clock is set back, and the same instant is planned again."""
     world.claim_at(hour(13)).settle()
     return world.set_back(hour(12) + MINUTE)
 
@@ -65,7 +65,7 @@ def test_existing_run_writes_no_event() -> None:
 
 
 def test_existing_run_holds_no_backlog() -> None:
-    """The pile's first has run already, and the others wait for their turn behind nothing."""
+    """The first of the backlog has run already, so the others must not be held behind it."""
     world = back_at_noon(World(missed=Missed("all")))
     world.edit(schedule=Every(interval=HOUR / 2))
     world.at(hour(12.5)).claim_all()

@@ -75,7 +75,7 @@ def test_names_that_are_made_together_rise(seed: int) -> None:
     assert {len(name) for name in names} == {len(make_id("tsk", NOON, bytes(ENTROPY_BYTES)))}
     assert {name[:16] for name in names} == {make_id("tsk", NOON, bytes(ENTROPY_BYTES))[:16]}
     steps = [int(after[16:], 16) - int(before[16:], 16) for before, after in pairwise(names)]
-    assert max(steps).bit_length() > 40, "nobody guesses the next one"
+    assert max(steps).bit_length() > 40, "the next id cannot be guessed"
 
 
 def test_names_made_together_go_on_in_the_next_millisecond_when_the_randomness_is_used_up() -> None:

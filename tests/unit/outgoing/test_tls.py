@@ -21,7 +21,7 @@ NAME = "named.example"
 
 
 def a_certificate(folder: Path) -> Path:
-    """For the right name, by nobody of repute."""
+    """For the right name, but from an untrusted issuer."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
     certificate = (

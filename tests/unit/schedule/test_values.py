@@ -16,7 +16,7 @@ from horae.schedule import Calendar, Cron, Every, Hours, Now, NthWeekday, Once, 
 NINE = (time(9),)
 
 
-# Without their types, as somebody would call them who does not ask a type checker.
+# Untyped, as called by code without a type checker.
 cron: Any = Cron
 every: Any = Every
 once: Any = Once

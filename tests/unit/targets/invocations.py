@@ -83,7 +83,7 @@ class Recorded:
             self._awaited.append((wanted, event))
             if any(wanted in text for _, text in self.said):
                 event.set()
-        assert await asyncio.to_thread(event.wait, 30), f"nobody said {wanted!r}: {self.said}"
+        assert await asyncio.to_thread(event.wait, 30), f"no line with {wanted!r}: {self.said}"
         return next(text for _, text in self.said if wanted in text)
 
 

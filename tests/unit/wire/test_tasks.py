@@ -56,7 +56,7 @@ def test_task_json_round_trip(task: Task) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(tasks(), tasks())
 def test_task_json_applied_as_edit_makes_tasks_equal(task: Task, other: Task) -> None:
-    """But for its key and its owner, which nobody edits."""
+    """Except key and owner, which cannot be edited."""
     assume(task.schedule.zone is not None)
     said = {name: each for name, each in travelled(definition_json(task)).items() if name in EDITABLE_FIELDS}
     after = apply_edits(other, read_edits(said), None, NOON)

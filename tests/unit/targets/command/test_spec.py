@@ -229,7 +229,7 @@ def fields(text: str) -> set[str]:
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_a_refusal_is_used_bilingual_and_has_a_hint(name: str) -> None:
     entry = CATALOGUE[name]
-    assert f'"{name}"' in ALL_TEXT, "nobody refuses with this code"
+    assert f'"{name}"' in ALL_TEXT, "no refusal uses this code"
     assert entry.message
     assert entry.hint
     assert re.search("[\u4e00-\u9fff]", entry.message_zh)

@@ -71,7 +71,7 @@ async def called(
     settings: Mapping[str, Any] = ALLOWED,
     task_timeout: timedelta | None = None,
 ) -> Called:
-    """From the spec that somebody gave to the outcome; the server's address is filled in."""
+    """Execute a spec and return its outcome; the address of the server is filled in."""
     async with wire(speak) as server:
         given = {"url": server.url("/hook?x=1").text, **(spec or {})}
         canonical = HTTP.check(given, payload, settings)

@@ -202,7 +202,7 @@ async def test_a_task_that_was_made_under_other_rules_is_checked_again() -> None
 
 @pytest.mark.parametrize("junk", ["{not json", "[" * 100_000, "[" * 700 + "]" * 700])
 async def test_a_payload_that_cannot_be_read_or_looked_through_is_a_failure(junk: str) -> None:
-    # Nobody listens there: a Python that can look 700 deep fails to connect.
+    # The port is closed: a Python that can nest 700 levels fails to connect.
     task = an_http_task({"url": "http://127.0.0.1:1/"})._replace(payload=junk)
     outcome = await carried_once(task)
     assert isinstance(outcome, Failed)

@@ -45,7 +45,7 @@ ADMIN: Final = Principal("operator", admin=True)
 
 
 class Clients:
-    """One at a time they ask for something; what the answer was, and what became of it, is written down."""
+    """Makes one call at a time and records its answer and its effect."""
 
     def __init__(
         self, store: Keeping, link: Link, clock: VirtualClock, history: History, dice: Random, ring: Callable[[], None]
@@ -69,7 +69,7 @@ class Clients:
         self.mean_seconds = 1_500.0
 
     def _notify(self) -> None:
-        """A ring may get lost; it only shortens a wait."""
+        """Notify the engines; a lost notification only delays them."""
         if self._dice.random() < 0.7:
             self._ring()
 
@@ -103,7 +103,7 @@ class Clients:
             await wish()
 
     async def unblock_all(self) -> None:
-        """Nobody is left barred, and nobody asks for anything any more."""
+        """Unblock all owners at the end of the faults."""
         for owner in OWNERS:
             await self.unblock(owner)
 
@@ -179,7 +179,7 @@ class Clients:
         self._notify()
 
     async def _block_owner(self) -> None:
-        """An owner's rights are taken away for a while, and given back."""
+        """Block an owner for a while."""
         owner = self._dice.choice(OWNERS)
         await self._call(
             "bar", owner, Reason.OWNER_REVOKED, lambda: self._book.block_owner(owner, Reason.OWNER_REVOKED)
@@ -188,7 +188,7 @@ class Clients:
         await self.unblock(owner)
 
     async def unblock(self, owner: str) -> None:
-        """Somebody insists until it is done."""
+        """Repeat until the store has acknowledged it."""
         while True:
             if (
                 await self._call("bar", owner, None, lambda: self._book.block_owner(owner, None))
@@ -198,19 +198,19 @@ class Clients:
             await self._clock.pause(5)
 
     async def read_events(self) -> None:
-        """A reader of events resumes from the last number that it has seen."""
+        """Read events from the last number on."""
         feed = self._history.feed
         feed += await self._inner.events(feed[-1].number if feed else 0, self._dice.choice((5, 100, 1_000)))
 
     async def _read_ledger(self) -> None:
-        """A reader of the ledger: what has ended is remembered, and must look the same for ever."""
+        """Read the ledger and remember ended runs, which must never change."""
         page = await self._inner.runs(RunFilter(states=None), limit=1_000)
         for run in page.items:
             if not run.live:
                 self._history.ended_rows.setdefault(run.id, run)
 
     async def _probe(self) -> None:
-        """A zombie reports on a run that it does not hold: with an old token, or on one that has ended."""
+        """Settle with a stale token, or a run that has ended."""
         live = self._dice.random() < 0.7
         runs = (await self._inner.runs(RunFilter(states=LIVE_STATES if live else None), limit=50)).items
         if not runs:
@@ -227,7 +227,7 @@ class Clients:
     # --- work that was handed on -----------------------------------------------------------------------------------
 
     def on_handed_on(self, invocation: Invocation) -> None:
-        """Somebody outside goes on with it, and most of the time answers."""
+        """Callback of a target that handed its work on: most of the time an answer follows."""
         if self._dice.random() < 0.7:
             job = asyncio.get_running_loop().create_task(self._answer(invocation))
             self._answers.add(job)

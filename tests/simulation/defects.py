@@ -180,7 +180,7 @@ def _gives_up_late(patch: pytest.MonkeyPatch) -> None:
 
 
 def _started_twice(patch: pytest.MonkeyPatch) -> None:
-    """The store hands out what it has handed out already: two nodes carry one run."""
+    """The store returns a claimed run again: two nodes execute it."""
     claim_due = MemoryAgenda.claim_due
 
     async def generous(self: MemoryAgenda, now: datetime, node: str, room: int, decide: Any) -> Claim:
@@ -200,7 +200,7 @@ def _parked_for_ever(patch: pytest.MonkeyPatch) -> None:
 
 
 def _notifies_each_time(patch: pytest.MonkeyPatch) -> None:
-    """Whoever only looks at how the task stands now tells of the same incident again and again."""
+    """A notice decided from the current state alone repeats for the same incident."""
 
     def noticed(_facts: Facts, task: Task, standing: TaskStatus, now: datetime, *_: object) -> tuple[Event, ...]:
         failing = failure_notices.is_failing(task, standing)
@@ -231,7 +231,7 @@ def _a_wrong_reason(patch: pytest.MonkeyPatch) -> None:
 
 
 def _skips_in_another_transaction(patch: pytest.MonkeyPatch) -> None:
-    """What was skipped is told in a transaction of its own, a second after the one that went on without it."""
+    """Skip rows are written in another transaction, a second later."""
     apply = Data.apply
 
     def tell(self: Data, task_id: str, rest: Change) -> None:

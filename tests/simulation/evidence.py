@@ -60,6 +60,6 @@ class Evidence:
 
     @cached_property
     def instants(self) -> int:
-        """How many occurrences there were, those in a stretch that is told as one included."""
+        """Number of occurrences, including those of spans."""
         firsts = (rows[0] for rows in self.occurrences.values())
         return sum(1 if run.span is None else run.span.count for run in firsts)

@@ -24,7 +24,7 @@ from tests.simulation.explorer.rules import Rules
 
 
 class Defect(NamedTuple):
-    """`moves` is the length of the shortest way to see it."""
+    """`moves` is the length of the shortest counterexample."""
 
     name: str
     scope: str
@@ -97,7 +97,7 @@ class _LooseData(Data):
 
 
 class _Unfenced(RestorableStore):
-    """Whoever knows the name of a run may end it, again and again."""
+    """A run can be settled by id, repeatedly."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class _Unfenced(RestorableStore):
 
 
 class _IgnoresEnd(_Unfenced):
-    """Checks the token, but not whether the run has ended."""
+    """Checks the token, but not that the run is live."""
 
     def _live_run(self, run_id: str, token: int) -> Run | None:
         run = self._data.runs.get(run_id)
@@ -125,7 +125,7 @@ class _RecoversRenewedNodes(RestorableStore):
 
 class _NeverUnparksData(Data):
     def _unpark_first(self, lane: str) -> None:
-        """A seat became free, and nobody hears of it."""
+        """A freed lane slot unparks nothing."""
 
 
 class _NeverUnparks(RestorableStore):
@@ -135,7 +135,7 @@ class _NeverUnparks(RestorableStore):
 
 
 class _ClaimsEarly(RestorableStore):
-    """Takes what is due a minute from now."""
+    """Claims entries that are due a minute later."""
 
     def _select_slice(self, now: datetime) -> list[Entry]:
         return super()._select_slice(now + timedelta(minutes=1))
@@ -148,14 +148,14 @@ class _OldTokens(RestorableStore):
 
 
 class _PauseKeepsAgenda(RestorableStore):
-    """A pause is noted, but nothing on the agenda is put to sleep."""
+    """A pause is stored, but its agenda entries stay active."""
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         return await super().change(task_id, owner, lambda facts: decide(facts)._replace(put=()))
 
 
 class _HidesCancelRequests(RestorableStore):
-    """Nodes are not told which runs somebody wants to end."""
+    """Renewals do not report cancel requests."""
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         return (await super().extend(node, now, load, offset))._replace(cancel_requests=())
@@ -173,7 +173,7 @@ DEFECTS: Final = (
     Defect("recovered while it lives", "plain", Rules(store=_RecoversRenewedNodes), "renewed its lease in time", 1),
     Defect("a claim leaves the entry", "plain", Rules(fire=_entry_stays), "an attempt that was made", 3),
     Defect("start is not heeded", "careful", Rules(heeds_start=False), "was done 2 times", 11),
-    Defect("anything may start", "careful", Rules(store=_StartsAnything), "somebody who does not hold it", 3),
+    Defect("anything may start", "careful", Rules(store=_StartsAnything), "a node that does not hold it", 3),
     Defect("a hand-back uses up a try", "unruly", Rules(release=_release_counts), "tried more often", 9),
     Defect("a crash loses the retry", "plain", Rules(recover=_crash_loses_retry), "nothing of it is queued", 6),
     Defect("what was started is tried again", "careful", Rules(recover=_started_is_tried_again), "2 times", 11),
@@ -182,7 +182,7 @@ DEFECTS: Final = (
     ),
     Defect("one try too many", "plain", Rules(settle=_one_try_too_many), "tried more often", 9),
     Defect("lanes are not counted", "lane", Rules(fire=_lanes_not_counted), "than it has seats", 3),
-    Defect("a freed seat is offered to nobody", "lane", Rules(store=_NeverUnparks), "the end cannot be reached", 3),
+    Defect("a freed lane slot unparks nothing", "lane", Rules(store=_NeverUnparks), "the end cannot be reached", 3),
     Defect("claimed a minute early", "plain", Rules(store=_ClaimsEarly), "before its instant", 2),
     Defect("tokens do not rise", "plain", Rules(store=_OldTokens), "a token did not rise", 3),
     Defect("overlap is ignored", "overlap-skip", Rules(fire=_overlap_ignored), "two runs of A at once", 5),
@@ -194,7 +194,13 @@ DEFECTS: Final = (
         "while its task was paused",
         4,
     ),
-    Defect("nobody is told to end", "cancel", Rules(store=_HidesCancelRequests), "not told what it had to know", 4),
+    Defect(
+        "cancel requests are not reported",
+        "cancel",
+        Rules(store=_HidesCancelRequests),
+        "not told what it had to know",
+        4,
+    ),
     Defect(
         "cancelled, and tried again", "cancel", Rules(settle=_cancelled_is_tried_again), "that was cancelled became", 6
     ),

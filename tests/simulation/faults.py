@@ -18,7 +18,7 @@ DELAYS: Final = 0.15
 
 
 class FaultRates:
-    """How rough it is out there, for everybody. All chances are between 0 and 1."""
+    """Fault probabilities of all links, between 0 and 1."""
 
     def __init__(self, dice: Random) -> None:
         self.dice = dice
@@ -31,7 +31,7 @@ class FaultRates:
 
     @property
     def deaths(self) -> float:
-        """How often a node dies at the very point of a call: on the way there, or after the commit and before the answer."""
+        """Probability that a node dies during a call: before the commit, or after it and before the answer."""
         return 0.0006
 
     @property
@@ -39,12 +39,12 @@ class FaultRates:
         return 0.05 if self.storms else 0.002
 
     def end_faults(self) -> None:
-        """What is left when faults end: a little delay now and then."""
+        """End the faults; small delays remain."""
         self.calm = True
 
 
 class Link:
-    """One party's connection to the store. Whatever it says went wrong, the store itself is never half-written."""
+    """Connection of one client to the store. Errors never leave a partial write."""
 
     def __init__(self, who: str, fault_rates: FaultRates, clock: VirtualClock, history: History) -> None:
         self.who = who
@@ -56,11 +56,11 @@ class Link:
         self._history = history
 
     def cut(self, seconds: float) -> None:
-        """A partition: nothing goes through for so long."""
+        """Start a partition of this length."""
         self.cut_until = self._clock.steady() + seconds
 
     async def carry(self, work: Callable[[], Awaitable[_T]]) -> _T:
-        """There, the commit, and back. An error on the way back leaves whoever asked in doubt."""
+        """Request, commit, answer. An error after the commit leaves the caller without knowledge of it."""
         await self._way("before the commit")
         answer = await work()
         await self._way("after the commit")
@@ -84,7 +84,7 @@ class Link:
             raise StoreUnavailable(f"{self.who} is dead, and {where} nothing of it is heard any more.")
 
     async def _over_the_partition(self, where: str) -> None:
-        """Some packets wait for the end of it, most are given up after a while."""
+        """Some calls wait for the end of the partition, most time out."""
         left = self.cut_until - self._clock.steady()
         if left <= 0 or self.dead:
             return

@@ -16,7 +16,7 @@ from horae.virtual_time import VirtualClock
 
 
 class Note(NamedTuple):
-    """One line of the story, for whoever replays it."""
+    """One line of the replay log."""
 
     steady: float
     wall: datetime
@@ -31,10 +31,10 @@ class Verdict(StrEnum):
 
 
 class Action(NamedTuple):
-    """What somebody asked of the store, about a task, a lane or an owner.
+    """A client action on a task, a lane or an owner.
 
     `place` is where it stands among all commits, told by the last events before and after it; None when it was not
-    committed. The world knows that also where whoever asked does not.
+    committed. The simulation knows it even if the client does not.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Action(NamedTuple):
 
 
 class TargetCall(NamedTuple):
-    """One call of a target, in its own ledger; `ended` None while it is at work. Times are the steady clock's."""
+    """One call of a target; `ended` is None during the call. Times are of the steady clock."""
 
     run_id: str
     task_id: str
@@ -68,7 +68,7 @@ class TargetCall(NamedTuple):
 
 
 class ClaimRecord(NamedTuple):
-    """A run as the store handed it out."""
+    """A claimed run as the store returned it."""
 
     run: Run
     life: str
@@ -87,7 +87,7 @@ class SettlementRecord(NamedTuple):
 
 
 class ForeignCall(NamedTuple):
-    """What a stranger asked of a task that is not theirs; then the answer to that, and to the same about no task at all."""
+    """A call on a foreign task: its answer, and the answer to the same call on an absent task."""
 
     who: str
     verb: str
@@ -97,7 +97,7 @@ class ForeignCall(NamedTuple):
 
 
 class AgendaSnapshot(NamedTuple):
-    """The agenda of a task as it was right after a claim; every event up to `number` had been written by then."""
+    """Agenda of a task right after a claim, when all events up to `number` were written."""
 
     task_id: str
     number: int

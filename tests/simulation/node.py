@@ -85,7 +85,7 @@ class Node:
         self._boot = asyncio.get_running_loop().create_task(self._booting(engine), context=gate.context())
 
     async def _booting(self, engine: Engine) -> None:
-        """A supervisor tries again until the store answers."""
+        """Repeat the start until the store answers."""
         while True:
             try:
                 await engine.start()
@@ -102,7 +102,7 @@ class Node:
         return die
 
     def _dies_and_comes_back(self, link: Link) -> Callable[[str], None]:
-        """A supervisor starts it again after a while."""
+        """Crash the node and restart it after a while."""
 
         def die(why: str) -> None:
             if self._link is link and self.up:
@@ -112,7 +112,7 @@ class Node:
         return die
 
     def crash(self, why: str) -> None:
-        """Like `kill -9`: nothing of this process reaches the store any more; what was on its way may have arrived."""
+        """Simulate `kill -9`: no further call reaches the store; calls on their way may have been committed."""
         engine, link, boot = self._engine, self._link, self._boot
         if engine is None or link is None:
             return
@@ -126,7 +126,7 @@ class Node:
         self._engine = None
 
     async def stop(self) -> None:
-        """In good order: it ends what it can, and hands back the rest."""
+        """Stop gracefully: finish what is possible, release the rest."""
         engine, link = self._engine, self._link
         if engine is None or link is None or self._gate.closed:
             return
@@ -144,12 +144,12 @@ class Node:
             self._link.cut(length.total_seconds())
 
     def step(self, delta: timedelta) -> None:
-        """The clock of this node alone is set."""
+        """Step the clock of this node only."""
         self._history.fault("a clock step", self.life, f"of {delta.total_seconds():g} s")
         self._clock.step(delta)
 
     def heal(self) -> None:
-        """Connected, on time, and up."""
+        """Reconnect, correct the clock, and start the node."""
         if self._link is not None:
             self._link.cut(0)
         self._clock.offset = timedelta()
@@ -167,11 +167,11 @@ class Node:
 
     @property
     def identity(self) -> str:
-        """The name under which the store knows it at this moment."""
+        """Current node id in the store."""
         return "" if self._engine is None else self._engine.node
 
     def retire(self) -> None:
-        """The story is over."""
+        """End the node at the end of the simulation."""
         if self._engine is not None and self._link is not None:
             self._link.dead = True
             self._engine.kill()
@@ -183,5 +183,5 @@ class Node:
 
 
 def _cannot_tell(_: str) -> bool:
-    """From another machine nobody sees whether a process is gone."""
+    """Liveness check of another machine: unknown."""
     return False

@@ -30,7 +30,7 @@ _WORDY: Final = 200
 
 
 class SharedTargetState:
-    """What all targets share: their dice, whether it is still a day for trouble, and who is told of work handed on.
+    """State shared by all targets: random source, whether faults are still on, callback for handed-on work.
 
     On `one_machine` a node sees at once that a neighbour's process is gone; from elsewhere only its lease tells.
     """
@@ -112,7 +112,7 @@ class SimulatedTarget:
                 return await self._fail(dice)
 
     async def _work_long(self, invocation: Invocation, seconds: float) -> None:
-        """With a sign of life often enough, and not much oftener: those of a whole day outweigh everything else."""
+        """Send heartbeats just often enough, to keep the simulation fast."""
         quiet = invocation.task.policies.timeout.total_seconds() * 0.8
         while seconds > 0:
             await self._clock.pause(min(quiet, seconds))
@@ -125,7 +125,7 @@ class SimulatedTarget:
         return Failed("it did not work", permanent=dice.random() < 0.1, retry_after=retry_after)
 
     async def _kill(self, invocation: Invocation) -> Outcome:
-        """Alone in a process of its own it takes only that one down."""
+        """In isolation only the child process dies."""
         await self._clock.pause(0.5)
         if invocation.run.alone:
             return Failed("its own process died", died_isolated=True)
@@ -137,7 +137,7 @@ class SimulatedTarget:
         return Waiting(self._clock.now() + timedelta(minutes=dice.choice((2, 20))))
 
     async def _stop_slowly(self, seconds: float, stopping: float) -> None:
-        """A cancelled target stops what it started before it ends, and that takes its time."""
+        """A cancelled target cleans up for a while before it ends."""
         try:
             await self._clock.pause(seconds)
         except asyncio.CancelledError:

@@ -29,7 +29,7 @@ class UnauthorizedClients:
         self._service = Tasks(behind(store, link, history), clock)
 
     async def call_foreign_task(self, task: Task) -> None:
-        """One of them asks for a task that is not theirs, and for one that is nobody's."""
+        """Make the same call on a foreign task and on an absent one, and record both answers."""
         who = Principal(self._dice.choice([*(owner for owner in OWNERS if owner != task.owner), "a stranger"]))
         absent = make_id("tsk", self._clock.now(), self._dice.randbytes(ENTROPY_BYTES))
         verb, ask = self._dice.choice(self._calls(who))
@@ -49,7 +49,7 @@ class UnauthorizedClients:
         ]
 
     async def _read_lists(self, who: Principal) -> None:
-        """Lists show nothing of others either: whose things were in them is remembered."""
+        """Read all lists and record the owners in them."""
         tasks = (await self._inner.tasks(TaskFilter(owner=who.owner_filter), limit=1_000)).items
         runs = (await self._inner.runs(RunFilter(owner=who.owner_filter), limit=50)).items
         events = await self._inner.events(0, 50, who.owner_filter)
@@ -59,7 +59,7 @@ class UnauthorizedClients:
 
 
 async def _answer_text(ask: Callable[[str], Awaitable[object]], task_id: str) -> str:
-    """The answer, word for word but for the id; empty when what was asked was done."""
+    """Text of the refusal without the id; empty if the call succeeded."""
     try:
         await ask(task_id)
     except Refusal as refusal:

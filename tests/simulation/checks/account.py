@@ -88,7 +88,7 @@ class Account:
         return (entry for entry in entries if entry.origin is Origin.SCHEDULED)
 
     def _instants_of(self, run: Run) -> Sequence[datetime]:
-        """A stretch is told by the schedule of its time."""
+        """Instants of a span by the schedule of its time."""
         if run.span is None:
             return (run.planned,)
         first, last = run.span.first, run.span.last
@@ -176,7 +176,7 @@ class Account:
             return False
         rows = [run for run in self.rows if self._told_in(run, stretch)]
         # An occurrence counts when it is given a run, also one that waited for its turn and then gave way: from the rows
-        # alone nobody can tell more than that enough were planned.
+        # alone it is only known that enough were planned.
         return stretch.ended_as is TaskState.COMPLETED or sum(_size(run) for run in rows) >= most
 
     def _told_in(self, run: Run, stretch: Stretch) -> bool:

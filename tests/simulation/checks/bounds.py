@@ -20,7 +20,7 @@ def check_bounds(evidence: Evidence, _: Mapping[str, TaskHistory]) -> Iterator[V
 def _strangers(evidence: Evidence) -> Iterator[Violation]:
     for who, verb, task_id, foreign, nobodys in evidence.history.foreign_calls:
         if not foreign:
-            yield Violation("9", f"{who} was allowed to {verb} {task_id}, which belongs to somebody else")
+            yield Violation("9", f"{who} was allowed to {verb} {task_id}, which belongs to another owner")
         elif foreign != nobodys:
             yield Violation("9", f"{who} can tell {task_id} from one that does not exist: {foreign!r}")
     for who, owners in evidence.history.seen_by.items():

@@ -47,7 +47,7 @@ def _acknowledged(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Ite
     for task_id, story in stories.items():
         facts = evidence.facts.get(task_id)
         if facts is None:
-            yield Violation("8", f"{task_id} is gone, though nobody deleted it")
+            yield Violation("8", f"{task_id} is gone without a delete")
         elif facts.status.state is not story.marks[-1].state:
             yield Violation("8", f"{task_id} is {facts.status.state}, but was last said to be {story.marks[-1].state}")
         elif facts.task != story.definitions[-1][1]:
@@ -55,7 +55,7 @@ def _acknowledged(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Ite
 
 
 def _asked_for(evidence: Evidence, stories: Mapping[str, TaskHistory], action: Action) -> Iterator[Violation]:
-    """What somebody asked to be run has its rows in the end, or still waits for its turn."""
+    """Requested runs have rows at the end, or are still queued."""
     for entry in () if action.change is None else action.change.put:
         if action.kind == "run_now" and entry.origin is Origin.MANUAL:
             wanted: Sequence[datetime] = (entry.planned,)

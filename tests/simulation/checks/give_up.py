@@ -22,7 +22,7 @@ def check_give_up(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Ite
 
 
 def _check_task(evidence: Evidence, story: TaskHistory) -> Iterator[Violation]:
-    """Follows one task from event to event; what it should have done by now is told one event later."""
+    """Follow one task by its events; a missing give-up is reported one event later."""
     failures, must, known_from = 0, False, 0
     for place, (number, event) in enumerate(story.events):
         state = story.state_before(number)

@@ -20,10 +20,10 @@ def _check_task(evidence: Evidence, story: TaskHistory) -> Iterator[Violation]:
     failing = False
     for number, event in story.events:
         if event.kind is EventKind.TASK_RESUMED and story.state_before(number) is TaskState.FAILED:
-            failing = False  # somebody has looked: the incident is over
+            failing = False  # resumed by a client: the incident is over
         elif event.kind in (EventKind.TASK_FAILING, EventKind.TASK_RECOVERED):
             if failing == (event.kind is EventKind.TASK_FAILING):
-                yield Violation("notice", f"event {number}: {story.task_id} is told to be {event.kind} out of turn")
+                yield Violation("notice", f"event {number}: {story.task_id} has {event.kind} out of order")
             failing = event.kind is EventKind.TASK_FAILING
     facts = evidence.facts.get(story.task_id)
     if facts is not None and failing != (0 < facts.task.policies.notify_after <= facts.status.failures):

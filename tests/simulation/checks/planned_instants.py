@@ -20,7 +20,7 @@ _OVER: Final = (TaskState.COMPLETED, TaskState.CANCELLED)
 class Stretch(NamedTuple):
     """From one event to another the task followed one schedule; `closed` is when that ended, if it did.
 
-    Whether it slept or had given up meanwhile does not matter here: whoever resumes it says what becomes of what passed.
+    Pauses and failures are ignored here: resume decides about the instants that passed.
     """
 
     task: Task

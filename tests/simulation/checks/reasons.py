@@ -93,7 +93,7 @@ def _late(case: Case) -> bool:
 
 
 def _others_piled_up(case: Case) -> bool:
-    """Another occurrence of the same task was accounted for in the same breath, or started."""
+    """Another occurrence of the same task was recorded or started in the same commit."""
     return any(
         event.run_id != case.run.id
         for number, event in case.story.events
@@ -106,7 +106,7 @@ def _paused(case: Case) -> bool:
 
 
 def _by(case: Case, kind: str) -> bool:
-    """Whether this row was written by somebody's action of that kind."""
+    """Whether this row was written by a client action of that kind."""
     return any(
         before < case.number <= after
         for action in case.story.committed(kind)

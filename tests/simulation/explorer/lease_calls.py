@@ -21,7 +21,7 @@ class LeaseCalls:
         self._rules = rules
 
     def joins(self, view: View) -> NodeAction:
-        """A new name for each stay; one that nobody remembers any more is as good as new."""
+        """A new node id for each join; forgotten ids are reused."""
         taken = {*self._stage.moments[view.at].nodes, view.process.node}
         node = next(name for number in range(_STAYS) if (name := f"{view.slot}{number + 1}") not in taken)
         joined = view.process._replace(node=node, lease=Lease.HELD)
@@ -43,10 +43,10 @@ class LeaseCalls:
         joins = self.joins(view)
         yield joins
         if Fault.SILENCE in view.kinds:
-            yield NodeAction(f"{joins.told}, and never hears the answer", joins.at, view.process, Fault.SILENCE)
+            yield NodeAction(f"{joins.told}, and the answer is lost", joins.at, view.process, Fault.SILENCE)
 
     def _lapses(self, view: View, node: str) -> Iterator[NodeAction]:
-        """Of a node that carries nothing nobody could tell that its lease has lapsed."""
+        """An expired lease of a node without runs has no visible effect."""
         process = view.process
         if process.lease is Lease.HELD and process.busy and Fault.LAPSE in view.kinds:
             lapsed = process._replace(lease=Lease.LAPSED)
@@ -65,7 +65,7 @@ class LeaseCalls:
         return NodeAction(f"{node} renews its lease", view.at, process.obeying(orders) if orders else process)
 
     def _looks_back(self, view: View, node: str) -> Iterator[NodeAction]:
-        """What the store has under its name and it does not know must have come from a claim without an answer."""
+        """A run that the store assigns to this node and the node does not know comes from a claim with a lost answer."""
         if not self._rules.looks_back or view.process.stopping:
             return
         mine = (run for run in self._stage.moments[view.at].runs if run.live and run.node == node)
@@ -87,7 +87,7 @@ class LeaseCalls:
         process = view.process
         if not process.stopping:
             if Fault.STOP in view.kinds:
-                yield NodeAction(f"{node} is told to stop", view.at, process._replace(stopping=True), Fault.STOP)
+                yield NodeAction(f"{node} is asked to stop", view.at, process._replace(stopping=True), Fault.STOP)
             return
         if process.can_let_go:
             yield NodeAction(f"{node} waits no longer for what it carries", view.at, process.letting_go())

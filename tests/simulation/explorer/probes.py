@@ -20,7 +20,7 @@ _OUTDATED: Final = RENEWALS - 1
 
 
 class Renewal(NamedTuple):
-    """What a node is told when it renews its lease."""
+    """Answer of the store to a lease renewal."""
 
     held: bool
     orders: frozenset[str] = frozenset()
@@ -34,7 +34,7 @@ def renewal_of(node: str, moment: Snapshot) -> Renewal:
 
 
 def answer_of(call: Coroutine[Any, Any, _T]) -> _T:
-    """The store in memory never waits, so its calls need no event loop."""
+    """Run a call of the in-memory store without an event loop: it never suspends."""
     try:
         call.send(None)
     except StopIteration as done:
@@ -44,7 +44,7 @@ def answer_of(call: Coroutine[Any, Any, _T]) -> _T:
 
 
 def probe(store: RestorableStore, rules: Rules, tasks: Sequence[Task], moment: Snapshot) -> None:
-    """The store stands in this moment, and does so afterwards, but for renewals."""
+    """Check the current store state; afterwards only renewals have changed."""
     for doubt in (*answer_of(store.check()), *violations_in(tasks, moment)):
         raise InvariantViolation(doubt)
     if moment.quiet:
@@ -65,17 +65,17 @@ def _renew(store: RestorableStore, moment: Snapshot) -> None:
 
 
 def _forge(store: RestorableStore, rules: Rules, moment: Snapshot) -> None:
-    """What has ended is over also for whoever still has its token, a token that was never given out can change nothing,
-    and nobody recovers a node that has renewed since it was looked at."""
+    """An ended run is stale for its last token, an unknown token changes nothing,
+    and a node that renewed meanwhile is not recovered."""
     claims = [(run.id, _FORGED if run.live else run.token) for run in moment.runs]
     reports = [Settlement(run_id, token, Succeeded(), None, EPOCH) for run_id, token in claims]
     asked = frozenset(run.id for run in moment.runs)
     if asked - answer_of(store.settle(reports, rules.settle)):
         raise InvariantViolation("a stale settlement was accepted")
     if asked - answer_of(store.release(claims, partial(rules.release, now=EPOCH))):
-        raise InvariantViolation("a run was handed back by somebody who does not hold it")
+        raise InvariantViolation("a run was released by a node that does not hold it")
     if answer_of(store.start(claims, EPOCH)):
-        raise InvariantViolation("a run was started by somebody who does not hold it")
+        raise InvariantViolation("a run was started by a node that does not hold it")
     lose = partial(rules.recover, now=EPOCH)
     if any(answer_of(store.recover(node, _OUTDATED, lose, 1)) is not None for node in moment.nodes):
         raise InvariantViolation("a node was recovered that had renewed its lease in time")

@@ -13,7 +13,7 @@ from tests.simulation.explorer.scope import Fault
 from tests.simulation.explorer.store_replay import Report, StoreReplay
 
 _CAPACITY: Final = 2
-_UNHEARD: Final = ", and never hears the answer"
+_LOST_ANSWER: Final = ", and the answer is lost"
 
 
 class RunCalls:
@@ -45,7 +45,7 @@ class RunCalls:
             told = f"{node} claims {self._named(runs)}, with room for {room}"
             yield NodeAction(told, after, _claimed(process, runs))
             if runs and Fault.SILENCE in view.kinds:
-                yield NodeAction(told + _UNHEARD, after, process, Fault.SILENCE)
+                yield NodeAction(told + _LOST_ANSWER, after, process, Fault.SILENCE)
 
     def _starts(self, view: View, run: ActiveRun) -> Iterator[NodeAction]:
         after, may = self._stage.start(view.at, view.now, run.run_id, run.token)
@@ -59,7 +59,7 @@ class RunCalls:
         )
         if Fault.SILENCE in view.kinds:
             unsure = view.process.handing_back([run.claim])
-            yield NodeAction(told + _UNHEARD, after, unsure, Fault.SILENCE)
+            yield NodeAction(told + _LOST_ANSWER, after, unsure, Fault.SILENCE)
             yield NodeAction(f"{told}, and the question gets lost", view.at, unsure, Fault.SILENCE)
 
     def _works(self, view: View, run: ActiveRun) -> Iterator[NodeAction]:
@@ -68,10 +68,10 @@ class RunCalls:
         yield NodeAction(f"{process.node} does the work of {name}", view.at, worked, worked=run.run_id)
         if run.ordered:
             cut = process.with_carried(run._replace(phase=Phase.CUT, ordered=False))
-            yield NodeAction(f"{process.node} ends {name} as it was told", view.at, cut)
+            yield NodeAction(f"{process.node} ends {name} on request", view.at, cut)
 
     def _leaves_off(self, view: View, run: ActiveRun) -> Iterator[NodeAction]:
-        """Nobody can say whether it still did its work before it stopped."""
+        """It may or may not have done its work before it stopped."""
         process, name = view.process, self._named([run])
         left = process.handing_back([run.claim])
         yield NodeAction(f"{process.node} has stopped {name}", view.at, left)
@@ -80,7 +80,7 @@ class RunCalls:
         )
 
     def _settles(self, view: View) -> Iterator[NodeAction]:
-        """Any batch of what has ended, with any outcomes."""
+        """Settle any batch of ended runs with any outcomes."""
         process = view.process
         ended = [run for run in process.carried if run.ended]
         for batch in chain.from_iterable(combinations(ended, size) for size in range(1, len(ended) + 1)):
@@ -91,7 +91,7 @@ class RunCalls:
                 told = f"{process.node} settles {self._reported(reports)}"
                 yield NodeAction(told, after, left)
                 if Fault.SILENCE in view.kinds:
-                    yield NodeAction(told + _UNHEARD, after, process, Fault.SILENCE)
+                    yield NodeAction(told + _LOST_ANSWER, after, process, Fault.SILENCE)
 
     def _hands_back(self, view: View) -> Iterator[NodeAction]:
         process = view.process
@@ -99,7 +99,7 @@ class RunCalls:
         told = f"{process.node} hands back {self._stage.named(run_id for run_id, _ in process.handed_back)}"
         yield NodeAction(told, after, process._replace(handed_back=()))
         if Fault.SILENCE in view.kinds:
-            yield NodeAction(told + _UNHEARD, after, process, Fault.SILENCE)
+            yield NodeAction(told + _LOST_ANSWER, after, process, Fault.SILENCE)
 
     def _reported(self, reports: Iterable[Report]) -> str:
         named = ((self._stage.named([run_id]), type(outcome).__name__.lower()) for run_id, _, outcome in reports)

@@ -12,7 +12,7 @@ from tests.simulation.explorer.world import State, World
 
 
 class Counterexample(NamedTuple):
-    """The shortest way there, move by move, and what was broken by the last one."""
+    """Shortest sequence of moves to a violation."""
 
     broken: str
     moves: tuple[str, ...]
@@ -81,7 +81,7 @@ class _Search:
                 self._targets.append(known)
 
     def _first_trapped(self) -> int | None:
-        """Backwards from the ends, along moves that come about by themselves: whoever is not met is trapped."""
+        """Search backwards from the end states along helpful moves; unreached states are trapped."""
         before: list[list[int]] = [[] for _ in self._states]
         for source, target in zip(self._sources, self._targets, strict=True):
             before[target].append(source)
@@ -104,7 +104,7 @@ class _Search:
         raise AssertionError("what was broken once was not broken again")
 
     def _way_to(self, number: int) -> tuple[tuple[str, ...], State]:
-        """The moves as they are told from the beginning on, and where they lead: each node keeps its own letter there."""
+        """The moves from the initial state, with stable node names, and the state that they lead to."""
         way = [number]
         while way[-1]:
             way.append(self._came_from[way[-1]])

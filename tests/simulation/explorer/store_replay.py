@@ -33,7 +33,7 @@ _WISHES: Final = {Verb.PAUSE: control.pause, Verb.CANCEL: control.cancel, Verb.R
 
 
 class StoreReplay:
-    """Moments have numbers, in the order in which they were found; 0 is the beginning."""
+    """Store states are numbered in order of discovery; 0 is the initial one."""
 
     def __init__(self, scope: Scope, rules: Rules) -> None:
         self.tasks = scope.tasks
@@ -86,14 +86,14 @@ class StoreReplay:
         return after, run_id in may
 
     def _settle(self, at: int, now: datetime, batch: tuple[Report, ...]) -> int:
-        self.under_way = f"somebody settles {self.named(run_id for run_id, *_ in batch)}"
+        self.under_way = f"settle of {self.named(run_id for run_id, *_ in batch)}"
         settlements = [Settlement(run_id, token, outcome, None, now) for run_id, token, outcome in batch]
         after, stale = self._replay(at, now, lambda: self._store.settle(settlements, self._rules.settle))
         self._check_fence(at, after, ((run_id, token) for run_id, token, _ in batch), stale)
         return after
 
     def _release(self, at: int, now: datetime, claims: Claims) -> int:
-        self.under_way = f"somebody hands back {self.named(run_id for run_id, _ in claims)}"
+        self.under_way = f"release of {self.named(run_id for run_id, _ in claims)}"
         decide = partial(self._rules.release, now=now)
         after, stale = self._replay(at, now, lambda: self._store.release(claims, decide))
         self._check_fence(at, after, claims, stale)
@@ -118,8 +118,8 @@ class StoreReplay:
     # --- what a person asks ------------------------------------------------------------------------------------------
 
     def _control(self, at: int, now: datetime, verb: Verb, place: int) -> int | None:
-        """None when it is refused: then nothing has changed."""
-        self.under_way = f"somebody says: {verb} {self.tasks[place].name}"
+        """Apply a client action; None if it is refused and nothing has changed."""
+        self.under_way = f"client: {verb} {self.tasks[place].name}"
         decide = partial(_WISHES[verb], now=now)
         try:
             return self._replay(at, now, lambda: self._store.change(self.tasks[place].id, None, decide))[0]
@@ -129,14 +129,14 @@ class StoreReplay:
     # --- what can be seen --------------------------------------------------------------------------------------------
 
     def _renewal(self, at: int, node: str) -> Renewal:
-        """What a renewal is told. It changes nothing but the lease, and the store itself was asked in every moment."""
+        """Answer to a renewal in this state; cached, because a renewal changes the lease only."""
         return renewal_of(node, self.moments[at])
 
     def _live(self, at: int) -> frozenset[str]:
         return frozenset(run.id for run in self.moments[at].runs if run.live)
 
     def _without_the_dead(self, at: int, *alive: str | None) -> int:
-        """Dead nodes that carried nothing are forgotten at once: whenever somebody does it, nobody can tell."""
+        """Remove dead nodes without runs at once: the moment of removal has no effect."""
         moment = self.moments[at]
         carrying = {run.node for run in moment.runs if run.live}
         for node in moment.nodes:
@@ -171,7 +171,7 @@ class StoreReplay:
         return self.moments.number(moment)
 
     def _check_fence(self, at: int, after: int, claims: Iterable[tuple[str, int]], stale: frozenset[str]) -> None:
-        """Refused is exactly what is no longer live under that token; and where all is refused, nothing is written."""
+        """Check that exactly the stale tokens are refused, and that a fully refused call writes nothing."""
         runs = {run.id: run for run in self.moments[at].runs}
         asked = dict(claims)
         valid = {run_id for run_id, token in asked.items() if runs[run_id].live and runs[run_id].token == token}

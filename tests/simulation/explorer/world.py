@@ -79,7 +79,7 @@ class World:
         self.beginning = State(0, self._times.number(MADE), (down, down), untouched, scope.faults, wishes)
 
     def is_over(self, state: State) -> bool:
-        """All has ended, nobody carries anything, and no task waits for a person."""
+        """Whether everything has ended: no live run, and no task waits for a client."""
         moment = self.stage.moments[state.at]
         return (
             moment.quiet
@@ -88,7 +88,7 @@ class World:
         )
 
     def canonical(self, state: State) -> State:
-        """Of a state and its mirror image, always the same one: what holds for one holds for the other."""
+        """Canonical one of a state and its mirror image, which behave alike."""
         first, second = state.nodes
         image = self._image(second), self._image(first)
         if image > state.nodes:
@@ -195,4 +195,4 @@ class World:
         if after is not None:
             first, second = (self._tidy(after, process) for process in state.nodes)
             asked = state._replace(at=after, nodes=(first, second), wishes=left)
-            yield Move(f"somebody says: {wish.verb} {self.stage.tasks[wish.place].name}", asked, helpful)
+            yield Move(f"client: {wish.verb} {self.stage.tasks[wish.place].name}", asked, helpful)

@@ -1,1 +1,1 @@
-"""The benchmark: Horae beside its peers in one run, and what each part of the schedule room costs."""
+"""Benchmarks: Horae and its peers in one run, and the cost of each part of schedule evaluation."""

@@ -1,4 +1,4 @@
-"""The command line of the benchmark. It measures and tells; it never fails because a machine was slow."""
+"""Command line of the benchmark. It measures and reports; a slow machine is no failure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ GROUPS: Final[Mapping[str, tuple[Benchmark, ...]]] = {
     "takeover": (takeover,),
     "api": (api,),
 }
-# These take as long as they are told to, or most of an hour: they run only when they are asked for.
+# These take as long as configured, or most of an hour, so they run on request only.
 _GROWTH: Final = "postgres-growth"
 _SCALE: Final = "scale"
 BENCHMARKS: Final = tuple(benchmark for group in GROUPS.values() for benchmark in group)

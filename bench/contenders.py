@@ -1,4 +1,4 @@
-"""Horae and its peers, each asked in the cheapest correct way that it offers."""
+"""Horae and its peers, each called in its cheapest correct way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many fires lie in thirty days: computed, not walked."""
+"""Number of fires in thirty days: computed, compared with iteration."""
 
 from __future__ import annotations
 

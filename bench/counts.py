@@ -1,4 +1,4 @@
-"""How much of everything one run measures."""
+"""Sizes of one run of the benchmark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bench.takeover.scale import Tries
 class Counts:
     instants: int  # questions to each contender, where a parsed value is asked
     texts: int  # the same, where each question starts from text
-    rounds: int  # how often everybody has a turn at all questions
+    rounds: int  # rounds per contender
     singles: int  # how often something is timed alone
     processes: int  # how many fresh interpreters are started
     values: int  # how many values are held to weigh one

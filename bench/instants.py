@@ -1,4 +1,4 @@
-"""The instants that are asked about: random, distinct, the same in every run."""
+"""Query instants: random, distinct, the same in every run."""
 
 from __future__ import annotations
 

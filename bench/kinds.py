@@ -1,4 +1,4 @@
-"""The next fire of every kind of schedule, and what one value weighs."""
+"""The next fire of every schedule kind, and the memory of one value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run was measured on."""
+"""Description of the machine of a run."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """Somebody who is asked for the next instant; the questions are in the shape that costs this one least."""
+    """A contender that computes the next instant; the queries have the form that costs it least."""
 
     ask: Callable[[Sequence[datetime]], Sequence[datetime | None]]
     questions: Sequence[datetime]
@@ -54,7 +54,7 @@ def spread(values: Sequence[float]) -> float:
 
 
 def take_turns(contenders: Mapping[str, Contender], rounds: int) -> dict[str, Timing]:
-    """The time for one question, of everybody who is asked."""
+    """Time per query of each contender."""
     seen: dict[str, list[float]] = {name: [] for name in contenders}
     with _without_collection():
         for _ in range(rounds):

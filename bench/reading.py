@@ -1,4 +1,4 @@
-"""From text to a value, cold and warm; refusals; and loading zones."""
+"""Parsing: text to value, cold and warm; refusals; and loading zones."""
 
 from __future__ import annotations
 

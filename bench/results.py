@@ -1,4 +1,4 @@
-"""What a run found: rows with their targets, in sections, and whether each target was met."""
+"""Results of a run: rows with their targets, in sections, and whether each target was met."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a fresh interpreter takes to have Horae ready, and what it loads for that."""
+"""Start-up time of Horae in a fresh interpreter, and the modules that it loads."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def interpreter_environment(folder: Path) -> Mapping[str, str]:
 
 
 def _take_turns(environment: Mapping[str, str], processes: int) -> tuple[dict[str, Timing], dict[str, Timing]]:
-    """Elapsed time, which is what somebody waits for, and processor time, which a busy machine disturbs less."""
+    """Elapsed time, which a user waits for, and CPU time, which a busy machine disturbs less."""
     elapsed: dict[str, list[float]] = {name: [] for name in _COMMANDS}
     busy: dict[str, list[float]] = {name: [] for name in _COMMANDS}
     for arguments in _COMMANDS.values():

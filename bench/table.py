@@ -1,4 +1,4 @@
-"""A run's results as people read them: a table for the terminal, or one in Markdown for bench/results."""
+"""Results as a table for the terminal, or in Markdown for bench/results."""
 
 from __future__ import annotations
 

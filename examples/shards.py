@@ -25,7 +25,7 @@ SHARDS = {name: f"sqlite:///{folder}/{name}.db" for name in ("north", "south", "
 
 
 def home_of(owner: str, shards: Collection[str]) -> str:
-    """The same everywhere and for ever. A new database takes its share from all others, and nobody else moves."""
+    """Stable on every machine. A new database takes its share from all others, and no other key moves."""
     return max(shards, key=lambda shard: blake2b(f"{shard}\0{owner}".encode(), digest_size=8).digest())
 
 

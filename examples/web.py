@@ -35,7 +35,7 @@ async def look(request: Request) -> JSONResponse:
     try:
         task = await app.get(f"remind:{who}")
     except NotFound:
-        return JSONResponse({"error": f"nobody asked for a reminder of {who}"}, status_code=404)
+        return JSONResponse({"error": f"there is no reminder for {who}"}, status_code=404)
     run = await task.wait("30s")
     return JSONResponse({"state": run.state, "result": run.result})
 

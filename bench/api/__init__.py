@@ -1,1 +1,1 @@
-"""How many requests a second the HTTP API answers, and whether the engine beside it notices."""
+"""Throughput of the HTTP API, and its effect on the engine in the same deployment."""

@@ -1,4 +1,4 @@
-"""One owner with very many due tasks: how late another's are meanwhile, and how soon the API answers."""
+"""One owner with very many due tasks: lateness of another owner's tasks, and latency of the API meanwhile."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def crowd(sizes: Sizes) -> list[Section]:
         tick(deployment, _FEW)
         made = run_fast(_Stage(deployment, deployment.member("first"), sizes.probes).play(sizes.crowd, None))
         due = run_fast(_Stage(deployment, deployment.member("second"), sizes.probes).play(sizes.at_once, lead))
-    note = f"Somebody else asks meanwhile, in turns, at most {sizes.probes} times a second on one connection."
+    note = f"Another owner sends requests meanwhile, at most {sizes.probes} times a second on one connection."
     return [
         Section(f"API: one owner makes {sizes.crowd:,} due tasks", _rows(sizes.crowd, made, _OTHERS), (note,)),
         Section(f"API: {sizes.at_once:,} due at one instant", _rows(sizes.at_once, due, _OTHERS_THEN), (note,)),

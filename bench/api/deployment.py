@@ -1,4 +1,4 @@
-"""A real deployment: `horae up` on a file of its own, the worker and the API each in a process of its own."""
+"""A real deployment: `horae up` on its own file, with worker and API in separate processes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Deployment(NamedTuple):
         return {"Authorization": f"Bearer {token or self.token}", **more}
 
     def ask(self, method: str, path: str, body: Any = None, token: str | None = None) -> Any:
-        """One request of whoever sets the stage; it has to succeed."""
+        """One setup request, which must succeed."""
         return asyncio.run(self._ask(method, path, body, token))
 
     async def _ask(self, method: str, path: str, body: Any, token: str | None) -> Any:
@@ -82,7 +82,7 @@ class Deployment(NamedTuple):
 
 @contextmanager
 def deployed(folder: Path, *options: str, settings: Mapping[str, str] | None = None) -> Iterator[Deployment]:
-    """For as long as the block goes on; then it is stopped in good order."""
+    """Run the deployment during the block, then stop it gracefully."""
     url = f"sqlite:///{folder.absolute()}/horae.db"
     command = [sys.executable, "-m", "horae", "up", str(_FUNCTIONS), "--store", url, "--port", "0", "--json", *options]
     with (
@@ -104,7 +104,7 @@ def deployed(folder: Path, *options: str, settings: Mapping[str, str] | None = N
 
 
 def tick(deployment: Deployment, tasks: int) -> None:
-    """So many tasks that fire every second, one after the other within it, somebody else's; the first of them have begun."""
+    """Add tasks of another owner that fire every second, spread over it, and wait for the first runs."""
     first = SystemClock().now() + timedelta(seconds=1)
     whens = [(first + timedelta(seconds=number / tasks)).isoformat() for number in range(tasks)]
     made = [
@@ -137,6 +137,6 @@ def _ready(process: subprocess.Popen[str], folder: Path) -> Deployment:
         waiting.discard(said["type"])
         if said["type"] == "api.ready":
             base, file = said["url"], said["token_file"]
-    # What it says from now on is nobody's business, but a pipe that is full would stop it.
+    # Further output is discarded, because a full pipe would block the process.
     threading.Thread(target=process.stdout.read, daemon=True).start()
     return Deployment(folder, base, Path(file).read_text(encoding="ascii").strip(), process.pid)

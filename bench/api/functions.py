@@ -1,4 +1,4 @@
-"""What the worker of a measured deployment runs: a tick that notes how late it began, and nothing at all."""
+"""Functions of the measured worker: a tick that records its lateness, and one that does nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One connection to a server that is kept, one request at a time: bytes out, status and body in, and little that costs."""
+"""Keep-alive HTTP connection with one request at a time and minimal client cost."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Line(asyncio.Protocol):
         return await self._answer
 
     def send(self, some: bytes) -> None:
-        """Whatever it is; nobody waits for an answer."""
+        """Send without waiting for an answer."""
         assert self._transport is not None
         self._transport.write(some)
 

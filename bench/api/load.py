@@ -1,4 +1,4 @@
-"""Requests as fast as they are answered, over connections that are kept: by `wrk`, or from here where there is none."""
+"""Load generator over keep-alive connections: `wrk`, or a Python client where there is none."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Load(NamedTuple):
 
 
 def prepare(deployment: Deployment, member: str, known: int) -> None:
-    """Tasks that can be asked for, and files that tell whoever asks of them and of the token."""
+    """Tasks to request, and files with their ids and the token for the load generator."""
     tasks = [
         {"name": f"known {number}", "when": f"{number % 60} 9 * * *", "zone": "UTC", "say": "hello"}
         for number in range(known)

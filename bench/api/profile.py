@@ -1,4 +1,4 @@
-"""`python -m bench.api.profile [KIND] [CONNECTIONS] [SECONDS]`: where the process of the API spends its time, by function."""
+"""`python -m bench.api.profile [KIND] [CONNECTIONS] [SECONDS]`: CPU profile of the API process by function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests a second beside an engine at work, step by step up a curve of connections, and how late it is meanwhile."""
+"""Requests per second by number of connections, and lateness of the engine meanwhile."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _times(what: str, seconds: list[float]) -> Row:
 
 
 def _lateness(quiet: list[tuple[float, ...]], turns: dict[tuple[str, int], list[Turn]], sizes: Sizes) -> Section:
-    rows = [_late_row("nobody asks", quiet, None)]
+    rows = [_late_row("no requests", quiet, None)]
     for (kind, many), each in turns.items():
         rows.append(_late_row(f"{_NAMES[kind]}, {many} at once", [turn.late for turn in each], _LATENESS))
     notes = (

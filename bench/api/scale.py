@@ -1,4 +1,4 @@
-"""How much of everything one run of the API's part measures."""
+"""Sizes of one run of the API benchmark."""
 
 from __future__ import annotations
 

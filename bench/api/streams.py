@@ -1,4 +1,4 @@
-"""Readers of events at a real deployment: how soon they hear, and whether the engine notices."""
+"""Event stream readers of a real deployment: delivery latency, and lateness of the engine."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from horae.node.event_loop import run_fast
 
 _HEARD: Final = Bar("at most", 200)
 _FEW: Final = 2
-"""Tasks a second where everybody hears of all of them: each is three events, and so many times three for all."""
+"""Tasks per second where every reader gets all events: three events per task and reader."""
 _CLOCK: Final = SystemClock()
 _SHARES: Final = {"p50": 0.5, "p99": 0.99, "worst": 1.0}
 
 
 def streams(sizes: Sizes) -> list[Section]:
-    """Everybody hears of all; or, as pages of one task each have it, everybody of one task, and all tasks have listeners."""
+    """All events for every reader; or, as with pages of single tasks, the events of one task per reader."""
     few = min(_FEW, sizes.ticking)
     with TemporaryDirectory() as folder, deployed(Path(folder)) as deployment:
         tick(deployment, few)

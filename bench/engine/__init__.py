@@ -1,1 +1,1 @@
-"""The engine, measured whole: throughput, lateness, size, idleness; beside its peers, and beside a bare commit."""
+"""The engine as a whole: throughput, lateness, size and idle cost, compared with peers and a bare commit."""

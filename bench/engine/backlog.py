@@ -1,4 +1,4 @@
-"""A backlog of one owner, and the tasks of another that come due while it is worked off."""
+"""Lateness of one owner's tasks while the backlog of another owner is worked off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What durability costs by itself: one row, one commit, on SQLite with a write-ahead log and synchronous=FULL."""
+"""Cost of durability alone: one row, one commit, on SQLite with a write-ahead log and synchronous=FULL."""
 
 from __future__ import annotations
 

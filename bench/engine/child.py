@@ -1,4 +1,4 @@
-"""A function in a fresh interpreter: nothing that was measured before is in its memory, its caches or its way."""
+"""Runs a function in a fresh interpreter, with cold memory and caches."""
 
 from __future__ import annotations
 

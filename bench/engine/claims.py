@@ -1,4 +1,4 @@
-"""What one claim costs in a file with many future tasks, beside one with few. Here the store itself is asked."""
+"""Cost of one claim at the store, with many future tasks and with few."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file with a million future tasks, beside one with few."""
+"""Lateness on a file with a million future tasks, compared with one with few."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Horae as its users have it: the public library, with its defaults, on a file or wherever an address says."""
+"""Horae as its users run it: the public library with its defaults, on a file or a URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine with nothing to do: what it costs to wait."""
+"""Cost of an idle engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How late tasks start at a steady rate, beside bare commits that take turns with them."""
+"""Lateness of tasks at a steady rate, compared with bare commits in alternation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task that another process adds: how punctual an engine is that has to hear of it first."""
+"""Lateness of tasks that another process adds."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def _hear(path: Path, tasks: int) -> list[float]:
 
 
 async def _tell(path: Path, tasks: int) -> list[int]:
-    """A task cannot carry an instant that nobody knows before it is made: it carries its number."""
+    """The instant of a task is unknown before it is created, so the payload is its number."""
     dues = []
     async with Horae(horae_side.address(path), engine=False) as app:
         function = app.task(work.async_timed)

@@ -1,4 +1,4 @@
-"""Many single measurements, taken block by block, and the percentiles that are told of them."""
+"""Single measurements in blocks, and their percentiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of everything one run of the engine's part measures."""
+"""Sizes of one run of the engine benchmark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    rounds: int  # how often everybody has a turn at a backlog
+    rounds: int  # rounds per contender
     due: int  # tasks that are due when Horae starts
     peers_due: int  # the same for each peer: less suffices, and takes as long
     blocks: int  # how often bare commits and timed tasks take turns

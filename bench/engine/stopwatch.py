@@ -1,4 +1,4 @@
-"""How long something takes by the clock, and how much of a processor it uses meanwhile."""
+"""Elapsed time and CPU time of a block."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _BARS: Final = {
 }
 _NOTES: Final = (
     "Horae's time ends when its engine has stopped and all is in the ledger, a peer's with its last call.",
-    "Everybody commits with synchronous=FULL. The files lie in the folder for temporary files (TMPDIR).",
+    "All contenders commit with synchronous=FULL. The files lie in the folder for temporary files (TMPDIR).",
     "The aim is 30,000 a second.",
 )
 
@@ -64,7 +64,7 @@ def _contenders(ours: int, theirs: int) -> Mapping[str, Callable[[], Effort]]:
 
 
 def _effort(function: Callable[..., Any], count: int, **arguments: Any) -> Effort:
-    """Everybody starts in a fresh process, on a fresh file that was filled before the clock ran."""
+    """Each contender starts in a fresh process on a fresh file that was filled before the measurement."""
     told = child.run(function, count=count, **arguments)
     assert told["left"] == 0, told
     return Effort(told["seconds"] / count, told["busy"] / count)

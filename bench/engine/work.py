@@ -1,4 +1,4 @@
-"""The work that everybody is given: it does nothing, and notes that it was called, and how late."""
+"""The function that every contender runs: it does nothing but record the call and its lateness."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How soon those who listen hear of what happens, and whether the engine notices that they do."""
+"""Delivery latency of events, and its effect on the engine."""

@@ -1,4 +1,4 @@
-"""`python -m bench.events [READERS] [TASKS] [SECONDS]`: readers of events beside an engine at work, and without them."""
+"""`python -m bench.events [READERS] [TASKS] [SECONDS]`: an engine under load with and without event readers."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def section(readers: int, tasks: int, seconds: float) -> Section:
         for name, share in _SHARES.items()
     ]
     rows += [
-        counted(f"lateness, {name}, {whom}", percentile(values, _SHARES[name]) * 1_000, "ms")
+        counted(f"lateness, {name}, {audience}", percentile(values, _SHARES[name]) * 1_000, "ms")
         for name in ("p50", "p99")
-        for whom, values in (("one reader", alone), (f"{readers} readers", late))
+        for audience, values in (("one reader", alone), (f"{readers} readers", late))
     ]
     rows.append(counted("heard in all", len(heard), ""))
     note = f"{tasks} tasks a second, {seconds:g} s, SQLite; API, engine and readers in three processes on one machine."

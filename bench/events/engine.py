@@ -1,4 +1,4 @@
-"""An engine in a process of its own: so many tasks that are due every second, and how late their runs began."""
+"""An engine in its own process with tasks due every second, and the lateness of their runs."""
 
 from __future__ import annotations
 

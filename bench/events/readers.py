@@ -1,4 +1,4 @@
-"""Many who listen, each on a connection of its own, and how long after it happened each event was heard."""
+"""Many event readers on separate connections, and the delivery latency of each event."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Reader(asyncio.Protocol):
 
 @asynccontextmanager
 async def listening(base: str, token: str, number: int, asked: Sequence[str] = ("",)) -> AsyncIterator[list[float]]:
-    """All of them are there; the list grows with each event that one of them hears. `asked` are queries, in turns."""
+    """All readers are connected; the list grows with each received event. `asked` are queries, in alternation."""
     heard: list[float] = []
     there = asyncio.Semaphore(0)
     place = urlsplit(base)

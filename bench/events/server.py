@@ -1,4 +1,4 @@
-"""The API in a process of its own, for as long as somebody holds its standard input open."""
+"""The API in its own process, until its standard input is closed."""
 
 from __future__ import annotations
 

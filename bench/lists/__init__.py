@@ -1,1 +1,1 @@
-"""What it costs to look: overview, lists and commands on files of three sizes."""
+"""Cost of reads: overview, lists and commands on files of three sizes."""

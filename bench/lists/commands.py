@@ -1,4 +1,4 @@
-"""The real commands, whole processes: what somebody waits for who looks at a file of that size."""
+"""Elapsed time of the real commands, as whole processes, on files of three sizes."""
 
 from __future__ import annotations
 

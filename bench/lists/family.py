@@ -1,4 +1,4 @@
-"""`python -m bench --only lists`: what it costs to look at small and large files, and how SQLite finds what is asked."""
+"""`python -m bench --only lists`: cost of reads on small and large files, and the query plans of SQLite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file as months of work would have left it, written in seconds: the store's own schema, filled with plain SQL."""
+"""Generates a file with months of history in seconds: the schema of the store, filled with plain SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How SQLite answers: the plan of each statement that lists and overview use, as the store itself sends it."""
+"""SQLite query plans of each statement that lists and overview use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people ask of a deployment, as every front end asks it; and the statements that answer."""
+"""Read operations as the front ends make them, and their statements."""
 
 from __future__ import annotations
 

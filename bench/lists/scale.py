@@ -1,4 +1,4 @@
-"""How much of everything one run of the lists' part measures."""
+"""Sizes of one run of the lists benchmark."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Horae on PostgreSQL beside its peers: throughput, lateness, a million future tasks, idleness, growth."""
+"""Horae on PostgreSQL and its peers: throughput, lateness, a million future tasks, idle cost, growth."""

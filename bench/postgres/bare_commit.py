@@ -1,4 +1,4 @@
-"""What durability costs by itself: one row, one transaction, by asyncpg, with the server's own settings."""
+"""Cost of durability alone: one row, one transaction, by asyncpg, with the settings of the server."""
 
 from __future__ import annotations
 

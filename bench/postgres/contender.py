@@ -1,4 +1,4 @@
-"""Somebody who is measured: each operation runs in a fresh process of its own kind."""
+"""One contender: each operation runs in a fresh process with its own interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A million future tasks on PostgreSQL: lateness, and what it costs to find the one that is due; and an idle engine."""
+"""A million future tasks on PostgreSQL: lateness, cost of finding the due one, and an idle engine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 from bench.engine.lateness import early
 from bench.engine.samples import Samples, usual_rows
 from bench.measure import Timing
+from bench.postgres.bench_server import HORAE, BenchServer
 from bench.postgres.contender import Contender
 from bench.postgres.lateness import RATES, turns
-from bench.postgres.stage import HORAE, Stage
 from bench.results import Bar, Row, Section, counted, timed
 from horae.clock import SystemClock
 
@@ -20,46 +20,46 @@ _SETTLING: Final = 12  # seconds
 _STATEMENTS: Final = Bar("at most", 0.4)
 
 
-def crowd(stage: Stage) -> list[Section]:
+def crowd(bench_server: BenchServer) -> list[Section]:
     """Idleness is watched while others fill their tables: it is counted, not timed."""
-    count = stage.sizes.crowd
-    url, started = stage.new_database(), perf_counter()
+    count = bench_server.sizes.crowd
+    url, started = bench_server.new_database(), perf_counter()
     HORAE.run("crowd", url=url, count=count)
     seconds = perf_counter() - started
-    stage.tidy(url)
+    bench_server.tidy(url)
     rate, margin = RATES[0]
-    seen = turns(stage, url, rate)
+    seen = turns(bench_server, url, rate)
     bare, ours = Samples.of(seen["bare"]), Samples.of(seen["ours"])
     rows: list[Row] = [
         *usual_rows("a bare commit", bare),
         *usual_rows("Horae, lateness", ours, Bar("at most", bare.percentile(0.99) * 1e3 + margin)),
         early(ours),
-        _fetching(stage, HORAE, url, "Horae, a claim of the one that is due", _CLAIM),
+        _fetching(bench_server, HORAE, url, "Horae, a claim of the one that is due", _CLAIM),
         counted(f"Horae, adding {count:,} tasks", seconds, "s"),
     ]
-    stage.drop(url)
-    at_rest = idle(stage)
-    rows += [_among_many(stage, peer) for peer in stage.peers]
+    bench_server.drop(url)
+    at_rest = idle(bench_server)
+    rows += [_among_many(bench_server, peer) for peer in bench_server.peers]
     notes = (f"{len(ours.all):,} timed tasks at {rate} a second. A claim counts with its commit, as does a fetch.",)
     return [Section(f"PostgreSQL: {count:,} future tasks", tuple(rows), notes), at_rest]
 
 
-def idle(stage: Stage) -> Section:
-    """Everybody at once, each in its own database."""
-    contenders, clock = (HORAE, *stage.peers), SystemClock()
-    seconds = stage.sizes.idle_seconds
-    urls = {contender.name: stage.new_database() for contender in contenders}
-    HORAE.run("crowd", url=urls[HORAE.name], count=stage.sizes.handful)
+def idle(bench_server: BenchServer) -> Section:
+    """All contenders at once, each in its own database."""
+    contenders, clock = (HORAE, *bench_server.peers), SystemClock()
+    seconds = bench_server.sizes.idle_seconds
+    urls = {contender.name: bench_server.new_database() for contender in contenders}
+    HORAE.run("crowd", url=urls[HORAE.name], count=bench_server.sizes.handful)
     for url in urls.values():
-        stage.count_statements(url)
+        bench_server.count_statements(url)
     with ExitStack() as stack:
         for contender in contenders:
             stack.enter_context(contender.start("rest", url=urls[contender.name], seconds=seconds * 10))
         # What comes of starting is over then, also in a short look.
         clock.sleep(min(seconds, _SETTLING))
-        before, started = {name: stage.statements(url) for name, url in urls.items()}, perf_counter()
+        before, started = {name: bench_server.statements(url) for name, url in urls.items()}, perf_counter()
         clock.sleep(seconds)
-        after, watched = {name: stage.statements(url) for name, url in urls.items()}, perf_counter() - started
+        after, watched = {name: bench_server.statements(url) for name, url in urls.items()}, perf_counter() - started
     rows = [
         counted(
             f"{name}, statements",
@@ -70,22 +70,22 @@ def idle(stage: Stage) -> Section:
         for name in urls
     ]
     notes = (
-        f"Watched for {watched:.0f} s, with {stage.sizes.handful:,} future tasks for Horae and none for the peers.",
+        f"Watched for {watched:.0f} s, with {bench_server.sizes.handful:,} future tasks for Horae and none for the peers.",
         "The peers have the settings with which their lateness was measured.",
     )
     return Section("PostgreSQL: idle", tuple(rows), notes)
 
 
-def _among_many(stage: Stage, peer: Contender) -> Row:
-    url = stage.new_database()
-    peer.run("crowd", url=url, count=stage.sizes.crowd)
-    stage.tidy(url)
-    row = _fetching(stage, peer, url, f"{peer.name}, a fetch of the one that is due")
-    stage.drop(url)
+def _among_many(bench_server: BenchServer, peer: Contender) -> Row:
+    url = bench_server.new_database()
+    peer.run("crowd", url=url, count=bench_server.sizes.crowd)
+    bench_server.tidy(url)
+    row = _fetching(bench_server, peer, url, f"{peer.name}, a fetch of the one that is due")
+    bench_server.drop(url)
     return row
 
 
-def _fetching(stage: Stage, contender: Contender, url: str, what: str, bar: Bar | None = None) -> Row:
-    times = stage.sizes.claims if contender is HORAE else stage.sizes.fetches
+def _fetching(bench_server: BenchServer, contender: Contender, url: str, what: str, bar: Bar | None = None) -> Row:
+    times = bench_server.sizes.claims if contender is HORAE else bench_server.sizes.fetches
     seconds = contender.run("fetches", url=url, times=times)
     return timed(what, Timing(tuple(seconds)), "ms", bar)

@@ -1,4 +1,4 @@
-"""`python -m bench --only postgres-growth --minutes 60`: what a steady load with retention leaves behind in the tables."""
+"""`python -m bench --only postgres-growth --minutes 60`: table growth under a steady load with retention."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from bench.counts import Counts
 from bench.engine import child, work
+from bench.postgres.bench_server import BenchServer, bench_server, database_name
 from bench.postgres.loop import run
-from bench.postgres.stage import Stage, database_name, stage
 from bench.results import Row, Section, counted
 from horae import Horae
 from horae.clock import SystemClock
@@ -34,7 +34,7 @@ class Table(NamedTuple):
 
 def growth(counts: Counts, minutes: float) -> list[Section]:
     """A line for each table every minute; in the end, how far each has grown since the first third was over."""
-    with stage(replace(counts.postgres, peers=False)) as here:
+    with bench_server(replace(counts.postgres, peers=False)) as here:
         url = here.new_database()
         with child.start(steady, url=url, seconds=minutes * 120):
             seen = [_after_a_minute(here, url, number) for number in range(1, max(round(minutes), 2) + 1)]
@@ -60,7 +60,7 @@ async def _steady(url: str, seconds: float) -> None:
         await work.pass_time(seconds)
 
 
-def _after_a_minute(here: Stage, url: str, number: int) -> Sequence[Table]:
+def _after_a_minute(here: BenchServer, url: str, number: int) -> Sequence[Table]:
     SystemClock().sleep(60)
     answer = here.server.ask(_TABLES, database=database_name(url))
     tables = [_table(*line.split("|")) for line in answer.splitlines()]

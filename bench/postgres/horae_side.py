@@ -1,4 +1,4 @@
-"""Horae's side: the public library with its defaults, on an address."""
+"""Horae as a contender: the public library with its defaults, on a URL."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def _share(url: str, begin: float) -> dict[str, float]:
     await work.pass_time(begin - work.now().timestamp())
     began, stopwatch = work.now().timestamp(), Stopwatch()
     async with app:
-        # Nobody tells this process what the other has done: when nothing is to come, all was taken.
+        # This process is not notified of the other's runs: no upcoming task means that all were taken.
         while await app.store.next_due() is not None:
             await work.pass_time(_LOOK)
     return {"began": began, "ended": work.now().timestamp(), "busy": stopwatch.read()["busy"]}

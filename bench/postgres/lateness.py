@@ -1,4 +1,4 @@
-"""How late tasks start on PostgreSQL at a steady rate, beside bare commits on the same server."""
+"""Lateness of tasks on PostgreSQL at a steady rate, compared with bare commits on the same server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from bench.engine import child
 from bench.engine.lateness import early
 from bench.engine.samples import Samples, usual_rows
 from bench.postgres import horae_side
+from bench.postgres.bench_server import BenchServer
 from bench.postgres.contender import Contender
-from bench.postgres.stage import Stage
 from bench.results import Bar, Row, Section, counted
 
 # Tasks a second, and how much later than a bare commit the slowest hundredth may be, in milliseconds.
@@ -18,12 +18,14 @@ RATES: Final = ((100, 5), (1_000, 15))
 _BETTER: Final = Bar("at least", 5)
 
 
-def lateness(stage: Stage, rate: int, margin: float) -> Section:
-    seen = turns(stage, stage.new_database(), rate)
+def lateness(bench_server: BenchServer, rate: int, margin: float) -> Section:
+    seen = turns(bench_server, bench_server.new_database(), rate)
     bare, ours = Samples.of(seen["bare"]), Samples.of(seen["ours"])
-    theirs = {peer.name: _watched(stage, peer, rate) for peer in stage.peers}
+    theirs = {peer.name: _watched(bench_server, peer, rate) for peer in bench_server.peers}
     theirs |= {
-        f"{peer.name}, as it comes": _watched(stage, peer, rate, usual=True) for peer in stage.peers if peer.hurried
+        f"{peer.name}, as it comes": _watched(bench_server, peer, rate, usual=True)
+        for peer in bench_server.peers
+        if peer.hurried
     }
     rows = [
         *usual_rows("a bare commit", bare),
@@ -45,20 +47,20 @@ def lateness(stage: Stage, rate: int, margin: float) -> Section:
     return Section(f"PostgreSQL: lateness at {rate:,} tasks a second", tuple(rows), notes)
 
 
-def turns(stage: Stage, url: str, rate: float) -> dict[str, Any]:
+def turns(bench_server: BenchServer, url: str, rate: float) -> dict[str, Any]:
     """Horae's timed tasks and bare commits, in the blocks in which they took turns."""
     told: dict[str, Any] = child.run(
-        horae_side.take_turns, url=url, bare=stage.new_database(), rate=rate, sizes=asdict(stage.sizes)
+        horae_side.take_turns, url=url, bare=bench_server.new_database(), rate=rate, sizes=asdict(bench_server.sizes)
     )
     return told
 
 
-def _watched(stage: Stage, peer: Contender, rate: int, **settings: bool) -> Samples:
-    sizes = stage.sizes
+def _watched(bench_server: BenchServer, peer: Contender, rate: int, **settings: bool) -> Samples:
+    sizes = bench_server.sizes
     seconds = sizes.peer_seconds if rate == RATES[0][0] else sizes.busy_peer_seconds
-    url = stage.new_database()
+    url = bench_server.new_database()
     late = peer.run("punctual", url=url, rate=rate, seconds=seconds, lead=sizes.lead, **settings)
-    stage.drop(url)
+    bench_server.drop(url)
     return Samples.of([late])
 
 

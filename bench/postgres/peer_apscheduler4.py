@@ -1,4 +1,4 @@
-"""APScheduler 4, a pre-release, on asyncpg: as many jobs at once as it allows, of every task. It keeps no history."""
+"""APScheduler 4, a pre-release, on asyncpg, with its maximum of concurrent jobs. It keeps no history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PgQueuer on a pool of asyncpg: large batches, statistics made later, and for lateness a nap of a millisecond at least."""
+"""PgQueuer on an asyncpg pool: large batches, deferred statistics, and a poll of a millisecond for lateness."""
 
 from __future__ import annotations
 

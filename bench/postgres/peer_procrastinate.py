@@ -1,4 +1,4 @@
-"""Procrastinate: one worker with many seats, and its jobs kept as Horae keeps its runs. It fetches one job at a time."""
+"""Procrastinate: one worker with high concurrency, jobs kept as Horae keeps runs. It fetches one job at a time."""
 
 from __future__ import annotations
 

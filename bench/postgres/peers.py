@@ -1,4 +1,4 @@
-"""The peers, each installed into a folder of its own: what they depend on does not go together."""
+"""The peers, each installed into its own folder, because their dependencies conflict."""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ def _run(*command: str) -> str:
 
 
 def _folder(name: str, packages: tuple[str, ...]) -> Path:
-    """Among temporary files, so that the next run finds it; nobody else may write there."""
+    """In the temporary folder, so that the next run finds it; not writable by other users."""
     root = Path(tempfile.gettempdir()) / f"horae-bench-{os.getuid()}"
     root.mkdir(mode=0o700, exist_ok=True)
     if root.is_symlink() or root.stat().st_uid != os.getuid():
-        raise PermissionError(f"{root} belongs to somebody else")
+        raise PermissionError(f"{root} belongs to another user")
     mark = hashlib.sha256(repr((sys.version_info[:3], packages, _COMMON)).encode()).hexdigest()[:12]
     return root / f"{name.partition('.')[0]}-{mark}"
 

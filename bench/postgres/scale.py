@@ -1,4 +1,4 @@
-"""How much of everything one run of the PostgreSQL part measures."""
+"""Sizes of one run of the PostgreSQL benchmark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 @dataclass(frozen=True, slots=True)
 class Sizes:
     peers: bool  # whether the peers are installed and measured too
-    rounds: int  # how often everybody has a turn at a backlog
+    rounds: int  # rounds per contender
     due: int  # tasks that are due when a worker starts
     slow_due: int  # the same for the peers that take long
     blocks: int  # how often bare commits and timed tasks take turns

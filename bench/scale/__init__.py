@@ -1,1 +1,1 @@
-"""How cost grows on PostgreSQL: with tasks, with what fires in a second, with owners, with nodes."""
+"""Growth of cost on PostgreSQL: with tasks, with fires per second, with owners, with nodes."""

@@ -1,4 +1,4 @@
-"""What people ask of a deployment, asked in a fresh process, until enough is known or it has taken long enough."""
+"""Read operations in a fresh process, repeated up to a number of samples or a time limit."""
 
 from __future__ import annotations
 

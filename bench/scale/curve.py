@@ -1,4 +1,4 @@
-"""A table of its own shape, in Markdown, for what is seen best side by side."""
+"""Markdown table of its own shape, for values that are compared side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one task and one run take on the disk, written by the library and its engine; nothing is filled in here."""
+"""Disk space of one task and one run, written by the library and its engine."""
 
 from __future__ import annotations
 

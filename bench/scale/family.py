@@ -1,4 +1,4 @@
-"""`python -m bench --only scale`: how cost grows on PostgreSQL. It takes most of an hour, so it runs only when asked for."""
+"""`python -m bench --only scale`: growth of cost on PostgreSQL. Takes most of an hour, hence on request only."""
 
 from __future__ import annotations
 

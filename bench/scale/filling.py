@@ -2,7 +2,7 @@
 
 Every row differs from its model only in what makes it another one: its number, names, owner, labels, and its instants,
 all of which are moved by the same stretch of time. They come due in an order that has nothing to do with that in which they
-were added: the worst for whoever looks for the next one, who finds each on a page of its own.
+were added: the worst case for a lookup of the next one, which finds each on another page.
 """
 
 from __future__ import annotations
@@ -63,24 +63,24 @@ _STATEMENTS: Final = (
 INSERT INTO tasks SELECT number, 'tsk_' || lpad(to_hex((created + {_MOVED}) / 1000), 12, '0') || left(md5(number::text), 20),
   {_OWNER}, {_NAME}, schedule, target_kind, target_spec, payload, policies, created + {_MOVED}, key, lane, {_LABELS}, version
 FROM {_NUMBERS} JOIN tasks ON seq = {_MODEL}
-""",  # noqa: S608 - no value of anybody's
+""",  # noqa: S608 - no user input
     f"""
 INSERT INTO task_state SELECT number, version, state, counted, failures, skips_left, last_end + {_MOVED}, last_result,
   paused_since + {_MOVED}, pause_cause, pause_note, pause_until, reason, ended + {_MOVED}
 FROM {_NUMBERS} JOIN task_state ON task = {_MODEL}
-""",  # noqa: S608 - no value of anybody's
+""",  # noqa: S608 - no user input
     f"""
 INSERT INTO agenda SELECT number, slot, kind, due + {_MOVED}, planned + {_MOVED}, {_OWNER}, priority, state, origin, attempt,
   forgiven, deaths, through, span_first, span_last, span_count, waited, in_order, lane, run_id
 FROM {_NUMBERS} JOIN agenda ON task = {_MODEL}
-""",  # noqa: S608 - no value of anybody's
+""",  # noqa: S608 - no user input
     f"""
 INSERT INTO runs SELECT 'run_' || lpad(to_hex((planned + {_MOVED}) / 1000), 12, '0') || left(md5(number::text || 'run'), 20),
   number, {_OWNER}, origin, planned + {_MOVED}, due + {_MOVED}, attempt, state, reason, token, node, claimed + {_MOVED},
   started + {_MOVED}, ended + {_MOVED}, deadline, span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel,
   lanes, result, error, stray
 FROM {_NUMBERS} JOIN runs ON task = {_MODEL}
-""",  # noqa: S608 - no value of anybody's
+""",  # noqa: S608 - no user input
 )
 # All models were as late as each other, so that all of their lateness is counted under one name.
 _COUNTS: Final = (

@@ -1,4 +1,4 @@
-"""One database that grows: what the same call costs at ten thousand tasks, and at ten million."""
+"""One growing database: cost of the same call at ten thousand and at ten million tasks."""
 
 from __future__ import annotations
 

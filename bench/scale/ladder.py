@@ -1,4 +1,4 @@
-"""More and more fires a second on one node, until it cannot keep up; and who is busy then."""
+"""Rising fires per second on one node until it cannot keep up, and the busy component then."""
 
 from __future__ import annotations
 

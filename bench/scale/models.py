@@ -1,4 +1,4 @@
-"""Three tasks with a history, written by the store itself: what a filled database is made of."""
+"""Three tasks with a history, written by the store: the templates of a generated database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One, two and four nodes on one database: how much they get done together, and how late."""
+"""One, two and four nodes on one database: joint throughput and lateness."""
 
 from __future__ import annotations
 

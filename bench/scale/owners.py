@@ -1,4 +1,4 @@
-"""A backlog that belongs to one owner, or to thousands: what their turns cost."""
+"""A backlog of one owner or of thousands: cost of the round robin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database with everything in it that is to come due, before the first of it is."""
+"""A database that holds all tasks of a measurement before the first is due."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server on which everything is measured, and what it spends: processors, log, disk."""
+"""The measured PostgreSQL server, and its CPU, log and disk use."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple, Self
 
 import asyncpg
 
-from bench.postgres.stage import database_name
+from bench.postgres.bench_server import database_name
 from tests.servers.families import children
 from tests.servers.postgres import PostgresServer
 
 SETTINGS: Final = {"shared_buffers": "2GB", "max_wal_size": "8GB", "effective_cache_size": "12GB"}
-"""As anybody would set them who has a few gigabytes; what is durable stays as it is by default."""
+"""Settings for a few gigabytes of memory; durability stays at its default."""
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _TABLES: Final = """
 SELECT relname, pg_table_size(relid), pg_indexes_size(relid), n_live_tup, n_dead_tup, autovacuum_count

@@ -1,4 +1,4 @@
-"""One task at a time, in a fresh process: added, claimed when it alone is due, settled. And the janitor's first look."""
+"""One task at a time in a fresh process: added, claimed when due alone, settled; and the first retention pass."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def looks(url: str, times: int) -> Seconds:
 
 
 def punctual(url: str, rate: float, seconds: float, lead: float) -> list[float]:
-    """How late timed tasks start among all the others, with an engine as everybody has it."""
+    """Lateness of timed tasks among all others, with a default engine."""
     return run(_punctual(url, rate, seconds, lead))
 
 

@@ -1,4 +1,4 @@
-"""How much of everything one run of the scale part measures."""
+"""Sizes of one run of the scale benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work for a ladder of rates: one-time tasks that are known before the first is due, or tasks that come again and again."""
+"""Workloads for a series of rates: one-time tasks that are known beforehand, or recurring tasks."""
 
 from __future__ import annotations
 

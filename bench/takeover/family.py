@@ -1,4 +1,4 @@
-"""`python -m bench --only takeover`: the distribution of takeover times on PostgreSQL, fault by fault."""
+"""`python -m bench --only takeover`: distribution of takeover times on PostgreSQL by fault."""
 
 from __future__ import annotations
 

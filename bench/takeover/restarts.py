@@ -1,4 +1,4 @@
-"""The database is killed and comes back: from then on, how long until the nodes on it go on."""
+"""The database is killed and comes back: time until its nodes go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of everything one run of the takeovers' part measures."""
+"""Sizes of one run of the takeover benchmark."""
 
 from __future__ import annotations
 

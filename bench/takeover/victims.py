@@ -1,4 +1,4 @@
-"""Nodes that carry one run each, beside one that carries none: from what is done to them until it begins their runs again."""
+"""Nodes with one run each and one idle node: time from the fault until the idle node starts their runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.servers.proxy import Proxy
 
 PATIENCE: Final = 120.0
 _SECONDS: Final = 3_600
-"""Longer than any try: nobody waits for the end of a run here."""
+"""Longer than any attempt: no run ends here."""
 _LOOK_SECONDS: Final = 0.1
 
 
@@ -70,7 +70,7 @@ def take_over(server: PostgresServer, tries: Tries, fault: Fault, seed: int) -> 
 
 
 async def _opened(_app: Horae) -> None:
-    """Whoever is the first makes the tables, and nobody waits for that here."""
+    """The first node creates the tables, before the measurement."""
 
 
 def _victim(

@@ -1,4 +1,4 @@
-"""Celery's crontab schedule, asked as its beat does: how long from the last run until the next?"""
+"""Celery's crontab schedule, called as its beat does: time from the last run to the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""croniter, told that seconds come first and to treat day fields as cron does."""
+"""croniter, with seconds first and day fields treated as cron does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an adapter may answer, and what becomes of it when it does not."""
+"""Answers of an adapter, and the handling of missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes docs/conformance.md: what each library does with the kit, in tables, with notes that this very run bears out."""
+"""Writes docs/conformance.md: results of each library by case group, with notes that this run confirms."""
 
 from __future__ import annotations
 

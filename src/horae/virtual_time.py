@@ -1,4 +1,4 @@
-"""Virtual time: an event loop that never waits, because its clock jumps to the next timer when nothing else is left to do."""
+"""Virtual time: an asyncio event loop whose clock jumps to the next timer instead of waiting."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _MICROSECONDS: Final = 1_000_000
 _SHORTEST: Final = 1 / _MICROSECONDS
 _RESOLUTION: Final = _SHORTEST / 2
 _ROUNDING: Final = 0.1
-"""In microseconds: what float arithmetic adds to a timer is not meant."""
+"""In microseconds: tolerance for float errors in timers."""
 PATIENCE_SECONDS: Final = 10.0
-"""Real seconds: after so long, time goes on without what works outside, for it may wait for just that."""
+"""Real seconds to wait for threads and processes; then virtual time goes on, since they may wait for it."""
 
 MOST_READINGS: Final = 2_000_000
-"""Whoever reads the clock so often within one microsecond is taken to be in an endless loop."""
+"""Clock readings within one virtual microsecond that count as an endless loop."""
 
 
 class DeadlockError(RuntimeError):
-    """Nothing is ready and no timer is set: whoever waits would wait for ever."""
+    """Nothing is ready and no timer is set: the loop would wait for ever."""
 
     def __init__(self, at: datetime) -> None:
         super().__init__(f"Nothing is ready and no timer is set at {at.isoformat()}: what is awaited can never happen.")
 
 
 class LivelockError(BaseException):
-    """Something is always ready, and so no time passes: on a real machine this would be a processor at full load.
+    """A callback is always ready, so no time passes: in real time this would be a busy loop.
 
-    Whatever goes round in circles may well catch every `Exception`, so this is none.
+    Not an `Exception`, because the looping code may catch every `Exception`.
     """
 
     def __init__(self, at: datetime) -> None:
@@ -48,7 +48,7 @@ class LivelockError(BaseException):
 
 
 class VirtualClock:
-    """A `Clock` that moves only when it is told to, by its loop. Whole microseconds, so that no instant is ever missed."""
+    """A `Clock` that its loop advances, in whole microseconds."""
 
     def __init__(self, start: datetime) -> None:
         self._start = start
@@ -68,37 +68,37 @@ class VirtualClock:
         return self._steady
 
     def sleep(self, seconds: float) -> None:
-        """Blocks nobody: the time has passed when it returns."""
+        """Advance the clock and return at once."""
         self.advance(seconds)
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)  # noqa: TID251 - the loop's time is this clock's
 
     def step(self, delta: timedelta) -> None:
-        """Somebody sets the wall clock, in either direction; the steady one does not notice."""
+        """Step the wall clock in either direction; the steady clock is unaffected."""
         self._stepped += delta
 
     def tick_for(self, steady: float) -> float:
-        """The whole microsecond at which that point of the steady clock is reached, if it lies ahead."""
+        """Round a steady time up to a whole microsecond after now; a time in the past is returned unchanged."""
         if steady <= self._steady:
             return steady
         return max(self._elapsed + 1, ceil(steady * _MICROSECONDS - _ROUNDING)) / _MICROSECONDS
 
     def advance(self, seconds: float) -> None:
-        """Time passes. On a `VirtualLoop` this is the loop's business."""
+        """Advance the clock. On a `VirtualLoop`, only the loop calls this."""
         self._elapsed += max(0, round(seconds * _MICROSECONDS))
         self._steady = self._elapsed / _MICROSECONDS
         self._readings = 0
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Deterministic as long as nothing from outside is awaited; what is, takes no virtual time (see `outside`)."""
+    """Deterministic unless threads, processes or sockets are awaited; those take no virtual time (see `outside`)."""
 
     def __init__(self, clock: VirtualClock) -> None:
-        self._selection = _Selection(clock, self.stop)
-        super().__init__(self._selection)
+        self._jumping_selector = _JumpingSelector(clock, self.stop)
+        super().__init__(self._jumping_selector)
         self.clock = clock
-        # A timer is a float and the clock counts microseconds: without this one could stay ahead of the other for ever.
+        # Timers are floats and the clock counts microseconds: without this a timer might never be reached.
         self._clock_resolution = _RESOLUTION
 
     def time(self) -> float:
@@ -107,38 +107,38 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_at(
         self, when: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """Timers go off on whole microseconds, and never in the one that is now: whoever waits must see time pass."""
+        """Timers fire on whole microseconds, never in the current one: a wait must see time pass."""
         return super().call_at(self.clock.tick_for(when), callback, *args, context=context)
 
     def call_later(
         self, delay: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """A delay may be so short that adding it to the time changes nothing; it still is one."""
+        """A positive delay is at least a microsecond, even if adding it to the float changes nothing."""
         when = self.time() + (max(delay, _SHORTEST) if delay > 0 else delay)
         return self.call_at(when, callback, *args, context=context)
 
     def travel(self, delta: timedelta) -> None:
-        """Run everything until so much time has passed, what is due at that very instant included."""
-        self._selection.limit = self.time() + delta.total_seconds()
+        """Run the loop until `delta` has passed, including timers due at that instant."""
+        self._jumping_selector.limit = self.time() + delta.total_seconds()
         try:
             self.run_forever()
         finally:
-            self._selection.limit = None
+            self._jumping_selector.limit = None
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """While this is open a thread or a process is at work, and time stands still until it has answered."""
-        self._selection.outside += 1
+        """Stop virtual time in this block, while a thread or process works."""
+        self._jumping_selector.outside += 1
         try:
             yield
         finally:
-            self._selection.outside -= 1
+            self._jumping_selector.outside -= 1
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[_Ts]], _T], *args: *_Ts
     ) -> asyncio.Future[_T]:
         future = super().run_in_executor(executor, func, *args)
-        self._selection.outside += 1
+        self._jumping_selector.outside += 1
         future.add_done_callback(self._answered)
         return future
 
@@ -147,11 +147,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             await super().shutdown_default_executor()
 
     def _answered(self, _: asyncio.Future[Any]) -> None:
-        self._selection.outside -= 1
+        self._jumping_selector.outside -= 1
 
 
-class _Selection(selectors.DefaultSelector):
-    """Where an event loop would wait, the clock jumps."""
+class _JumpingSelector(selectors.DefaultSelector):
+    """Selector that advances the clock where an event loop would wait."""
 
     def __init__(self, clock: VirtualClock, stop: Callable[[], None]) -> None:
         super().__init__()
@@ -181,13 +181,13 @@ class _Selection(selectors.DefaultSelector):
 
     @property
     def _connected(self) -> bool:
-        """The loop itself has one connection, to be woken by other threads; more are somebody's real input or output."""
+        """Whether real input or output is awaited: the loop itself registers one descriptor, its wake-up socket."""
         return self.outside > 0 or self._connections > 1
 
     def _patience(self, timeout: float | None) -> float:
-        """A thread that nobody has told of may still answer, when all else is silent."""
-        somebody = self.outside > 0 or (timeout is None and self.limit is None and threading.active_count() > 1)
-        return PATIENCE_SECONDS if somebody else 0
+        """Real seconds to wait: for registered outside work, or for an unregistered thread if nothing else is left."""
+        may_answer = self.outside > 0 or (timeout is None and self.limit is None and threading.active_count() > 1)
+        return PATIENCE_SECONDS if may_answer else 0
 
     def _jump(self, timeout: float | None) -> None:
         steady = self._clock.steady()

@@ -14,7 +14,7 @@ from horae.app.listeners import Listeners
 from horae.ports.full_store import FullStore
 from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
-from tests.unit.engine.stage import Door, add
+from tests.unit.engine.engine_setup import FaultyStore, add_task
 
 PATIENCE = 60
 
@@ -89,13 +89,13 @@ async def test_listeners_tell_once_that_the_store_does_not_answer(
     heard: list[str] = []
 
     with caplog.at_level(logging.WARNING, logger="horae"):
-        door = Door()
+        door = FaultyStore()
         listeners = Listeners(lambda: cast(FullStore, door), clock)
         listeners.add("task.created", lambda told: heard.append(told.kind), None)
         await listeners.start()
         await clock.pause(1)
         door.fail_before("events", times=60)
-        await add(door, clock.now(), clock.now())
+        await add_task(door, clock.now(), clock.now())
         listeners.wake()
         await clock.pause(30)
         assert not heard

@@ -14,7 +14,7 @@ from horae.model.run import RunState
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
-from tests.unit.engine.stage import Door, as_store
+from tests.unit.engine.engine_setup import FaultyStore, as_store
 
 
 async def test_a_one_shot_before_and_after_its_end(clock: VirtualClock) -> None:
@@ -195,11 +195,11 @@ async def test_an_occurrence_that_ends_during_the_first_look_is_not_missed(clock
     async with app:
         handle = await app.schedule(quick, "every 1h")
         await clock.pause(3_590)
-        door = Door(app.store)
-        door.shut("facts")
+        door = FaultyStore(app.store)
+        door.block("facts")
         waiting = asyncio.ensure_future(RunWaiters().wait_for_end(lambda: as_store(door), handle.id, None))
         await clock.pause(20)
-        door.open_again()
+        door.unblock()
         assert (await waiting).planned == NOON + HOUR
 
 
@@ -208,7 +208,7 @@ async def test_those_who_wait_for_others_do_not_look_when_one_has_ended(clock: V
     app.task(name="quick")(lambda: None)
     async with app:
         handles = await app.schedule_many([("quick", NOON + HOUR, None)] * 20)
-        door, waiting = Door(app.store), RunWaiters()
+        door, waiting = FaultyStore(app.store), RunWaiters()
         waiters = [
             asyncio.ensure_future(waiting.wait_for_end(lambda: as_store(door), each.id, None)) for each in handles
         ]

@@ -10,7 +10,7 @@ from horae.lifecycle.explain import Verdict
 from horae.testing.factories import HOUR
 from tests.cli.driving import Cli
 from tests.cli.remote.places import without_store
-from tests.unit.service.stage import House, house_on
+from tests.unit.service.service_harness import ServiceHarness, open_harness
 
 CY = ("--owner", "cy")
 
@@ -45,10 +45,10 @@ def test_run_and_add_say_that_the_runs_of_the_day_are_used_up(cli: Cli) -> None:
     assert cli("run", "one").code == 0
 
 
-async def _waiting_for_the_owner(house: House) -> None:
-    cy = await house.member("cy", concurrent_runs=1)
+async def _waiting_for_the_owner(house: ServiceHarness) -> None:
+    cy = await house.make_member("cy", concurrent_runs=1)
     first, second = [await house.add(who=cy) for _ in range(2)]
-    house.later(HOUR)
+    house.advance(HOUR)
     (going,) = await house.claim()
     waiting = second if going.task_id == first.id else first
     why = await house.ledger.explain(cy, waiting.id, None)
@@ -58,5 +58,5 @@ async def _waiting_for_the_owner(house: House) -> None:
 
 
 async def test_run_that_waits_for_the_concurrent_runs_of_its_owner_names_that_quota() -> None:
-    async with house_on() as house:
+    async with open_harness() as house:
         await _waiting_for_the_owner(house)

@@ -38,8 +38,8 @@ from horae.wire.runs import line_json, read_line, read_run, run_json
 from horae.wire.task_facts import read_definition, read_facts
 from horae.wire.task_requests import edits_json, options_json, task_request_json
 from horae.wire.tasks import read_edits, read_task, task_json
-from tests.unit.service.stage import ROOT, House
-from tests.unit.wire.imagined import json_values, made, tasks, words
+from tests.unit.service.service_harness import ROOT, ServiceHarness
+from tests.unit.wire.strategies import json_values, made, tasks, words
 
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 PATIENT: Final = settings(
@@ -186,12 +186,12 @@ def test_lines_events_lanes_and_nodes_come_back() -> None:
 
 
 async def test_an_overview_comes_back_as_it_is_shown() -> None:
-    house = House()
+    house = ServiceHarness()
     await house.add(options=Options(retries=0, give_up_after=1), lane="press")
     await house.add("every 30m", name="next", zone="Asia/Tokyo")
-    house.later(31 * MINUTE)
+    house.advance(31 * MINUTE)
     await house.claim()
-    await house.ran(29 * MINUTE, Failed("no"))
+    await house.run_due(29 * MINUTE, Failed("no"))
     found = await house.service.overview.now(ROOT)
     assert found.upcoming
     assert found.needs

@@ -58,14 +58,14 @@ class LooksAmongAnothersLabels(MemoryStore):
 
 LABELS_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     LabelsOnce: (
-        "test_an_edit_changes_by_which_labels_a_task_is_found",
-        "test_an_upsert_labels_too",
-        "test_what_is_carried_in_is_found_by_its_labels",
+        "test_an_edit_updates_the_labels_that_find_a_task",
+        "test_an_upsert_updates_labels",
+        "test_an_imported_task_is_found_by_its_labels",
     ),
     NeverUnlabels: (
         "test_a_deleted_task_is_found_by_no_label",
-        "test_what_retention_forgets_is_found_by_no_label",
-        "test_a_change_that_fails_leaves_the_labels_as_they_were",
+        "test_a_task_deleted_by_retention_is_found_by_no_label",
+        "test_a_failed_change_leaves_the_labels_unchanged",
     ),
-    LooksAmongAnothersLabels: ("test_nobody_finds_by_a_label_what_is_anothers",),
+    LooksAmongAnothersLabels: ("test_a_label_finds_no_task_of_another_owner",),
 }

@@ -9,14 +9,15 @@ from importlib import import_module
 from pathlib import Path
 
 import horae.testing.contracts
-from horae.testing.contracts import Contract, JournalContract, RecordsContract, StoreContract, UsingContract
+from horae.testing.contracts import Contract, JournalContract, RecordsContract, SharedTransactionContract, StoreContract
 
-WHOLE = (StoreContract, RecordsContract, JournalContract, UsingContract)
+WHOLE = (StoreContract, RecordsContract, JournalContract, SharedTransactionContract)
 
 
 def chapters() -> Iterator[type[Contract]]:
-    for path in sorted(Path(horae.testing.contracts.__file__).parent.glob("[!_]*.py")):
-        module = import_module(f"horae.testing.contracts.{path.stem}")
+    root = Path(horae.testing.contracts.__file__).parent
+    for path in sorted(root.rglob("[!_]*.py")):
+        module = import_module(".".join(("horae.testing.contracts", *path.relative_to(root).with_suffix("").parts)))
         for _, found in inspect.getmembers(module, inspect.isclass):
             if issubclass(found, Contract) and found.__module__ == module.__name__:
                 yield found

@@ -9,7 +9,7 @@ import pytest
 
 from horae.stores.mysql import MySQLStore
 from horae.stores.sql.store import MAX_CLAIM_SLICE
-from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
+from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
 from tests.contract.mariadb_places import Places, opened
 from tests.servers.mariadb import MariaDBServer
 

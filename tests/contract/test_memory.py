@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
+from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
 
 
 class TestMemoryStore(StoreContract, RecordsContract, JournalContract):

@@ -18,10 +18,10 @@ from horae.ports.journal import Line
 from horae.ports.store import TaskFilter
 from horae.ports.transfer import Part
 from horae.runtime import make_store
-from horae.testing.contracts.busy_day import a_busy_day
-from horae.testing.contracts.moving import all_parcels, moved
-from horae.testing.contracts.scenes import everything
-from horae.testing.decisions import saying
+from horae.testing.contracts.stores.setup import read_all
+from horae.testing.contracts.stores.writes.sample_contents import fill_store
+from horae.testing.contracts.stores.writes.transfer import move_everything, read_all_parts
+from horae.testing.decisions import always
 from horae.testing.factories import DAY, MINUTE, NOON, a_new_task, a_task, an_ended_run, an_entry, an_event
 from tests.servers.postgres import PostgresServer
 
@@ -48,7 +48,7 @@ async def opened(url: str) -> AsyncIterator[FullStore]:
 
 async def tell(store: FullStore, number: int) -> None:
     task = (await store.tasks(TaskFilter())).items[0].task
-    await store.change(task.id, None, saying(Change(events=(an_event(task),) * number)))
+    await store.change(task.id, None, always(Change(events=(an_event(task),) * number)))
 
 
 async def test_there_and_back_again(server_url: str, tmp_path: Path) -> None:
@@ -57,13 +57,13 @@ async def test_there_and_back_again(server_url: str, tmp_path: Path) -> None:
         opened(server_url) as server,
         opened(f"sqlite:///{tmp_path}/two.db") as two,
     ):
-        await a_busy_day(one)
+        await fill_store(one)
         await tell(one, EVENTS)
-        await moved(one, server)
-        assert await all_parcels(server) == await all_parcels(one)
-        assert await everything(server) == await everything(one)
-        await moved(server, two)
-        assert await all_parcels(two) == await all_parcels(one)
+        await move_everything(one, server)
+        assert await read_all_parts(server) == await read_all_parts(one)
+        assert await read_all(server) == await read_all(one)
+        await move_everything(server, two)
+        assert await read_all_parts(two) == await read_all_parts(one)
         assert await server.check() == await two.check() == ()
 
 
@@ -71,9 +71,9 @@ async def test_a_log_that_was_moved_is_read_from_any_number_trimmed_and_gone_on_
     server_url: str, tmp_path: Path
 ) -> None:
     async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(server_url) as server:
-        await a_busy_day(one)
+        await fill_store(one)
         await tell(one, EVENTS)
-        await moved(one, server)
+        await move_everything(one, server)
         await tell(server, 3)
         last = await one.last_event()
         whole = [told.number for told in await server.events(0, 10_000)]
@@ -95,7 +95,7 @@ async def test_a_character_that_is_none_keeps_nobody_from_moving(server_url: str
         run = an_ended_run(task, error="before\0after", result_json='"x"')
         await one.add([a_new_task(task, runs=[run])])
         await one.write_lines([Line(run.id, NOON, "output", "\0")])
-        await moved(one, server)
+        await move_everything(one, server)
         found = await server.run(run.id, None)
         assert found == run._replace(error="before\ufffdafter")
         assert [each.line.text for each in await server.lines(run.id)] == ["\ufffd"]
@@ -146,8 +146,8 @@ async def test_killed_on_the_way_it_is_taken_up_again(server_url: str, tmp_path:
     assert _ends(command(tmp_path, source, target))["tasks"] == TASKS
 
     async with opened(source) as one, opened(target) as two:
-        assert await all_parcels(one, 1_000) == await all_parcels(two, 1_000)
-        assert len((await all_parcels(two, 1_000))[Part.RUNS]) == 2 * TASKS
+        assert await read_all_parts(one, 1_000) == await read_all_parts(two, 1_000)
+        assert len((await read_all_parts(two, 1_000))[Part.RUNS]) == 2 * TASKS
         assert await two.check() == ()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from horae.errors import HoraeError
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
+from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
 from horae.testing.decisions import PlannedFailure
 
 from .defective_labels import LABELS_DEFECTS

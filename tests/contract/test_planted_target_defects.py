@@ -13,7 +13,7 @@ from horae.model.outcome import Outcome, Succeeded
 from horae.ports.target import TargetKind
 from horae.testing import RecordingInvocation
 from horae.testing.contracts import TargetContract, TargetKeysContract, TargetSecretsContract
-from horae.testing.contracts.targets import SECRET_NAME, Stage
+from horae.testing.contracts.targets import SECRET_NAME, TargetHarness
 
 from .defective_targets import DEFECTS, Honest, LeavesAChild, LeavesASocket, LeavesATask
 
@@ -35,11 +35,11 @@ class DeedContract(TargetContract, TargetKeysContract, TargetSecretsContract):
     def endless(self) -> Mapping[str, Any]:
         return {"deed": "wait"}
 
-    def key_seen(self, stage: Stage, invocation: RecordingInvocation, outcome: Outcome) -> str:  # noqa: ARG002
+    def received_key(self, harness: TargetHarness, invocation: RecordingInvocation, outcome: Outcome) -> str:  # noqa: ARG002
         assert isinstance(outcome, Succeeded)
         return str(json.loads(outcome.result or "")["key"])
 
-    def revealing(self) -> Sequence[Mapping[str, Any]]:
+    def secret_specs(self) -> Sequence[Mapping[str, Any]]:
         return ({"deed": "succeed", "token": {"secret": SECRET_NAME}},)
 
 

@@ -11,7 +11,7 @@ import pytest
 from horae.errors import HoraeError
 from horae.model.change import Change
 from horae.stores.sqlite import SQLiteStore
-from horae.testing.contracts import UsingContract
+from horae.testing.contracts import SharedTransactionContract
 from tests.contract.test_sqlite_using import TestAttached as UsingAttached
 from tests.contract.test_sqlite_using import TestSQLiteUsing as UsingOnSQLite
 
@@ -71,25 +71,25 @@ class TellsAtOnce(SQLiteStore):
 
 DEFECTS: dict[type[SQLiteStore], tuple[str, ...]] = {
     CommitsByItself: (
-        "test_nobody_sees_it_before_the_commit",
-        "test_what_is_rolled_back_was_never_there",
-        "test_a_connection_that_is_lost_takes_it_along",
+        "test_an_uncommitted_task_is_invisible",
+        "test_a_rolled_back_task_leaves_no_trace",
+        "test_a_lost_connection_rolls_the_task_back",
     ),
     WritesBesideIt: (
-        "test_what_is_rolled_back_was_never_there",
-        "test_a_savepoint_takes_back_what_came_after_it",
-        "test_a_savepoint_of_theirs_still_stands_after_it",
+        "test_a_rolled_back_task_leaves_no_trace",
+        "test_rolling_back_to_a_savepoint_removes_later_tasks",
+        "test_a_savepoint_of_the_caller_survives_an_add",
     ),
     RollsEverythingBack: (
-        "test_a_key_that_is_taken_is_refused_and_the_transaction_goes_on",
-        "test_keys_clash_within_one_transaction_too",
+        "test_a_taken_key_is_refused_and_the_transaction_stays_usable",
+        "test_a_key_conflict_within_one_transaction_is_refused",
     ),
-    OneByOne: ("test_a_key_that_is_taken_is_refused_and_the_transaction_goes_on",),
-    BeginsByItself: ("test_without_a_transaction_it_is_refused",),
+    OneByOne: ("test_a_taken_key_is_refused_and_the_transaction_stays_usable",),
+    BeginsByItself: ("test_a_connection_without_a_transaction_is_refused",),
     GoesWhereItIsLed: ("test_a_connection_to_another_database_is_refused",),
     TellsAtOnce: (
-        "test_whoever_added_it_hears_of_the_commit_and_not_before",
-        "test_whoever_added_it_hears_of_a_rollback_too",
+        "test_the_caller_is_notified_after_the_commit_only",
+        "test_the_caller_is_notified_of_a_rollback",
     ),
 }
 CASES = [(store, name) for store, names in DEFECTS.items() for name in names]
@@ -105,11 +105,11 @@ def test_a_planted_defect_is_noticed(store: type[SQLiteStore], name: str) -> Non
 
 def test_names_without_their_schema_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("horae.stores.sqlite.caller_connection._qualify_tables", lambda statement, _schema: statement)
-    name = "test_what_is_committed_is_there_with_all_that_belongs_to_it"
+    name = "test_a_committed_task_has_its_entries_labels_key_and_events"
     getattr(UsingOnSQLite(), name)()
     with pytest.raises((AssertionError, HoraeError)):
         getattr(UsingAttached(), name)()
 
 
 def test_every_named_test_is_there() -> None:
-    assert all(hasattr(UsingContract, name) for _, name in CASES)
+    assert all(hasattr(SharedTransactionContract, name) for _, name in CASES)

@@ -9,7 +9,7 @@ import pytest
 
 from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.store import MAX_CLAIM_SLICE
-from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
+from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
 from tests.contract.postgres_places import Places, opened
 from tests.servers.postgres import PostgresServer
 

@@ -15,7 +15,7 @@ from horae.model.task import Task
 from horae.ports.store import TaskFilter
 from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.shared_transactions import notification_channel
-from horae.testing.contracts import Guest, UsingContract, WholeStore
+from horae.testing.contracts import CallerConnection, SharedTransactionContract
 from horae.testing.factories import a_new_task, a_task
 from tests.contract.postgres_places import opened
 from tests.servers.postgres import PostgresServer
@@ -35,8 +35,8 @@ class PostgresGuest:
         return [row["note"] for row in await self.connection.fetch("SELECT note FROM notes")]
 
 
-class TestPostgresUsing(UsingContract):
-    tells_of_the_end = False
+class TestPostgresUsing(SharedTransactionContract):
+    reports_transaction_end = False
     _server: PostgresServer
 
     @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ class TestPostgresUsing(UsingContract):
         self._server.drop_database(url)
 
     @asynccontextmanager
-    async def guest(self, store: WholeStore) -> AsyncIterator[Guest]:
+    async def connect_as_caller(self, store: WholeStore) -> AsyncIterator[CallerConnection]:
         """From a pool, with tables that are called as ours are, and that are found first."""
         assert isinstance(store, PostgresStore)
         settings = {"search_path": "theirs,public"}

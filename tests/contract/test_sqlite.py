@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from horae.stores.sqlite import SQLiteStore
-from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
+from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
 
 
 class TestSQLiteStore(StoreContract, RecordsContract, JournalContract):

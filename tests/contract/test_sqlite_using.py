@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import apsw
 
 from horae.stores.sqlite import SQLiteStore
-from horae.testing.contracts import Guest, UsingContract, WholeStore
+from horae.testing.contracts import CallerConnection, SharedTransactionContract
 
 PATIENCE_MILLISECONDS = 30_000
 
@@ -27,7 +27,7 @@ class SQLiteGuest:
         return [note for (note,) in self.connection.execute("SELECT note FROM notes ORDER BY rowid")]
 
 
-class TestSQLiteUsing(UsingContract):
+class TestSQLiteUsing(SharedTransactionContract):
     kind = SQLiteStore
 
     @asynccontextmanager
@@ -41,7 +41,7 @@ class TestSQLiteUsing(UsingContract):
                 await store.close()
 
     @asynccontextmanager
-    async def guest(self, store: WholeStore) -> AsyncIterator[Guest]:
+    async def connect_as_caller(self, store: WholeStore) -> AsyncIterator[CallerConnection]:
         assert isinstance(store, SQLiteStore)
         with closing(apsw.Connection(store.path)) as connection:
             guest = SQLiteGuest(connection)
@@ -53,7 +53,7 @@ class TestAttached(TestSQLiteUsing):
     """Their own file is open, with tables that are called as ours are, and the file of the store is attached to it."""
 
     @asynccontextmanager
-    async def guest(self, store: WholeStore) -> AsyncIterator[Guest]:
+    async def connect_as_caller(self, store: WholeStore) -> AsyncIterator[CallerConnection]:
         assert isinstance(store, SQLiteStore)
         with closing(apsw.Connection(str(Path(store.path).with_name("theirs.db")))) as connection:
             guest = SQLiteGuest(connection)

@@ -19,7 +19,7 @@ from horae.targets.function.target import FunctionTarget
 from horae.targets.http.kind import HTTP
 from horae.testing import RecordingInvocation
 from horae.testing.contracts import TargetContract, TargetKeysContract, TargetSecretsContract
-from horae.testing.contracts.targets import SECRET_NAME, Stage
+from horae.testing.contracts.targets import SECRET_NAME, TargetHarness
 
 from . import target_functions
 from .endpoint import Endpoint
@@ -43,15 +43,15 @@ class TestCommand(TargetContract, TargetKeysContract, TargetSecretsContract):
     def endless(self) -> Mapping[str, Any]:
         return {"argv": ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 60; done"]}
 
-    def talkative(self) -> Mapping[str, Any]:
+    def verbose(self) -> Mapping[str, Any]:
         loud = "import sys; [sys.stdout.write('é' * 5000 + chr(10)) for _ in range(3000)]; sys.stdout.write(chr(0))"
         return {"argv": [sys.executable, "-c", loud], "output": 4_000_000}
 
-    def key_seen(self, stage: Stage, invocation: RecordingInvocation, outcome: Outcome) -> str:  # noqa: ARG002
+    def received_key(self, harness: TargetHarness, invocation: RecordingInvocation, outcome: Outcome) -> str:  # noqa: ARG002
         (line,) = (line for line in invocation.texts("output") if line.startswith("HORAE_KEY="))
         return line.removeprefix("HORAE_KEY=")
 
-    def revealing(self) -> Sequence[Mapping[str, Any]]:
+    def secret_specs(self) -> Sequence[Mapping[str, Any]]:
         show = "import os, json, sys; value = os.environ['TOKEN']; print(value, json.dumps(value), [value])"
         return (
             {"argv": ["sh", "-c", "echo $TOKEN; echo $TOKEN >&2; exit 1"], "environment": {"TOKEN": REFERENCE}},
@@ -68,7 +68,7 @@ class TestEvent(TargetContract, TargetKeysContract):
         return EVENT
 
     @asynccontextmanager
-    async def surroundings(self) -> AsyncIterator[None]:
+    async def environment(self) -> AsyncIterator[None]:
         async with Endpoint().open() as self.endpoint:
             yield
 
@@ -84,11 +84,11 @@ class TestEvent(TargetContract, TargetKeysContract):
     def endless(self) -> Mapping[str, Any]:
         return {"topic": "please.never.end"}
 
-    async def under_way(self, invocation: RecordingInvocation) -> None:  # noqa: ARG002
+    async def wait_until_running(self, invocation: RecordingInvocation) -> None:  # noqa: ARG002
         await self.endpoint.asked.get()
 
-    def key_seen(self, stage: Stage, invocation: RecordingInvocation, outcome: Outcome) -> str:  # noqa: ARG002
-        topic, body = stage.published[-1]
+    def received_key(self, harness: TargetHarness, invocation: RecordingInvocation, outcome: Outcome) -> str:  # noqa: ARG002
+        topic, body = harness.published[-1]
         assert topic == "task.triggered"
         return str(body["key"])
 
@@ -98,7 +98,7 @@ class TestHttp(TargetContract, TargetKeysContract, TargetSecretsContract):
         return HTTP
 
     @asynccontextmanager
-    async def surroundings(self) -> AsyncIterator[None]:
+    async def environment(self) -> AsyncIterator[None]:
         async with Endpoint().open() as self.endpoint:
             yield
 
@@ -114,16 +114,16 @@ class TestHttp(TargetContract, TargetKeysContract, TargetSecretsContract):
     def endless(self) -> Mapping[str, Any]:
         return {"url": self.endpoint.url + "please.never.end"}
 
-    def talkative(self) -> Mapping[str, Any]:
+    def verbose(self) -> Mapping[str, Any]:
         return {"url": self.endpoint.url + "please.say.much"}
 
-    async def under_way(self, invocation: RecordingInvocation) -> None:  # noqa: ARG002
+    async def wait_until_running(self, invocation: RecordingInvocation) -> None:  # noqa: ARG002
         await self.endpoint.asked.get()
 
-    def key_seen(self, stage: Stage, invocation: RecordingInvocation, outcome: Outcome) -> str:  # noqa: ARG002
+    def received_key(self, harness: TargetHarness, invocation: RecordingInvocation, outcome: Outcome) -> str:  # noqa: ARG002
         return self.endpoint.headers[-1]["idempotency-key"]
 
-    def revealing(self) -> Sequence[Mapping[str, Any]]:
+    def secret_specs(self) -> Sequence[Mapping[str, Any]]:
         url = self.endpoint.url + "please.echo"
         return (
             {"url": url, "method": "POST", "body": {"token": REFERENCE}},
@@ -178,9 +178,9 @@ class TestFunction(TargetContract, TargetKeysContract):
     def endless(self) -> Mapping[str, Any]:
         return {"name": "never_end"}
 
-    def talkative(self) -> Mapping[str, Any]:
+    def verbose(self) -> Mapping[str, Any]:
         return {"name": "talk"}
 
-    def key_seen(self, stage: Stage, invocation: RecordingInvocation, outcome: Outcome) -> str:  # noqa: ARG002
+    def received_key(self, harness: TargetHarness, invocation: RecordingInvocation, outcome: Outcome) -> str:  # noqa: ARG002
         assert isinstance(outcome, Succeeded)
         return str(json.loads(outcome.result or "")["key"])

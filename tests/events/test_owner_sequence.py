@@ -11,8 +11,8 @@ from horae.model.change import Change
 from horae.model.task import Task
 from horae.service.events.owner_sequence import Gap, OwnerEvents, OwnerSequence
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts.scenes import keep
-from horae.testing.decisions import saying
+from horae.testing.contracts.stores.setup import add_tasks
+from horae.testing.decisions import always
 from horae.testing.factories import DAY, NOON, a_task, an_event
 from tests.api.served import Api
 
@@ -22,11 +22,11 @@ from .stage import added, happens, reading, served
 async def busy_log(store: MemoryStore, rounds: int = 4) -> tuple[Task, Task]:
     """One event of ada for every three of bob."""
     ada, bob = a_task(owner="ada"), a_task(owner="bob")
-    await keep(store, ada, bob)
+    await add_tasks(store, ada, bob)
     for number in range(rounds):
         for task in (bob, ada, bob, bob):
             event = an_event(task, at=NOON + number * DAY, detail=str(number))
-            await store.change(task.id, None, saying(Change(events=(event,))))
+            await store.change(task.id, None, always(Change(events=(event,))))
     return ada, bob
 
 

@@ -18,7 +18,7 @@ from horae.mcp_server.lines import MAX_LINE_BYTES
 from horae.mcp_server.local import local_agent, local_owner
 from horae.mcp_server.server import PROBLEM, Caller, make_server
 from horae.model.accounts.principal import MEMBER_QUOTAS, Principal
-from tests.unit.service.stage import House
+from tests.unit.service.service_harness import ServiceHarness
 
 ZONE = "Europe/Berlin"
 AGENT = local_agent("assistant", ZONE)
@@ -68,7 +68,7 @@ def text_of(result: CallToolResult) -> str:
 
 @asynccontextmanager
 async def desk_of(
-    house: House,
+    house: ServiceHarness,
     who: Principal,
     language: Language = "en",
     *,
@@ -81,7 +81,7 @@ async def desk_of(
 
 
 @asynccontextmanager
-async def tools_for(who: Principal = PERSON, language: Language = "en") -> AsyncIterator[tuple[House, Desk]]:
-    house = House()
+async def tools_for(who: Principal = PERSON, language: Language = "en") -> AsyncIterator[tuple[ServiceHarness, Desk]]:
+    house = ServiceHarness()
     async with desk_of(house, who, language) as desk:
         yield house, desk

@@ -181,7 +181,7 @@ async def test_early_hour_is_a_warning_of_preview_and_receipt() -> None:
 async def test_finished_task_is_not_told_that_it_would_run_at_once() -> None:
     async with tools_for() as (house, desk):
         await desk("schedule_task", when="in 10m", do="look", name="once")
-        await house.ran(timedelta(minutes=10))
+        await house.run_due(timedelta(minutes=10))
         seen = await desk("get_task", id="once")
         assert seen["task"]["state"] == "completed"
         assert "in_the_past" not in [each["code"] for each in seen["warnings"]]

@@ -10,7 +10,7 @@ from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 
 from horae.mcp_server.server import PROBLEM
 from tests.mcp.stage import ERAS, PERSON, desk_of
-from tests.unit.service.stage import House
+from tests.unit.service.service_harness import ServiceHarness
 
 
 class Answering:
@@ -35,7 +35,7 @@ class Answering:
 @pytest.mark.parametrize("mode", ERAS)
 async def test_the_person_says_which_hour_was_meant(mode: str) -> None:
     person = Answering("21:00")
-    async with desk_of(House(), PERSON, mode=mode, answering=person) as desk:
+    async with desk_of(ServiceHarness(), PERSON, mode=mode, answering=person) as desk:
         made = await desk("schedule_task", when="every day at 9", do="x")
         assert made["next_runs"][0]["at_local"][11:16] == "21:00"
         assert person.asked == [('"9" could be morning or evening.', ["every day at 09:00", "every day at 21:00"])]
@@ -44,7 +44,7 @@ async def test_the_person_says_which_hour_was_meant(mode: str) -> None:
 @pytest.mark.parametrize("mode", ERAS)
 async def test_two_things_that_are_unclear_are_asked_one_after_the_other(mode: str) -> None:
     person = Answering("09:00", "Asia/Shanghai")
-    async with desk_of(House(), PERSON, mode=mode, answering=person) as desk:
+    async with desk_of(ServiceHarness(), PERSON, mode=mode, answering=person) as desk:
         made = await desk("schedule_task", when="every day at 9 CST", do="x")
         assert (made["zone"], made["next_runs"][0]["at_local"][11:16]) == ("Asia/Shanghai", "09:00")
         assert len(person.asked) == 2
@@ -52,7 +52,7 @@ async def test_two_things_that_are_unclear_are_asked_one_after_the_other(mode: s
 
 @pytest.mark.parametrize("mode", ERAS)
 async def test_the_person_says_which_task_was_meant(mode: str) -> None:
-    house = House()
+    house = ServiceHarness()
     async with desk_of(house, PERSON, mode=mode, answering=Answering("0002")) as desk:
         one = await house.add("every 1h", PERSON, name="report")
         other = await house.add("every 1h", PERSON, name="report")
@@ -65,7 +65,7 @@ async def test_the_person_says_which_task_was_meant(mode: str) -> None:
 @pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 async def test_who_does_not_answer_gets_the_choices(action: str, mode: str) -> None:
-    house, person = House(), Answering(action=action)
+    house, person = ServiceHarness(), Answering(action=action)
     async with desk_of(house, PERSON, mode=mode, answering=person) as desk:
         result = await desk.raw("schedule_task", when="every day at 9", do="x")
         assert result.is_error
@@ -79,7 +79,7 @@ async def test_who_does_not_answer_gets_the_choices(action: str, mode: str) -> N
 
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_client_that_cannot_ask_reads_the_choices(mode: str) -> None:
-    async with desk_of(House(), PERSON, mode=mode) as desk:
+    async with desk_of(ServiceHarness(), PERSON, mode=mode) as desk:
         line = await desk.line("schedule_task", when="every day at 9", do="x")
         assert line.startswith("ambiguous_hour")
         assert '"every day at 09:00", "every day at 21:00"' in line
@@ -93,7 +93,7 @@ async def test_a_person_who_keeps_being_unclear_is_not_asked_for_ever() -> None:
             return ElicitResult(action="accept", content={"choice": "every day at 9"})
 
     person = Stubborn()
-    async with desk_of(House(), PERSON, mode="legacy", answering=person) as desk:
+    async with desk_of(ServiceHarness(), PERSON, mode="legacy", answering=person) as desk:
         assert await desk.refused("schedule_task", when="every day at 9", do="x") == "ambiguous_hour"
     assert len(person.asked) == 2
 
@@ -105,7 +105,7 @@ async def test_a_person_who_keeps_being_unclear_is_not_asked_for_ever() -> None:
 )
 async def test_person_says_which_day_was_meant(mode: str, when: str, chosen: str, local: str) -> None:
     person = Answering(chosen)
-    async with desk_of(House(), PERSON, mode=mode, answering=person) as desk:
+    async with desk_of(ServiceHarness(), PERSON, mode=mode, answering=person) as desk:
         made = await desk("schedule_task", when=when, do="x")
         assert made["next_runs"][0]["at_local"][11:16] == local
         assert len(person.asked) == 1
@@ -115,7 +115,7 @@ async def test_person_says_which_day_was_meant(mode: str, when: str, chosen: str
     "when", ["周五下午5点", "friday at 5pm", "tomorrow at midnight", "每隔两天 9点", "明天早上", "5 minutes"]
 )
 async def test_preview_lists_choices_that_have_a_meaning(when: str) -> None:
-    async with desk_of(House(), PERSON) as desk:
+    async with desk_of(ServiceHarness(), PERSON) as desk:
         shown = await desk("preview_schedule", when=when)
         assert len(shown["choices"]) > 1
         assert all(each["means"] for each in shown["choices"])

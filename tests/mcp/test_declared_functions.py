@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.app.declared_functions import register_in
 from tests.mcp.stage import PERSON, desk_of
-from tests.unit.service.stage import House
+from tests.unit.service.service_harness import ServiceHarness
 
 
 async def test_assistant_gets_the_declaration_of_a_function() -> None:
@@ -12,7 +12,7 @@ async def test_assistant_gets_the_declaration_of_a_function() -> None:
 
 
 async def _scheduled() -> None:
-    house = House()
+    house = ServiceHarness()
     await register_in(house.service)
     async with desk_of(house, PERSON) as desk:
         do = {"function": "mail", "payload": {"user": 7}}
@@ -30,7 +30,7 @@ async def test_assistant_hears_of_an_unknown_function_and_of_wrong_arguments() -
 
 
 async def _misspelled() -> None:
-    house = House()
+    house = ServiceHarness()
     await register_in(house.service)
     async with desk_of(house, PERSON) as desk:
         made = await desk("schedule_task", when="every day at 09:00", do={"function": "mial"})

@@ -162,7 +162,7 @@ async def test_suggested_calls_of_refusals_work_as_written() -> None:
 async def test_task_that_is_over_leads_to_tools(language: Language) -> None:
     async with tools_for(language=language) as (house, desk):
         made = await desk("schedule_task", when="in 10m", do="look", name="once")
-        await house.ran(TEN_MINUTES)
+        await house.run_due(TEN_MINUTES)
         refused = await meet(desk, "pause_task", id="once")
         assert refused["code"] == "task_over"
         again, edited = refused["suggested_calls"]
@@ -198,7 +198,7 @@ async def test_each_suggested_call_is_accepted_as_written(tool: str, said: dict[
         gone = await desk("schedule_task", when="every 1h, 3 times", do="look", key="gone")
         await desk("cancel_task", id=gone["task"]["id"])
         await desk("schedule_task", when="in 10m", do="look", name="over")
-        await house.ran(TEN_MINUTES)
+        await house.run_due(TEN_MINUTES)
         await desk("schedule_task", when="every 6h, 3 times", do="look", name="busy")
         await desk("run_task_now", id="busy")
         assert await house.claim()
@@ -238,7 +238,7 @@ async def test_calls_that_an_explanation_suggests_are_accepted() -> None:
         await desk("schedule_task", when="every 1h, 3 times", do="look", name="kept")
         await desk("pause_task", id="kept")
         paused = await desk("explain_task", id="kept", at="in 1h")
-        house.later(timedelta(hours=2))
+        house.advance(timedelta(hours=2))
         overdue = await desk("explain_task", id="kept")
         calls = [*paused["suggested_calls"], *overdue["suggested_calls"]]
         assert calls

@@ -12,7 +12,7 @@ from horae.choices import Language
 from horae.mcp_server.lines import MAX_LINE_BYTES, join_rows, limit_line, shorten_line, to_single_line
 from horae.model.outcome import Failed, Succeeded
 from tests.mcp.stage import PERSON, desk_of, text_of, tools_for
-from tests.unit.service.stage import House
+from tests.unit.service.service_harness import ServiceHarness
 
 LANGUAGES: st.SearchStrategy[Language] = st.sampled_from(["en", "zh"])
 ANYTHING = st.text(st.characters(exclude_categories=["Cs"]), max_size=3000)
@@ -62,7 +62,7 @@ def test_a_list_that_does_not_fit_says_how_many_are_missing() -> None:
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 async def test_hostile_names_and_results_stay_on_one_line(name: str, result: str, language: Language) -> None:
     """Each answer is looked at by `text_of`, whether it was refused or not."""
-    house = House()
+    house = ServiceHarness()
     async with desk_of(house, PERSON, language) as desk:
         said: dict[str, Any] = {"when": "every 10m", "do": result[:500] or "x", "name": name}
         made = await desk.raw("schedule_task", **said)
@@ -70,7 +70,7 @@ async def test_hostile_names_and_results_stay_on_one_line(name: str, result: str
         if made.is_error:
             return
         task_id = (made.structured_content or {})["task"]["id"]
-        run = await house.ran(TEN_MINUTES, Failed(result[:3000] or "x"))
+        run = await house.run_due(TEN_MINUTES, Failed(result[:3000] or "x"))
         for tool in ("get_task", "explain_task", "pause_task", "resume_task", "run_task_now", "cancel_task"):
             await desk.raw(tool, id=task_id, **({"reason": name} if tool == "pause_task" else {}))
         await desk.raw("get_run", id=run.id)
@@ -88,7 +88,7 @@ async def test_a_hundred_tasks_with_long_names_are_one_short_line() -> None:
 async def test_a_long_result_is_whole_in_the_values_and_cut_in_the_line() -> None:
     async with tools_for() as (house, desk):
         await desk("schedule_task", when="every 10m", do="x", name="tick")
-        run = await house.ran(TEN_MINUTES, Succeeded('"' + "y" * 5000 + '"'))
+        run = await house.run_due(TEN_MINUTES, Succeeded('"' + "y" * 5000 + '"'))
         told = await desk.raw("get_run", id=run.id)
         assert (told.structured_content or {})["run"]["result"] == "y" * 5000
         assert "…" in text_of(told)

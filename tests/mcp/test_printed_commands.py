@@ -16,7 +16,7 @@ from tests.cli.driving import Cli
 from tests.mcp.process import desk_of, started
 from tests.mcp.stage import PERSON, text_of
 from tests.mcp.stage import desk_of as desk_in_memory
-from tests.unit.service.stage import house_on
+from tests.unit.service.service_harness import open_harness
 
 BARE = re.compile(r"(?<![\w/.-])(?<!-m )horae (?:approve|up|events|agent|owner|secret)\b")
 
@@ -64,6 +64,6 @@ async def test_commands_in_answers_begin_with_the_program_as_the_client_started_
 
 
 async def test_commands_in_answers_over_http_name_no_store() -> None:
-    async with house_on() as house, desk_in_memory(house, PERSON) as desk:
+    async with open_harness() as house, desk_in_memory(house, PERSON) as desk:
         heard = await desk("schedule_task", when="every 1h, 3 times", do="look at the mail")
         assert "'horae events --follow'" in json.dumps(heard["warnings"])

@@ -15,7 +15,7 @@ from horae.mcp_server.server import PROBLEM, Caller, make_server
 from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed, Succeeded
 from tests.mcp.stage import AGENT, BOSS, PERSON, ZONE, Desk, tools_for
-from tests.unit.service.stage import House
+from tests.unit.service.service_harness import ServiceHarness
 
 MINUTE = timedelta(minutes=1)
 
@@ -141,8 +141,8 @@ async def test_a_task_is_paused_resumed_and_ended() -> None:
 async def test_runs_are_listed_explained_and_read_with_their_last_lines() -> None:
     async with tools_for() as (house, desk):
         made = await desk("schedule_task", when="every 10m", do="x", name="tick")
-        good = await house.ran(10 * MINUTE, Succeeded('{"birds": 3}'))
-        bad = await house.ran(10 * MINUTE, Failed("the wind\nwas wrong " * 100, permanent=True))
+        good = await house.run_due(10 * MINUTE, Succeeded('{"birds": 3}'))
+        bad = await house.run_due(10 * MINUTE, Failed("the wind\nwas wrong " * 100, permanent=True))
         task_id = made["task"]["id"]
         (row,) = (await desk("list_runs", state="failed"))["runs"]
         assert (row["task"], row["task_id"]) == ("tick", task_id)
@@ -340,7 +340,7 @@ async def test_language_of_the_session_counts_for_calls_without_text() -> None:
 
 
 async def test_stated_language_is_not_replaced_by_the_last_one() -> None:
-    house = House()
+    house = ServiceHarness()
     server = make_server(Room(house.service, house.clock), lambda _context: Caller(PERSON, "en", states_language=True))
     async with Client(server) as client:
         desk = Desk(client)
@@ -349,7 +349,7 @@ async def test_stated_language_is_not_replaced_by_the_last_one() -> None:
 
 
 async def test_language_of_one_caller_does_not_reach_another() -> None:
-    house, callers = House(), [PERSON, AGENT]
+    house, callers = ServiceHarness(), [PERSON, AGENT]
     server = make_server(Room(house.service, house.clock), lambda _context: Caller(callers.pop(0), "en"))
     async with Client(server) as client:
         desk = Desk(client)

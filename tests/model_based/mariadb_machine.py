@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from horae.stores.mysql import MySQLStore
-from horae.testing.contracts import WholeStore
-from horae.testing.contracts.machine import StoreMachine
+from horae.testing.contracts.model_based.machine import StoreMachine
 from tests.contract.mariadb_places import Places
 from tests.servers.mariadb import MariaDBServer
 
@@ -17,7 +16,7 @@ def machine_on(server: MariaDBServer) -> type[StoreMachine]:
             super().__init__()
             self._url = ""
 
-        async def fresh(self) -> WholeStore:
+        async def open_empty(self) -> WholeStore:
             if not self._url:
                 self._url = await places.take()
             return await _opened(self._url)

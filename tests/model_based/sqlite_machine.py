@@ -6,8 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from horae.stores.sqlite import SQLiteStore
-from horae.testing.contracts import WholeStore
-from horae.testing.contracts.machine import StoreMachine
+from horae.testing.contracts.model_based.machine import StoreMachine
 
 
 class SQLiteMachine(StoreMachine):
@@ -15,7 +14,7 @@ class SQLiteMachine(StoreMachine):
         super().__init__()
         self._folder = TemporaryDirectory()
 
-    async def fresh(self) -> WholeStore:
+    async def open_empty(self) -> WholeStore:
         return await _opened(Path(self._folder.name, "horae.db"))
 
     async def another(self, store: WholeStore) -> WholeStore:

@@ -8,15 +8,14 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from horae.errors import StoreError
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts import WholeStore
-from horae.testing.contracts.machine import StoreMachine
+from horae.testing.contracts.model_based.machine import StoreMachine
 
 from .defective_stores import DEFECTS
 
 
 def look_at(kind: type[MemoryStore], examples: int) -> None:
     class Machine(StoreMachine):
-        async def fresh(self) -> WholeStore:
+        async def open_empty(self) -> WholeStore:
             return kind()
 
     profile = settings(

@@ -17,7 +17,7 @@ from horae.observe.write_probe import WriteProbe
 from horae.ports.node_records import CLOCK_STEP, ClockStep
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
-from horae.testing.contracts.scenes import keep
+from horae.testing.contracts.stores.setup import add_tasks
 from horae.testing.factories import a_node, a_task
 from tests.api.served import served
 from tests.observe.stage import TEST_SECONDS, staged
@@ -45,7 +45,7 @@ async def test_each_part_by_itself(node: object, late: timedelta | None, expecte
         assert isinstance(node, type(a_node()))
         await store.join(node._replace(joined=now, renewed=now))
     if late is not None:
-        await keep(store, a_task(), due=now - late)
+        await add_tasks(store, a_task(), due=now - late)
     found = (await check_health(store, clock, WriteProbe(clock))).readiness
     await store.close()
     assert found == expected

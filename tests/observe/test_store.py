@@ -20,9 +20,9 @@ from horae.ports.full_store import FullStore
 from horae.ports.store import DEFAULT_TERMS
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
-from horae.testing.contracts import StoreContract, WholeStore
-from horae.testing.contracts.scenes import a_running, claim, keep
-from horae.testing.decisions import losing, skip, start_everything, starting, succeed
+from horae.testing.contracts import StoreContract
+from horae.testing.contracts.stores.setup import add_tasks, claim, start_run
+from horae.testing.decisions import decide_start, lose_at, skip, start_everything, succeed
 from horae.testing.factories import NODE, NOON, SECOND, a_node, a_settlement, a_task
 from tests.observe.stage import TEST_SECONDS
 
@@ -61,7 +61,7 @@ async def looked_at(inner: FullStore | None = None) -> AsyncIterator[tuple[FullS
 async def test_lateness_is_that_of_the_start_itself() -> None:
     async with looked_at() as (store, figures, _):
         await store.join(a_node())
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         await claim(store, NOON + timedelta(milliseconds=30))
         row = figures.histogram(catalogue.RUN_LATENESS).rows[()]
         assert row.sum == pytest.approx(0.03)
@@ -71,7 +71,7 @@ async def test_lateness_is_that_of_the_start_itself() -> None:
 
 async def test_what_must_provably_start_is_counted_when_it_does() -> None:
     async with looked_at() as (store, figures, _):
-        run = await a_running(store, decide=starting(state=RunState.CLAIMED))
+        run = await start_run(store, decide=decide_start(state=RunState.CLAIMED))
         assert run.state is RunState.CLAIMED
         starts = figures.counter(catalogue.STARTS)
         assert starts.values[("scheduled",)] == 0
@@ -83,7 +83,7 @@ async def test_what_must_provably_start_is_counted_when_it_does() -> None:
 
 async def test_what_comes_too_late_is_not_counted() -> None:
     async with looked_at() as (store, figures, _):
-        run = await a_running(store)
+        run = await start_run(store)
         await store.settle([a_settlement(run, token=run.token + 1)], succeed)
         assert not figures.counter(catalogue.OUTCOMES).values
         await store.settle([a_settlement(run)], succeed)
@@ -95,7 +95,7 @@ async def test_what_comes_too_late_is_not_counted() -> None:
 async def test_what_was_skipped_is_counted_by_why() -> None:
     async with looked_at() as (store, figures, _):
         await store.join(a_node())
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         await claim(store, decide=skip)
         ((reason, number),) = figures.counter(catalogue.SKIPPED).values.items()
         assert number == 1
@@ -104,10 +104,10 @@ async def test_what_was_skipped_is_counted_by_why() -> None:
 
 async def test_a_dead_node_is_taken_over_once() -> None:
     async with looked_at() as (store, figures, _):
-        await a_running(store)
+        await start_run(store)
         await store.join(a_node("other"))
-        assert await store.recover(NODE, 0, losing(), 256) == 1
-        assert await store.recover(NODE, 0, losing(), 256) is None
+        assert await store.recover(NODE, 0, lose_at(), 256) == 1
+        assert await store.recover(NODE, 0, lose_at(), 256) is None
         assert figures.counter(catalogue.TAKEOVERS).values == {(): 1}
         assert figures.counter(catalogue.RECOVERED).values == {(): 1}
         assert figures.counter(catalogue.OUTCOMES).values == {("lost", "lease_lost"): 1}

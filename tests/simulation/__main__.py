@@ -1,4 +1,4 @@
-"""`python -m tests.simulation`: replay one seed, or try any number of them."""
+"""`python -m tests.simulation`: replays one seed, or runs a range of seeds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tests.simulation.coverage import Coverage
 from tests.simulation.history import Note
-from tests.simulation.trial import attempt, attempt_all, fingerprint
+from tests.simulation.trial import fingerprint, run_seed, run_seeds
 
 _ENOUGH = 100
 """So many seeds meet every pair of traits; fewer need not."""
@@ -32,41 +32,41 @@ def _range(text: str) -> range:
 
 
 def _replay(seed: int, *, verbose: bool) -> int:
-    trial = attempt(seed, on_note=_tell if verbose else lambda _note: None)
+    trial = run_seed(seed, on_note=_print_note if verbose else lambda _note: None)
     evidence = trial.evidence
     if verbose:
         for number, event in evidence.events:
-            _say(
+            _print(
                 f"event {number} {event.at.isoformat()} {event.kind} {event.run_id or event.task_id} {event.detail or ''}"
             )
     faults = sum(evidence.history.faults.values())
-    _say(f"seed {seed}: {evidence.instants} occurrences, {len(evidence.runs)} rows, {faults} faults")
-    _say(f"fingerprint {fingerprint(evidence)}")
+    _print(f"seed {seed}: {evidence.instants} occurrences, {len(evidence.runs)} rows, {faults} faults")
+    _print(f"fingerprint {fingerprint(evidence)}")
     for violation in trial.violations:
-        _say(str(violation))
+        _print(str(violation))
     return 1 if trial.violations else 0
 
 
 def _try(seeds: range) -> int:
     coverage = Coverage()
     failed = 0
-    for trial in attempt_all(seeds, coverage):
+    for trial in run_seeds(seeds, coverage):
         failed += 1
-        _say(str(trial))
+        _print(str(trial))
     for line in coverage.table():
-        _say(line)
+        _print(line)
     missing = coverage.missing() if len(seeds) >= _ENOUGH else []
     for pair in missing:
-        _say(f"never met: {pair}")
-    _say(f"{len(seeds)} seeds, {failed} failed")
+        _print(f"never met: {pair}")
+    _print(f"{len(seeds)} seeds, {failed} failed")
     return 1 if failed or missing else 0
 
 
-def _tell(note: Note) -> None:
-    _say(f"{note.steady:12.3f} {note.wall.isoformat()} {note.who}: {note.what}")
+def _print_note(note: Note) -> None:
+    _print(f"{note.steady:12.3f} {note.wall.isoformat()} {note.who}: {note.what}")
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 

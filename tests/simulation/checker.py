@@ -1,18 +1,18 @@
-"""Judges a world by its evidence: every guarantee, from the store's rows, its events, and the targets' own ledger."""
+"""Checks a simulated cluster against every guarantee: store rows, event log, and the ledger of the targets."""
 
 from __future__ import annotations
 
+from tests.simulation.checks.accounting import check_planned
 from tests.simulation.checks.bounds import check_bounds
-from tests.simulation.checks.giving_up import check_giving_up
+from tests.simulation.checks.delivery import check_delivery
+from tests.simulation.checks.give_up import check_give_up
 from tests.simulation.checks.missed import check_missed
 from tests.simulation.checks.notices import check_notices
 from tests.simulation.checks.order import check_order
 from tests.simulation.checks.outcomes import check_outcomes
-from tests.simulation.checks.planned import check_planned
-from tests.simulation.checks.promises import check_promises
 from tests.simulation.checks.reasons import check_reasons
 from tests.simulation.checks.retries import check_retries
-from tests.simulation.checks.story import stories
+from tests.simulation.checks.task_history import task_histories
 from tests.simulation.checks.timeline import check_timeline
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
@@ -23,9 +23,9 @@ _CHECKS = (
     check_retries,
     check_planned,
     check_missed,
-    check_promises,
+    check_delivery,
     check_reasons,
-    check_giving_up,
+    check_give_up,
     check_notices,
     check_order,
     check_bounds,
@@ -33,5 +33,5 @@ _CHECKS = (
 
 
 def check(evidence: Evidence) -> list[Violation]:
-    told = stories(evidence)
+    told = task_histories(evidence)
     return [violation for each in _CHECKS for violation in each(evidence, told)]

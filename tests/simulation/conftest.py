@@ -1,4 +1,4 @@
-"""What the seeds covered and what the explorer counted is shown when all is over, whichever process found it."""
+"""Terminal summary of the seeds' coverage and the explorer's counts, collected from all test processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pairs of policies, kinds and circumstances were met, and how often."""
+"""Coverage by pairs of policies, schedule kinds and conditions that the seeds have run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SINGLE: Final = ("once", "now")
 
 
 def possible(pair: Pair) -> bool:
-    """What happens once has no modifiers here."""
+    """Possible values of a trait; once schedules have no modifiers."""
     traits = dict(pair)
     return traits.get("kind") not in _SINGLE or traits.get("modifier", "plain") == "plain"
 
@@ -61,12 +61,12 @@ class Coverage:
         self.occurrences += evidence.instants
 
     def packed(self) -> str:
-        """As text, so that one process can tell another."""
+        """Serialise the counts for another process."""
         pairs = [[*one, *other, count] for (one, other), count in self.pairs.items()]
         return json.dumps([pairs, self.faults, self.reasons, self.occurrences])
 
     def unpack(self, text: str) -> None:
-        """What somebody else has met counts here too."""
+        """Add the counts of another process."""
         pairs, faults, reasons, occurrences = json.loads(text)
         for *names, count in pairs:
             self.pairs[(names[0], names[1]), (names[2], names[3])] += count
@@ -78,7 +78,7 @@ class Coverage:
         return [pair for pair in all_pairs() if not self.pairs[pair]]
 
     def table(self) -> Iterator[str]:
-        """A line for each two traits: how many of their pairs were met, and which one least often."""
+        """One line per pair of traits: number of covered pairs, and the rarest one."""
         yield f"{'traits':<24}{'met':>9}  {'fewest':>6}"
         for one, other in combinations(VALUES, 2):
             pairs = [pair for pair in all_pairs() if {one, other} == {name for name, _ in pair}]

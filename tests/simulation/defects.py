@@ -1,4 +1,4 @@
-"""Defects to plant, one for each guarantee and some more: a check that cannot fail proves nothing."""
+"""Planted defects for the simulation, at least one per guarantee: each check is shown to fail."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _gives_up_late(patch: pytest.MonkeyPatch) -> None:
 
 
 def _started_twice(patch: pytest.MonkeyPatch) -> None:
-    """The store hands out what it has handed out already: two nodes carry one run."""
+    """The store returns a claimed run again: two nodes execute it."""
     claim_due = MemoryAgenda.claim_due
 
     async def generous(self: MemoryAgenda, now: datetime, node: str, room: int, decide: Any) -> Claim:
@@ -199,8 +199,8 @@ def _parked_for_ever(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Data, "_unpark_first", lambda _self, _lane: None)
 
 
-def _tells_each_time(patch: pytest.MonkeyPatch) -> None:
-    """Whoever only looks at how the task stands now tells of the same incident again and again."""
+def _notifies_each_time(patch: pytest.MonkeyPatch) -> None:
+    """A notice decided from the current state alone repeats for the same incident."""
 
     def noticed(_facts: Facts, task: Task, standing: TaskStatus, now: datetime, *_: object) -> tuple[Event, ...]:
         failing = failure_notices.is_failing(task, standing)
@@ -230,8 +230,8 @@ def _a_wrong_reason(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(missed, "Reason", Mixed)
 
 
-def _rows_come_later(patch: pytest.MonkeyPatch) -> None:
-    """What was skipped is told in a transaction of its own, a second after the one that went on without it."""
+def _skips_in_another_transaction(patch: pytest.MonkeyPatch) -> None:
+    """Skip rows are written in another transaction, a second later."""
     apply = Data.apply
 
     def tell(self: Data, task_id: str, rest: Change) -> None:
@@ -253,7 +253,7 @@ def _rows_come_later(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Data, "apply", torn)
 
 
-def _anybody_may_do_anything(patch: pytest.MonkeyPatch) -> None:
+def _owner_not_checked(patch: pytest.MonkeyPatch) -> None:
     facts = Data.facts
 
     def open_to_all(self: Data, task_id: str, _owner: str | None = None, *, lanes: bool = True) -> Facts | None:
@@ -262,7 +262,7 @@ def _anybody_may_do_anything(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Data, "facts", open_to_all)
 
 
-def _lists_show_everything(patch: pytest.MonkeyPatch) -> None:
+def _events_not_filtered_by_owner(patch: pytest.MonkeyPatch) -> None:
     events = MemoryFeed.events
 
     async def indiscreet(self: MemoryFeed, after: int, limit: int = 1_000, _owner: str | None = None) -> Any:
@@ -275,7 +275,7 @@ def _errors_of_any_length(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(verdict, "shorten", lambda text, _most: text)
 
 
-def _room_is_not_looked_at(patch: pytest.MonkeyPatch) -> None:
+def _capacity_ignored(patch: pytest.MonkeyPatch) -> None:
     claim_due = MemoryAgenda.claim_due
 
     async def lavish(self: MemoryAgenda, now: datetime, node: str, room: int, decide: Any) -> Claim:
@@ -288,7 +288,7 @@ DEFECTS: Final = (
     Defect("overlap is ignored", frozenset({"6", "1"}), _overlap_ignored),
     Defect("lanes are not counted", frozenset({"6"}), _lanes_not_counted),
     Defect("a stale token is accepted", frozenset({"5"}), _token_not_checked),
-    Defect("what has ended ends again", frozenset({"5", "7"}), _ends_are_not_final),
+    Defect("an ended run ends again", frozenset({"5", "7"}), _ends_are_not_final),
     Defect("missed instants are dropped", frozenset({"3"}), _missed_are_dropped),
     Defect("claimed a second early", frozenset({"4"}), _claimed_a_second_early),
     Defect("taken for dead while alive", frozenset({"1", "6"}), _recovered_while_alive),
@@ -304,15 +304,15 @@ DEFECTS: Final = (
     Defect("a failed run is not tried again", frozenset({"retry"}), _failed_is_not_tried_again),
     Defect("acknowledged, but not written", frozenset({"8"}), _acknowledged_but_not_written),
     Defect("gives up too late", frozenset({"give_up"}), _gives_up_late),
-    Defect("failures are told of each time", frozenset({"notice"}), _tells_each_time),
-    Defect("a freed seat is offered to nobody", frozenset({"3"}), _parked_for_ever),
+    Defect("a failure notice each time", frozenset({"notice"}), _notifies_each_time),
+    Defect("a freed lane slot unparks nothing", frozenset({"3"}), _parked_for_ever),
     Defect("repeats for ever", frozenset({"repeat"}), _repeats_for_ever),
-    Defect("the newest gives way too", frozenset({"missed", "reason"}), _the_newest_is_merged_too),
+    Defect("the newest is merged too", frozenset({"missed", "reason"}), _the_newest_is_merged_too),
     Defect("jitter is forgotten", frozenset({"4"}), _jitter_forgotten),
     Defect("a wrong reason", frozenset({"reason"}), _a_wrong_reason),
-    Defect("skips are told in a transaction of their own", frozenset({"2"}), _rows_come_later),
-    Defect("anybody may do anything", frozenset({"9"}), _anybody_may_do_anything),
-    Defect("strangers read the events", frozenset({"9"}), _lists_show_everything),
+    Defect("skips are written in another transaction", frozenset({"2"}), _skips_in_another_transaction),
+    Defect("owner is not checked", frozenset({"9"}), _owner_not_checked),
+    Defect("events are not filtered by owner", frozenset({"9"}), _events_not_filtered_by_owner),
     Defect("errors of any length are kept", frozenset({"10"}), _errors_of_any_length),
-    Defect("more is handed out than there is room for", frozenset({"10"}), _room_is_not_looked_at),
+    Defect("capacity is ignored", frozenset({"10"}), _capacity_ignored),
 )

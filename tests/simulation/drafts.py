@@ -1,4 +1,4 @@
-"""Tasks by chance: every kind of schedule with every policy, and the traits by which coverage is counted."""
+"""Random task drafts: every schedule kind with every policy, and the traits that coverage counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from horae.lifecycle.plan import Draft
 from horae.model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, Retry
 from horae.model.task import Target
 from horae.schedule import Calendar, Cron, Every, Hours, Now, Once, Schedule
-from tests.simulation.tempers import Temper, choose_temper
+from tests.simulation.target_behaviours import Behaviour, choose_behaviour
 
 OWNERS: Final = ("ada", "bob", "group:main")
 LANES: Final[dict[str, int]] = {"narrow": 1, "wide": 3, "owner:bob": 2}
@@ -61,7 +61,7 @@ def make_draft(dice: Random, number: int, now: datetime) -> tuple[Draft, Traits]
         # No throw of the dice: worlds of old seeds stay as they were.
         notify_after=number % 4,
     )
-    temper = Temper.STEADY if workhorse else choose_temper(dice)
+    temper = Behaviour.STEADY if workhorse else choose_behaviour(dice)
     lane = dice.choice((None, "narrow", "wide"))
     owner = dice.choice(OWNERS)
     draft = Draft(owner, f"task {number}", schedule, Target("simulated", "{}"), f'"{temper}"', policies, lane=lane)

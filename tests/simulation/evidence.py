@@ -1,4 +1,4 @@
-"""All that the checks may look at: the store's rows and events, the targets' own ledger, and what was done to the world."""
+"""Evidence of a simulation: store rows, events, the ledger of the targets, and the recorded history."""
 
 from __future__ import annotations
 
@@ -60,6 +60,6 @@ class Evidence:
 
     @cached_property
     def instants(self) -> int:
-        """How many occurrences there were, those in a stretch that is told as one included."""
+        """Number of occurrences, including those of spans."""
         firsts = (rows[0] for rows in self.occurrences.values())
         return sum(1 if run.span is None else run.span.count for run in firsts)

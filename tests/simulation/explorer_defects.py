@@ -1,4 +1,4 @@
-"""Defects for the explorer to find: each is one wrong turn in a decision, in the store, or in the manners of a node."""
+"""Planted defects for the explorer: one error in a decision, in the store, or in the behaviour of a node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.simulation.explorer.rules import Rules
 
 
 class Defect(NamedTuple):
-    """`moves` is the length of the shortest way to see it."""
+    """`moves` is the length of the shortest counterexample."""
 
     name: str
     scope: str
@@ -97,7 +97,7 @@ class _LooseData(Data):
 
 
 class _Unfenced(RestorableStore):
-    """Whoever knows the name of a run may end it, again and again."""
+    """A run can be settled by id, repeatedly."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,15 +107,15 @@ class _Unfenced(RestorableStore):
         return self._data.runs.get(run_id)
 
 
-class _Forgiving(_Unfenced):
-    """Checks the token, but not whether the run has ended."""
+class _IgnoresEnd(_Unfenced):
+    """Checks the token, but not that the run is live."""
 
     def _live_run(self, run_id: str, token: int) -> Run | None:
         run = self._data.runs.get(run_id)
         return run if run is not None and run.token == token else None
 
 
-class _Ruthless(RestorableStore):
+class _RecoversRenewedNodes(RestorableStore):
     """Recovers a node whether or not it has renewed its lease since."""
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
@@ -123,19 +123,19 @@ class _Ruthless(RestorableStore):
         return await super().recover(node, renewals if known is None else known.renewals, decide, limit)
 
 
-class _StingyData(Data):
+class _NeverUnparksData(Data):
     def _unpark_first(self, lane: str) -> None:
-        """A seat became free, and nobody hears of it."""
+        """A freed lane slot unparks nothing."""
 
 
-class _Stingy(RestorableStore):
+class _NeverUnparks(RestorableStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data = _StingyData()
+        self._data = _NeverUnparksData()
 
 
-class _Hasty(RestorableStore):
-    """Takes what is due a minute from now."""
+class _ClaimsEarly(RestorableStore):
+    """Claims entries that are due a minute later."""
 
     def _select_slice(self, now: datetime) -> list[Entry]:
         return super()._select_slice(now + timedelta(minutes=1))
@@ -147,15 +147,15 @@ class _OldTokens(RestorableStore):
         return super()._fire_entries(chosen, room, decide, claimed)
 
 
-class _Restless(RestorableStore):
-    """A pause is noted, but nothing on the agenda is put to sleep."""
+class _PauseKeepsAgenda(RestorableStore):
+    """A pause is stored, but its agenda entries stay active."""
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         return await super().change(task_id, owner, lambda facts: decide(facts)._replace(put=()))
 
 
-class _Mute(RestorableStore):
-    """Nodes are not told which runs somebody wants to end."""
+class _HidesCancelRequests(RestorableStore):
+    """Renewals do not report cancel requests."""
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         return (await super().extend(node, now, load, offset))._replace(cancel_requests=())
@@ -169,11 +169,11 @@ class _StartsAnything(RestorableStore):
 
 DEFECTS: Final = (
     Defect("the token is not looked at", "plain", Rules(store=_Unfenced), "a stale settlement was accepted", 3),
-    Defect("what has ended ends again", "plain", Rules(store=_Forgiving), "a stale settlement was accepted", 5),
-    Defect("recovered while it lives", "plain", Rules(store=_Ruthless), "renewed its lease in time", 1),
+    Defect("what has ended ends again", "plain", Rules(store=_IgnoresEnd), "a stale settlement was accepted", 5),
+    Defect("recovered while it lives", "plain", Rules(store=_RecoversRenewedNodes), "renewed its lease in time", 1),
     Defect("a claim leaves the entry", "plain", Rules(fire=_entry_stays), "an attempt that was made", 3),
     Defect("start is not heeded", "careful", Rules(heeds_start=False), "was done 2 times", 11),
-    Defect("anything may start", "careful", Rules(store=_StartsAnything), "somebody who does not hold it", 3),
+    Defect("anything may start", "careful", Rules(store=_StartsAnything), "a node that does not hold it", 3),
     Defect("a hand-back uses up a try", "unruly", Rules(release=_release_counts), "tried more often", 9),
     Defect("a crash loses the retry", "plain", Rules(recover=_crash_loses_retry), "nothing of it is queued", 6),
     Defect("what was started is tried again", "careful", Rules(recover=_started_is_tried_again), "2 times", 11),
@@ -182,19 +182,25 @@ DEFECTS: Final = (
     ),
     Defect("one try too many", "plain", Rules(settle=_one_try_too_many), "tried more often", 9),
     Defect("lanes are not counted", "lane", Rules(fire=_lanes_not_counted), "than it has seats", 3),
-    Defect("a freed seat is offered to nobody", "lane", Rules(store=_Stingy), "the end cannot be reached", 3),
-    Defect("claimed a minute early", "plain", Rules(store=_Hasty), "before its instant", 2),
+    Defect("a freed lane slot unparks nothing", "lane", Rules(store=_NeverUnparks), "the end cannot be reached", 3),
+    Defect("claimed a minute early", "plain", Rules(store=_ClaimsEarly), "before its instant", 2),
     Defect("tokens do not rise", "plain", Rules(store=_OldTokens), "a token did not rise", 3),
     Defect("overlap is ignored", "overlap-skip", Rules(fire=_overlap_ignored), "two runs of A at once", 5),
     Defect("skips are not told", "overlap-skip", Rules(fire=_skips_not_told), "has 0 outcomes", 7),
     Defect(
         "a pause is not read again",
         "overlap-skip",
-        Rules(store=_Restless, fire=_pause_not_read_again),
+        Rules(store=_PauseKeepsAgenda, fire=_pause_not_read_again),
         "while its task was paused",
         4,
     ),
-    Defect("nobody is told to end", "cancel", Rules(store=_Mute), "not told what it had to know", 4),
+    Defect(
+        "cancel requests are not reported",
+        "cancel",
+        Rules(store=_HidesCancelRequests),
+        "not told what it had to know",
+        4,
+    ),
     Defect(
         "cancelled, and tried again", "cancel", Rules(settle=_cancelled_is_tried_again), "that was cancelled became", 6
     ),

@@ -1,4 +1,4 @@
-"""A walk by chance on two stores at once: the explorer's, which is put back to a bare moment for each call, and an ordinary one."""
+"""Random walk on two stores: the explorer's, restored to a canonical state before each call, and an ordinary one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from horae.model.change import ControlDecision
 from horae.model.outcome import Failed, Settlement, Succeeded
 from horae.model.run import Run, RunState
 from horae.ports.store import DEFAULT_TERMS
-from tests.simulation.explorer.probing import answer_of
+from tests.simulation.explorer.probes import answer_of
 from tests.simulation.explorer.restorable import RestorableStore, a_node
 from tests.simulation.explorer.rules import TRUE_RULES
 from tests.simulation.explorer.scope import MADE, Scope, Verb
 from tests.simulation.explorer.snapshot import canonical
-from tests.simulation.explorer.stage import Stage
+from tests.simulation.explorer.store_replay import StoreReplay
 
 _NODES = ("a1", "b1")
 
@@ -28,7 +28,7 @@ _NODES = ("a1", "b1")
 class Walk:
     def __init__(self, scope: Scope, chance: Random) -> None:
         self._chance = chance
-        self._stage = Stage(scope, TRUE_RULES)
+        self._stage = StoreReplay(scope, TRUE_RULES)
         self._store = RestorableStore()
         answer_of(self._store.add(scope.planted))
         self._at = 0

@@ -1,4 +1,4 @@
-"""What can go wrong between a node and its store: delays, failures before and after the commit, partitions, death."""
+"""Faulty link between a node and its store: delays, failures before and after the commit, partitions, death."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ DELAYS: Final = 0.15
 """How many of all trips take any time at all: most do not, so that a day stays cheap."""
 
 
-class Weather:
-    """How rough it is out there, for everybody. All chances are between 0 and 1."""
+class FaultRates:
+    """Fault probabilities of all links, between 0 and 1."""
 
     def __init__(self, dice: Random) -> None:
         self.dice = dice
@@ -31,52 +31,52 @@ class Weather:
 
     @property
     def deaths(self) -> float:
-        """How often a node dies at the very point of a call: on the way there, or after the commit and before the answer."""
+        """Probability that a node dies during a call: before the commit, or after it and before the answer."""
         return 0.0006
 
     @property
     def slowness(self) -> float:
         return 0.05 if self.storms else 0.002
 
-    def fair(self) -> None:
-        """What is left when faults end: a little delay now and then."""
+    def end_faults(self) -> None:
+        """End the faults; small delays remain."""
         self.calm = True
 
 
 class Link:
-    """One party's connection to the store. Whatever it says went wrong, the store itself is never half-written."""
+    """Connection of one client to the store. Errors never leave a partial write."""
 
-    def __init__(self, who: str, weather: Weather, clock: VirtualClock, history: History) -> None:
+    def __init__(self, who: str, fault_rates: FaultRates, clock: VirtualClock, history: History) -> None:
         self.who = who
         self.dead = False
         self.cut_until = 0.0
         self.die: Callable[[str], None] | None = None
-        self._weather = weather
+        self._fault_rates = fault_rates
         self._clock = clock
         self._history = history
 
     def cut(self, seconds: float) -> None:
-        """A partition: nothing goes through for so long."""
+        """Start a partition of this length."""
         self.cut_until = self._clock.steady() + seconds
 
     async def carry(self, work: Callable[[], Awaitable[_T]]) -> _T:
-        """There, the commit, and back. An error on the way back leaves whoever asked in doubt."""
+        """Request, commit, answer. An error after the commit leaves the caller without knowledge of it."""
         await self._way("before the commit")
         answer = await work()
         await self._way("after the commit")
         return answer
 
     async def _way(self, where: str) -> None:
-        weather, dice = self._weather, self._weather.dice
+        fault_rates, dice = self._fault_rates, self._fault_rates.dice
         if dice.random() < DELAYS:
             await self._clock.pause(dice.random() * 0.02)
-        if not weather.calm:
+        if not fault_rates.calm:
             chance = dice.random()
-            if self.die is not None and not self.dead and 1 - chance < weather.deaths:
+            if self.die is not None and not self.dead and 1 - chance < fault_rates.deaths:
                 self.die(f"in a call, {where}")
-            if chance < weather.failures:
+            if chance < fault_rates.failures:
                 self._fail("a call failed", where)
-            if chance < weather.failures + weather.slowness:
+            if chance < fault_rates.failures + fault_rates.slowness:
                 self._history.fault("a slow call", self.who, where)
                 await self._clock.pause(dice.choice((1.0, 5.0, 20.0, 90.0)))
         await self._over_the_partition(where)
@@ -84,11 +84,11 @@ class Link:
             raise StoreUnavailable(f"{self.who} is dead, and {where} nothing of it is heard any more.")
 
     async def _over_the_partition(self, where: str) -> None:
-        """Some packets wait for the end of it, most are given up after a while."""
+        """Some calls wait for the end of the partition, most time out."""
         left = self.cut_until - self._clock.steady()
         if left <= 0 or self.dead:
             return
-        await self._clock.pause(min(left, self._weather.dice.choice((5.0, 40.0, 120.0))))
+        await self._clock.pause(min(left, self._fault_rates.dice.choice((5.0, 40.0, 120.0))))
         if self.cut_until > self._clock.steady():
             raise StoreUnavailable(f"{self.who} is cut off {where}.")
 

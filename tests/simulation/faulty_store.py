@@ -1,4 +1,4 @@
-"""A store behind a link: every call of every port goes through it, and what matters to the checks is written down."""
+"""Store behind a faulty link: every call passes the link, and calls that the checks need are recorded."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from horae.ports.full_store import FullStore
 from horae.ports.store import Claim
 from horae.virtual_time import VirtualLoop
 from tests.simulation.faults import Link
-from tests.simulation.freezing import FreezingLoop
-from tests.simulation.history import Glimpse, History, Writing
+from tests.simulation.frozen_nodes import FreezingLoop
+from tests.simulation.history import AgendaSnapshot, History, SettlementRecord
 
 _T = TypeVar("_T")
 
@@ -54,7 +54,7 @@ class FaultyStore:
                 self._history.claimed(run, self._link.who, now)
             # Only then: a store with threads lets others claim while it is looked at.
             for _, run in claim.runs:
-                await self._glimpse(run)
+                await self._snapshot_agenda(run)
             return claim
 
         return await self._link.carry(work)
@@ -73,13 +73,13 @@ class FaultyStore:
 
         return await self._link.carry(lambda: self._placed(lambda: self._inner.change(task_id, owner, seen)))
 
-    async def _glimpse(self, run: Run) -> None:
+    async def _snapshot_agenda(self, run: Run) -> None:
         """The number is read last: whatever the agenda then said goes back to an event that is not younger."""
         if run.origin is Origin.SCHEDULED and run.attempt == 1:
             facts = await _at_work(lambda: self._inner.facts(run.task_id, None))
             number = await _at_work(self._inner.last_event)
             if facts is not None:
-                self._history.glimpses.append(Glimpse(run.task_id, number, facts.entries))
+                self._history.glimpses.append(AgendaSnapshot(run.task_id, number, facts.entries))
 
     async def _placed(self, work: Callable[[], Awaitable[_T]]) -> _T:
         if not self._placing:
@@ -95,7 +95,7 @@ class FaultyStore:
         async def noted() -> frozenset[str]:
             stale = await _at_work(work)
             for run_id, token in claims:
-                self._history.writings.append(Writing(kind, run_id, token, run_id in stale, self._probing))
+                self._history.writings.append(SettlementRecord(kind, run_id, token, run_id in stale, self._probing))
             return stale
 
         return await self._link.carry(noted)

@@ -1,4 +1,4 @@
-"""What happened in a simulated world, written down as it happens: by the nemesis, the people, the targets and the links."""
+"""Record of a simulation: faults, client actions, target calls, claims and settlements, written as they happen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from horae.virtual_time import VirtualClock
 
 
 class Note(NamedTuple):
-    """One line of the story, for whoever replays it."""
+    """One line of the replay log."""
 
     steady: float
     wall: datetime
@@ -31,10 +31,10 @@ class Verdict(StrEnum):
 
 
 class Action(NamedTuple):
-    """What somebody asked of the store, about a task, a lane or an owner.
+    """A client action on a task, a lane or an owner.
 
     `place` is where it stands among all commits, told by the last events before and after it; None when it was not
-    committed. The world knows that also where whoever asked does not.
+    committed. The simulation knows it even if the client does not.
     """
 
     kind: str
@@ -47,8 +47,8 @@ class Action(NamedTuple):
     change: Change | None = None
 
 
-class Deed(NamedTuple):
-    """One call of a target, in its own ledger; `ended` None while it is at work. Times are the steady clock's."""
+class TargetCall(NamedTuple):
+    """One call of a target; `ended` is None during the call. Times are of the steady clock."""
 
     run_id: str
     task_id: str
@@ -67,8 +67,8 @@ class Deed(NamedTuple):
     """It failed, and said that trying again is of no use."""
 
 
-class Claiming(NamedTuple):
-    """A run as the store handed it out."""
+class ClaimRecord(NamedTuple):
+    """A claimed run as the store returned it."""
 
     run: Run
     life: str
@@ -76,7 +76,7 @@ class Claiming(NamedTuple):
     now: datetime
 
 
-class Writing(NamedTuple):
+class SettlementRecord(NamedTuple):
     """A report on a run, by token, and whether the store refused it as stale."""
 
     kind: str
@@ -86,8 +86,8 @@ class Writing(NamedTuple):
     probe: bool
 
 
-class Intrusion(NamedTuple):
-    """What a stranger asked of a task that is not theirs; then the answer to that, and to the same about no task at all."""
+class ForeignCall(NamedTuple):
+    """A call on a foreign task: its answer, and the answer to the same call on an absent task."""
 
     who: str
     verb: str
@@ -96,8 +96,8 @@ class Intrusion(NamedTuple):
     nobodys: str
 
 
-class Glimpse(NamedTuple):
-    """The agenda of a task as it was right after a claim; every event up to `number` had been written by then."""
+class AgendaSnapshot(NamedTuple):
+    """Agenda of a task right after a claim, when all events up to `number` were written."""
 
     task_id: str
     number: int
@@ -110,11 +110,11 @@ class History:
         self.notes: list[Note] = []
         self.faults: Counter[str] = Counter()
         self.actions: list[Action] = []
-        self.deeds: list[Deed] = []
-        self.claims: list[Claiming] = []
-        self.writings: list[Writing] = []
-        self.glimpses: list[Glimpse] = []
-        self.intrusions: list[Intrusion] = []
+        self.deeds: list[TargetCall] = []
+        self.claims: list[ClaimRecord] = []
+        self.writings: list[SettlementRecord] = []
+        self.glimpses: list[AgendaSnapshot] = []
+        self.foreign_calls: list[ForeignCall] = []
         self.seen_by: dict[str, set[str]] = {}
         self.overfull: list[tuple[str, int, int]] = []
         self.frozen: dict[str, list[tuple[float, float]]] = {}
@@ -132,7 +132,7 @@ class History:
         self.faults[kind] += 1
         self.note(who, f"{kind} {what}".rstrip())
 
-    def begin(self, deed: Deed) -> int:
+    def begin(self, deed: TargetCall) -> int:
         self.deeds.append(deed)
         return len(self.deeds) - 1
 
@@ -155,7 +155,7 @@ class History:
                 self.deeds[place] = deed._replace(ended=self._clock.steady(), died=True)
 
     def claimed(self, run: Run, life: str, now: datetime) -> None:
-        self.claims.append(Claiming(run, life, self._clock.steady(), now))
+        self.claims.append(ClaimRecord(run, life, self._clock.steady(), now))
 
     def freeze(self, life: str, length: timedelta) -> None:
         start = self._clock.steady()

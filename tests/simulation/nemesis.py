@@ -1,4 +1,4 @@
-"""Whoever makes trouble: at random instants, of every kind, until told to stop."""
+"""Fault injector: crashes, stops, partitions, freezes and clock steps at random instants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, Final
 
 from horae.virtual_time import VirtualClock
-from tests.simulation.faults import Weather
+from tests.simulation.faults import FaultRates
 from tests.simulation.history import History
 from tests.simulation.node import Node
 
@@ -27,7 +27,7 @@ class Nemesis:
     def __init__(
         self,
         nodes: Sequence[Node],
-        weather: Weather,
+        fault_rates: FaultRates,
         clock: VirtualClock,
         history: History,
         dice: Random,
@@ -36,7 +36,7 @@ class Nemesis:
         one_machine: bool,
     ) -> None:
         self._nodes = nodes
-        self._weather = weather
+        self._fault_rates = fault_rates
         self._clock = clock
         self._history = history
         self._dice = dice
@@ -63,10 +63,10 @@ class Nemesis:
             job.add_done_callback(self._jobs.discard)
 
     async def heal(self) -> None:
-        """Faults end here: everything that is under way comes to its end, and every node is up."""
+        """End all faults and bring every node up."""
         if self._jobs:
             await asyncio.wait(tuple(self._jobs))
-        self._weather.fair()
+        self._fault_rates.end_faults()
         for node in self._nodes:
             node.heal()
 
@@ -74,11 +74,11 @@ class Nemesis:
         return timedelta(minutes=self._dice.choice(minutes))
 
     def _about_a_lease(self) -> timedelta:
-        """Too short to be noticed, nearly too long, or long enough for others to take over."""
+        """Much shorter than a lease, almost a lease, or longer than a lease."""
         return self._lease * self._dice.choice((0.1, 0.5, 0.9, 1.3, 1.7, 2.5))
 
     def _some_node(self, busiest: float = 0.5) -> Node:
-        """Trouble likes those who are busy."""
+        """Prefer nodes with live runs."""
         if self._dice.random() >= busiest:
             return self._dice.choice(self._nodes)
         return max(self._nodes, key=lambda node: self._history.at_work(node.life))
@@ -90,7 +90,7 @@ class Nemesis:
         node.start()
 
     async def _outage(self) -> None:
-        """The whole machine is off for a while: then everything that was due is late."""
+        """Stop all nodes for a while."""
         for node in self._nodes:
             node.crash("in an outage")
         await self._clock.pause(self._length(10, 60, 200).total_seconds())
@@ -104,7 +104,7 @@ class Nemesis:
         node.start()
 
     async def _partition(self) -> None:
-        """What matters is what a node does with its runs when nobody hears of it any more."""
+        """Cut a node off, preferably one with runs."""
         self._some_node(busiest=0.9).cut(self._about_a_lease())
 
     async def _suspension(self) -> None:
@@ -116,7 +116,7 @@ class Nemesis:
             self._some_node().step(timedelta(seconds=self._dice.choice((-20, -1, 1, 20))))
             return
         delta = self._dice.choices([each for each, _ in _STEPS], [weight for _, weight in _STEPS])[0]
-        # Nobody sets a clock to the microsecond. If one did, instants counted from an end could come a second time.
+        # Real clock steps are not exact to the microsecond; exact ones could make from-end instants repeat.
         delta += timedelta(microseconds=self._dice.randrange(1_000))
         self._step(delta)
         if delta < timedelta(hours=-2):
@@ -129,8 +129,8 @@ class Nemesis:
         self._clock.step(delta)
 
     async def _storm(self) -> None:
-        """For a while many calls fail or are slow."""
+        """Raise the fault rates for a while."""
         self._history.fault("a storm", "the store")
-        self._weather.storms += 1
+        self._fault_rates.storms += 1
         await self._clock.pause(self._length(1, 5).total_seconds())
-        self._weather.storms -= 1
+        self._fault_rates.storms -= 1

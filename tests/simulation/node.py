@@ -1,4 +1,4 @@
-"""A simulated node: one real engine after another on one machine, crashed, stopped, frozen, cut off and started again."""
+"""Simulated node: successive real engines on one machine, crashed, stopped, frozen, cut off and restarted."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from horae.engine.settings import EngineSettings
 from horae.errors import StoreError
 from horae.ports.full_store import FullStore
 from horae.virtual_time import VirtualClock
-from tests.simulation.faults import Link, Weather
+from tests.simulation.faults import FaultRates, Link
 from tests.simulation.faulty_store import behind
-from tests.simulation.freezing import Gate, NodeClock
+from tests.simulation.frozen_nodes import Gate, NodeClock
 from tests.simulation.history import History
-from tests.simulation.target import SimulatedTarget, Surroundings
+from tests.simulation.target import SharedTargetState, SimulatedTarget
 
 AGAIN_SECONDS = 5.0
 _BACK_SECONDS = (6.0, 120.0, 1_200.0)
@@ -32,8 +32,8 @@ class Node:
         store: FullStore,
         clock: VirtualClock,
         settings: EngineSettings,
-        weather: Weather,
-        surroundings: Surroundings,
+        fault_rates: FaultRates,
+        surroundings: SharedTargetState,
         history: History,
         dice: Random,
     ) -> None:
@@ -41,7 +41,7 @@ class Node:
         self._store = store
         self._machine = clock
         self._settings = settings
-        self._weather = weather
+        self._fault_rates = fault_rates
         self._surroundings = surroundings
         self._history = history
         self._dice = dice
@@ -65,7 +65,7 @@ class Node:
             return
         self._lives += 1
         self._gate = Gate()
-        self._link = Link(self.life, self._weather, self._machine, self._history)
+        self._link = Link(self.life, self._fault_rates, self._machine, self._history)
         self._link.die = self._dies_and_comes_back(self._link)
         self._history.note(self.life, "starts")
         self._begin(self._gate, self._link)
@@ -86,7 +86,7 @@ class Node:
         self._boot = asyncio.get_running_loop().create_task(self._booting(engine), context=gate.context())
 
     async def _booting(self, engine: Engine) -> None:
-        """A supervisor tries again until the store answers."""
+        """Repeat the start until the store answers."""
         while True:
             try:
                 await engine.start()
@@ -103,7 +103,7 @@ class Node:
         return die
 
     def _dies_and_comes_back(self, link: Link) -> Callable[[str], None]:
-        """A supervisor starts it again after a while."""
+        """Crash the node and restart it after a while."""
 
         def die(why: str) -> None:
             if self._link is link and self.up:
@@ -113,7 +113,7 @@ class Node:
         return die
 
     def crash(self, why: str) -> None:
-        """Like `kill -9`: nothing of this process reaches the store any more; what was on its way may have arrived."""
+        """Simulate `kill -9`: no further call reaches the store; calls on their way may have been committed."""
         engine, link, boot = self._engine, self._link, self._boot
         if engine is None or link is None:
             return
@@ -127,7 +127,7 @@ class Node:
         self._engine = None
 
     async def stop(self) -> None:
-        """In good order: it ends what it can, and hands back the rest."""
+        """Stop gracefully: finish what is possible, release the rest."""
         engine, link = self._engine, self._link
         if engine is None or link is None or self._gate.closed:
             return
@@ -145,12 +145,12 @@ class Node:
             self._link.cut(length.total_seconds())
 
     def step(self, delta: timedelta) -> None:
-        """The clock of this node alone is set."""
+        """Step the clock of this node only."""
         self._history.fault("a clock step", self.life, f"of {delta.total_seconds():g} s")
         self._clock.step(delta)
 
     def heal(self) -> None:
-        """Connected, on time, and up."""
+        """Reconnect, correct the clock, and start the node."""
         if self._link is not None:
             self._link.cut(0)
         self._clock.offset = timedelta()
@@ -168,11 +168,11 @@ class Node:
 
     @property
     def identity(self) -> str:
-        """The name under which the store knows it at this moment."""
+        """Current node id in the store."""
         return "" if self._engine is None else self._engine.node
 
     def retire(self) -> None:
-        """The story is over."""
+        """End the node at the end of the simulation."""
         if self._engine is not None and self._link is not None:
             self._link.dead = True
             self._engine.kill()
@@ -184,5 +184,5 @@ class Node:
 
 
 def _cannot_tell(_: str) -> bool:
-    """From another machine nobody sees whether a process is gone."""
+    """Liveness check of another machine: unknown."""
     return False

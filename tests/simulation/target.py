@@ -1,4 +1,4 @@
-"""The simulated target: takes virtual time, ends in every way that a target can, and keeps a ledger of its own."""
+"""Simulated target: takes virtual time, ends in every possible way, and records its calls."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Final, NoReturn
 from horae.clock import Clock
 from horae.model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
 from horae.ports.target import Invocation
-from tests.simulation.history import Deed, History
-from tests.simulation.tempers import Temper
+from tests.simulation.history import History, TargetCall
+from tests.simulation.target_behaviours import Behaviour
 
 _MISBEHAVES: Final = {
-    Temper.FLAKY: 0.5,
-    Temper.FAILING: 1.0,
-    Temper.RAISING: 0.5,
-    Temper.SILENT: 0.4,
-    Temper.KILLER: 0.15,
-    Temper.POISON: 1.0,
-    Temper.OUTSOURCING: 1.0,
-    Temper.GATED: 0.5,
+    Behaviour.FLAKY: 0.5,
+    Behaviour.FAILING: 1.0,
+    Behaviour.RAISING: 0.5,
+    Behaviour.SILENT: 0.4,
+    Behaviour.KILLER: 0.15,
+    Behaviour.POISON: 1.0,
+    Behaviour.OUTSOURCING: 1.0,
+    Behaviour.GATED: 0.5,
 }
 """How often a target is what its temper says; else it just does its work."""
 _WORDY: Final = 200
 """Longer than an error that is kept may be."""
 
 
-class Surroundings:
-    """What all targets share: their dice, whether it is still a day for trouble, and who is told of work handed on.
+class SharedTargetState:
+    """State shared by all targets: random source, whether faults are still on, callback for handed-on work.
 
     On `one_machine` a node sees at once that a neighbour's process is gone; from elsewhere only its lease tells.
     """
@@ -46,7 +46,7 @@ class SimulatedTarget:
     """The target as one node has it; `die` ends that node at once."""
 
     def __init__(
-        self, surroundings: Surroundings, life: str, clock: Clock, history: History, die: Callable[[str], None]
+        self, surroundings: SharedTargetState, life: str, clock: Clock, history: History, die: Callable[[str], None]
     ) -> None:
         self._surroundings = surroundings
         self._life = life
@@ -58,15 +58,15 @@ class SimulatedTarget:
         place = self._history.begin(self._deed(invocation))
         for_good = False
         try:
-            outcome = await self._act(invocation, Temper(invocation.task.payload.strip('"')))
+            outcome = await self._act(invocation, Behaviour(invocation.task.payload.strip('"')))
             for_good = isinstance(outcome, Failed) and (outcome.permanent or outcome.died_isolated)
             return outcome
         finally:
             self._history.finish(place, for_good=for_good)
 
-    def _deed(self, invocation: Invocation) -> Deed:
+    def _deed(self, invocation: Invocation) -> TargetCall:
         run = invocation.run
-        return Deed(
+        return TargetCall(
             run.id,
             run.task_id,
             run.origin,
@@ -79,7 +79,7 @@ class SimulatedTarget:
             self._clock.steady(),
         )
 
-    async def _act(self, invocation: Invocation, temper: Temper) -> Outcome:
+    async def _act(self, invocation: Invocation, temper: Behaviour) -> Outcome:
         if self._surroundings.benign:
             await self._clock.pause(0.2)
             return Succeeded('"at last"')
@@ -87,32 +87,32 @@ class SimulatedTarget:
         if dice.random() < _MISBEHAVES.get(temper, 0):
             return await self._misbehave(invocation, temper, dice)
         match temper:
-            case Temper.SLOW:
+            case Behaviour.SLOW:
                 await self._work_long(invocation, dice.choice((120.0, 1_500.0, 2_400.0)))
-            case Temper.STUBBORN:
+            case Behaviour.STUBBORN:
                 await self._stop_slowly(dice.choice((30.0, 300.0)), dice.choice((0.5, 4.0)))
             case _:
                 await self._clock.pause(dice.choice((0.01, 0.5, 3.0, 15.0)))
         return Succeeded('"done"')
 
-    async def _misbehave(self, invocation: Invocation, temper: Temper, dice: Random) -> Outcome:
+    async def _misbehave(self, invocation: Invocation, temper: Behaviour, dice: Random) -> Outcome:
         match temper:
-            case Temper.SILENT:
-                return await _for_ever()
-            case Temper.KILLER | Temper.POISON:
+            case Behaviour.SILENT:
+                return await _wait_for_ever()
+            case Behaviour.KILLER | Behaviour.POISON:
                 return await self._kill(invocation)
-            case Temper.OUTSOURCING:
+            case Behaviour.OUTSOURCING:
                 return self._hand_on(invocation, dice)
-            case Temper.GATED:
+            case Behaviour.GATED:
                 return Skipped("nothing to do")
-            case Temper.RAISING:
+            case Behaviour.RAISING:
                 await self._clock.pause(0.1)
                 raise ValueError("the target broke its promise, " * _WORDY)
             case _:
                 return await self._fail(dice)
 
     async def _work_long(self, invocation: Invocation, seconds: float) -> None:
-        """With a sign of life often enough, and not much oftener: those of a whole day outweigh everything else."""
+        """Send heartbeats just often enough, to keep the simulation fast."""
         quiet = invocation.task.policies.timeout.total_seconds() * 0.8
         while seconds > 0:
             await self._clock.pause(min(quiet, seconds))
@@ -125,19 +125,19 @@ class SimulatedTarget:
         return Failed("it did not work", permanent=dice.random() < 0.1, retry_after=retry_after)
 
     async def _kill(self, invocation: Invocation) -> Outcome:
-        """Alone in a process of its own it takes only that one down."""
+        """In isolation only the child process dies."""
         await self._clock.pause(0.5)
         if invocation.run.alone:
             return Failed("its own process died", died_isolated=True)
         self._die(f"killed by {invocation.task.name}")
-        return await _for_ever()
+        return await _wait_for_ever()
 
     def _hand_on(self, invocation: Invocation, dice: Random) -> Outcome:
         self._surroundings.handed_on(invocation)
         return Waiting(self._clock.now() + timedelta(minutes=dice.choice((2, 20))))
 
     async def _stop_slowly(self, seconds: float, stopping: float) -> None:
-        """A cancelled target stops what it started before it ends, and that takes its time."""
+        """A cancelled target cleans up for a while before it ends."""
         try:
             await self._clock.pause(seconds)
         except asyncio.CancelledError:
@@ -145,6 +145,6 @@ class SimulatedTarget:
             raise
 
 
-async def _for_ever() -> NoReturn:
+async def _wait_for_ever() -> NoReturn:
     await asyncio.Event().wait()
     raise AssertionError

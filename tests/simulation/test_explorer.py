@@ -1,4 +1,4 @@
-"""Every order of events in small scopes keeps every promise, and each planted defect is found by the shortest way."""
+"""Exhaustive exploration of small scopes keeps every invariant, and finds each planted defect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BY_NAME = {scope.name: scope for scope in SCOPES}
 
 
 @pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: scope.name)
-def test_every_order_of_events_keeps_every_promise(
+def test_every_order_of_events_keeps_the_invariants(
     scope: Scope, record_property: Callable[[str, object], None]
 ) -> None:
     exploration = explore(scope)
@@ -30,7 +30,7 @@ def test_every_order_of_events_keeps_every_promise(
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
-def test_a_planted_defect_is_found_by_the_shortest_way(defect: Defect) -> None:
+def test_planted_defect_is_found_with_the_fewest_moves(defect: Defect) -> None:
     exploration = explore(_BY_NAME[defect.scope]._replace(faults=1), defect.rules)
     assert exploration.found is not None, str(exploration)
     assert defect.broken in exploration.found.broken, str(exploration.found)
@@ -38,7 +38,7 @@ def test_a_planted_defect_is_found_by_the_shortest_way(defect: Defect) -> None:
 
 
 @pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: scope.name)
-def test_what_is_left_out_of_a_moment_changes_nothing_that_follows(scope: Scope) -> None:
+def test_canonical_state_behaves_like_the_full_store(scope: Scope) -> None:
     """The store of the explorer forgets instants, tokens and renewals after each call; an ordinary one does not."""
     walks = [Walk(scope, Random(seed)) for seed in range(20)]
     for walk in walks:
@@ -47,7 +47,7 @@ def test_what_is_left_out_of_a_moment_changes_nothing_that_follows(scope: Scope)
     assert sum(walk.runs for walk in walks) > len(walks)
 
 
-def test_mirror_images_stand_for_each_other() -> None:
+def test_mirrored_states_are_equivalent() -> None:
     """Looking at both of two states that differ only in the names of the nodes finds nothing that looking at one does not."""
     world = World(_BY_NAME["lane"]._replace(faults=1), TRUE_RULES)
     everything = _reached(world, mirrored=False)
@@ -67,7 +67,7 @@ def _reached(world: World, *, mirrored: bool) -> set[State]:
     return reached
 
 
-def test_the_command_tells_how_many_states_there_are() -> None:
+def test_explorer_command_prints_the_number_of_states() -> None:
     command = [sys.executable, "-m", "tests.simulation.explorer", "--scope", "overlap-queue", "--faults", "0"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "overlap-queue: a recurring task" in done.stdout

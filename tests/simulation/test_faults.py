@@ -1,4 +1,4 @@
-"""The faulty link: what it lets through, what it loses on the way there, and what only on the way back."""
+"""The faulty link: calls that pass, calls lost before the commit, answers lost after it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import pytest
 from horae.errors import StoreUnavailable
 from horae.stores.memory import MemoryStore
 from horae.virtual_time import VirtualClock
-from tests.simulation.faults import Link, Weather
+from tests.simulation.faults import FaultRates, Link
 from tests.simulation.faulty_store import behind
 from tests.simulation.history import History
 
 
-class Scene:
+class LinkSetup:
     def __init__(self, clock: VirtualClock, *, failures: float = 0, slowness: float = 0, deaths: float = 0) -> None:
         self.clock = clock
         self.history = History(self.clock)
-        self.weather = Rough(failures, slowness, deaths)
-        self.link = Link("n1", self.weather, self.clock, self.history)
+        self.fault_rates = FixedFaultRates(failures, slowness, deaths)
+        self.link = Link("n1", self.fault_rates, self.clock, self.history)
         self.inner = MemoryStore()
         self.store = behind(self.inner, self.link, self.history)
 
 
-class Rough(Weather):
+class FixedFaultRates(FaultRates):
     def __init__(self, failures: float, slowness: float, deaths: float) -> None:
         super().__init__(Random(7))
         self._chances = failures, slowness, deaths
@@ -44,16 +44,16 @@ class Rough(Weather):
         return self._chances[2]
 
 
-async def test_in_fair_weather_everything_arrives(clock: VirtualClock) -> None:
-    scene = Scene(clock)
+async def test_without_faults_every_call_succeeds(clock: VirtualClock) -> None:
+    scene = LinkSetup(clock)
     for number in range(50):
         await scene.store.write_metadata("number", str(number))
         assert await scene.store.read_metadata("number") == str(number)
     assert not scene.history.faults
 
 
-async def test_a_failed_call_was_committed_or_was_not_and_nobody_is_told_which(clock: VirtualClock) -> None:
-    scene = Scene(clock, failures=0.3)
+async def test_failed_call_may_or_may_not_be_committed(clock: VirtualClock) -> None:
+    scene = LinkSetup(clock, failures=0.3)
     kept: set[bool] = set()
     for number in range(50):
         name = f"fact {number}"
@@ -68,14 +68,14 @@ async def test_a_failed_call_was_committed_or_was_not_and_nobody_is_told_which(c
 
 
 async def test_a_slow_call_takes_virtual_seconds_and_arrives(clock: VirtualClock) -> None:
-    scene = Scene(clock, slowness=1)
+    scene = LinkSetup(clock, slowness=1)
     await scene.store.write_metadata("fact", "known")
     assert await scene.inner.read_metadata("fact") == "known"
     assert scene.clock.steady() >= 2
 
 
-async def test_nothing_goes_through_a_partition_until_it_is_over(clock: VirtualClock) -> None:
-    scene = Scene(clock)
+async def test_partition_blocks_all_calls_until_its_end(clock: VirtualClock) -> None:
+    scene = LinkSetup(clock)
     scene.link.cut(1_000)
     with pytest.raises(StoreUnavailable):
         await scene.store.write_metadata("fact", "known")
@@ -84,8 +84,8 @@ async def test_nothing_goes_through_a_partition_until_it_is_over(clock: VirtualC
     await scene.store.write_metadata("fact", "known")
 
 
-async def test_a_dead_node_reaches_nothing_and_hears_nothing(clock: VirtualClock) -> None:
-    scene = Scene(clock, slowness=1)
+async def test_dead_node_makes_no_calls_and_gets_no_answers(clock: VirtualClock) -> None:
+    scene = LinkSetup(clock, slowness=1)
     call = asyncio.ensure_future(scene.store.write_metadata("fact", "known"))
     await scene.clock.pause(0)
     scene.link.dead = True
@@ -102,7 +102,7 @@ async def test_a_node_may_die_on_either_side_of_the_commit(clock: VirtualClock) 
         died.append(why)
         scene.link.dead = True
 
-    scene = Scene(clock, deaths=0.3)
+    scene = LinkSetup(clock, deaths=0.3)
     scene.link.die = die
     for number in range(50):
         scene.link.dead = False

@@ -1,4 +1,4 @@
-"""Seeded days of small clusters, each with its own tasks, people and faults: every guarantee holds in all of them."""
+"""Simulated days of small clusters with random tasks, clients and faults: every guarantee holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.simulation.__main__ import main
 from tests.simulation.coverage import Coverage
-from tests.simulation.trial import attempt, attempt_all, fingerprint
+from tests.simulation.trial import fingerprint, run_seed, run_seeds
 from tests.sizes import sized
 
 CHUNK = 50
@@ -25,16 +25,16 @@ def test_every_guarantee_holds_and_every_pair_of_policies_is_met(
     seeds: range, record_property: Callable[[str, object], None]
 ) -> None:
     coverage = Coverage()
-    failed = list(attempt_all(seeds, coverage))
+    failed = list(run_seeds(seeds, coverage))
     record_property("coverage", coverage.packed())
     assert not failed, "\n" + "\n".join(str(trial) for trial in failed)
     missing = coverage.missing()
     assert not missing, f"never met: {missing}"
 
 
-def test_the_same_seed_is_the_same_story_to_the_last_character() -> None:
+def test_equal_seeds_have_equal_histories() -> None:
     """Also in another process, where sets and dictionaries of texts are ordered differently."""
-    expected = fingerprint(attempt(11).evidence)
+    expected = fingerprint(run_seed(11).evidence)
     for hash_seed in ("1", "2"):
         command = [sys.executable, "-m", "tests.simulation", "--seed", "11"]
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
@@ -42,11 +42,11 @@ def test_the_same_seed_is_the_same_story_to_the_last_character() -> None:
         assert f"fingerprint {expected}" in told
 
 
-def test_another_seed_is_another_story() -> None:
-    assert fingerprint(attempt(11).evidence) != fingerprint(attempt(12).evidence)
+def test_different_seeds_have_different_histories() -> None:
+    assert fingerprint(run_seed(11).evidence) != fingerprint(run_seed(12).evidence)
 
 
-def test_a_replay_tells_what_happened(capsys: pytest.CaptureFixture[str]) -> None:
+def test_replay_prints_the_history(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seed", "3", "--verbose"]) == 0
     told = capsys.readouterr().out
     assert "n1.1: starts" in told
@@ -54,7 +54,7 @@ def test_a_replay_tells_what_happened(capsys: pytest.CaptureFixture[str]) -> Non
     assert "run.started" in told
 
 
-def test_many_seeds_end_with_what_they_covered(capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_seeds_print_their_coverage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seeds", "0-1"]) == 0
     told = capsys.readouterr().out
     assert "missed x overlap" in told

@@ -1,4 +1,4 @@
-"""The same worlds on the store that people use: a file, with a thread of its own for all writes."""
+"""The simulation on a SQLite file, with its writer thread."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from horae.stores.sqlite import SQLiteStore
-from tests.simulation.trial import attempt
+from tests.simulation.trial import run_seed
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_guarantee_holds_on_a_file_too(seed: int, tmp_path: Path) -> None:
-    trial = attempt(seed, lambda: SQLiteStore(str(tmp_path / "horae.db")), threaded=True)
+def test_every_guarantee_holds_on_sqlite(seed: int, tmp_path: Path) -> None:
+    trial = run_seed(seed, lambda: SQLiteStore(str(tmp_path / "horae.db")), threaded=True)
     assert not trial.violations, f"\n{trial}"

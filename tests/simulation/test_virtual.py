@@ -1,4 +1,4 @@
-"""Virtual time: it jumps, it never waits, and it says so when nothing can ever happen again."""
+"""Virtual time: the clock jumps instead of waiting, and deadlocks and livelocks raise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from horae import virtual_time
 from horae.virtual_time import DeadlockError, LivelockError, VirtualClock, VirtualLoop, run_virtual
-from tests.simulation.freezing import FreezingLoop, Gate, NodeClock
+from tests.simulation.frozen_nodes import FreezingLoop, Gate, NodeClock
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -21,7 +21,7 @@ async def test_a_year_takes_no_time_and_not_a_microsecond_is_lost(clock: Virtual
     assert clock.now() == NOON + timedelta(days=365, microseconds=1)
 
 
-async def test_timers_go_off_in_order_and_on_the_microsecond(clock: VirtualClock) -> None:
+async def test_timers_fire_in_order_on_the_microsecond(clock: VirtualClock) -> None:
     seen: list[tuple[str, datetime]] = []
 
     async def wait(name: str, seconds: float) -> None:
@@ -36,21 +36,21 @@ async def test_timers_go_off_in_order_and_on_the_microsecond(clock: VirtualClock
     ]
 
 
-async def test_a_step_of_the_wall_clock_leaves_the_steady_one_alone(clock: VirtualClock) -> None:
+async def test_wall_clock_step_does_not_change_the_steady_clock(clock: VirtualClock) -> None:
     asyncio.get_running_loop().call_later(60, clock.step, -HOUR)
     await clock.pause(90)
     assert clock.steady() == 90
     assert clock.now() == NOON + timedelta(seconds=90) - HOUR
 
 
-async def test_a_timer_that_is_nearly_now_still_lets_time_pass(clock: VirtualClock) -> None:
+async def test_very_short_timer_lets_time_pass(clock: VirtualClock) -> None:
     await clock.pause(8_217.789_393)
     before = clock.steady()
     await clock.pause(1e-13)
     assert clock.steady() > before
 
 
-def test_waiting_for_what_can_never_happen_is_an_error() -> None:
+def test_deadlock_raises() -> None:
     clock = VirtualClock(NOON)
     loop = VirtualLoop(clock)
     waiting = loop.create_task(asyncio.Event().wait())
@@ -66,7 +66,7 @@ async def spin(clock: VirtualClock) -> None:
         pass
 
 
-def test_going_round_in_circles_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_livelock_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(virtual_time, "MOST_READINGS", 1_000)
     clock = VirtualClock(NOON)
     with pytest.raises(LivelockError):
@@ -79,7 +79,7 @@ async def tick(clock: VirtualClock, every: float, seen: list[float]) -> None:
         seen.append(clock.steady())
 
 
-def test_travelling_runs_everything_up_to_and_including_the_instant() -> None:
+def test_travel_runs_timers_up_to_and_including_the_instant() -> None:
     clock = VirtualClock(NOON)
     loop = VirtualLoop(clock)
     seen: list[float] = []
@@ -93,7 +93,7 @@ def test_travelling_runs_everything_up_to_and_including_the_instant() -> None:
     loop.close()
 
 
-def test_travelling_needs_nobody_who_has_anything_to_do() -> None:
+def test_travel_without_timers() -> None:
     clock = VirtualClock(NOON)
     loop = VirtualLoop(clock)
     loop.travel(HOUR)
@@ -109,7 +109,7 @@ async def test_work_in_a_thread_takes_no_virtual_time(clock: VirtualClock) -> No
     assert clock.now() == NOON
 
 
-async def test_time_stands_still_while_somebody_outside_is_at_work(clock: VirtualClock) -> None:
+async def test_outside_block_stops_virtual_time(clock: VirtualClock) -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualLoop)
     answered = loop.create_future()
@@ -122,7 +122,7 @@ async def test_time_stands_still_while_somebody_outside_is_at_work(clock: Virtua
     assert clock.now() == NOON
 
 
-def test_a_frozen_node_does_nothing_and_then_all_of_it() -> None:
+def test_frozen_node_runs_its_callbacks_after_thawing() -> None:
     clock = VirtualClock(NOON)
     loop = FreezingLoop(clock)
     gate = Gate()
@@ -145,7 +145,7 @@ def test_a_frozen_node_does_nothing_and_then_all_of_it() -> None:
     loop.close()
 
 
-def test_a_nodes_own_clock_may_be_wrong() -> None:
+def test_node_clock_can_be_stepped_alone() -> None:
     machine = VirtualClock(NOON)
     clock = NodeClock(machine)
     clock.step(HOUR)

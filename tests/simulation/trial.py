@@ -1,4 +1,4 @@
-"""One seed, from the first node to the verdict; and many of them, with what they covered."""
+"""Runs one seed from the first node to the violations, or many seeds with their coverage."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Trial(NamedTuple):
         return "\n".join([*lines, *(f"  {violation}" for violation in self.violations[:10])])
 
 
-def attempt(
+def run_seed(
     seed: int,
     make_store: Callable[[], FullStore] = MemoryStore,
     *,
@@ -44,19 +44,19 @@ def attempt(
     on_note: Callable[[Note], None] = lambda _note: None,
 ) -> Trial:
     evidence = World(seed, make_store, threaded=threaded).run(on_note)
-    return Trial(seed, evidence, (*check(evidence), *_eventful(evidence)))
+    return Trial(seed, evidence, (*check(evidence), *_check_activity(evidence)))
 
 
-def attempt_all(seeds: Iterable[int], coverage: Coverage) -> Iterator[Trial]:
+def run_seeds(seeds: Iterable[int], coverage: Coverage) -> Iterator[Trial]:
     """Only those that failed; the others leave their traces in the coverage."""
     for seed in seeds:
-        trial = attempt(seed)
+        trial = run_seed(seed)
         coverage.add(trial.evidence)
         if trial.violations:
             yield trial
 
 
-def story_of(evidence: Evidence) -> Iterator[str]:
+def render_history(evidence: Evidence) -> Iterator[str]:
     """Everything that happened, as text: the same for the same seed, to the last character."""
     yield from (f"{note.steady:.6f} {note.wall.isoformat()} {note.who}: {note.what}" for note in evidence.history.notes)
     yield from (f"{number} {'|'.join(str(part) for part in event)}" for number, event in evidence.events)
@@ -66,12 +66,12 @@ def story_of(evidence: Evidence) -> Iterator[str]:
 
 def fingerprint(evidence: Evidence) -> str:
     digest = blake2b(digest_size=16)
-    for line in story_of(evidence):
+    for line in render_history(evidence):
         digest.update(line.encode())
     return digest.hexdigest()
 
 
-def _eventful(evidence: Evidence) -> Iterator[Violation]:
+def _check_activity(evidence: Evidence) -> Iterator[Violation]:
     """A world in which nothing happens proves nothing."""
     faults = sum(evidence.history.faults.values())
     if faults < LEAST_FAULTS or evidence.instants < LEAST_OCCURRENCES:

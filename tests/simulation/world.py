@@ -1,4 +1,4 @@
-"""A small cluster for a day: real engines, one store, people and a nemesis, all by one seed; then quiet, and the evidence."""
+"""One seeded simulation: engines, one store, clients and faults for a day, then a calm end and the evidence."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from horae.model.run import Run
 from horae.ports.full_store import FullStore
 from horae.ports.store import RunFilter, TaskFilter, Terms
 from horae.virtual_time import VirtualClock
+from tests.simulation.clients import Clients
 from tests.simulation.evidence import Evidence
-from tests.simulation.faults import Link, Weather
-from tests.simulation.freezing import FreezingLoop
+from tests.simulation.faults import FaultRates, Link
+from tests.simulation.frozen_nodes import FreezingLoop
 from tests.simulation.history import History, Note
 from tests.simulation.nemesis import Nemesis
 from tests.simulation.node import Node
-from tests.simulation.people import People
-from tests.simulation.target import Surroundings
+from tests.simulation.target import SharedTargetState
 
 MINUTE: Final = timedelta(minutes=1)
 DAY: Final = timedelta(hours=24)
@@ -49,10 +49,10 @@ class World:
         dice = _seeded("world", seed)
         self.clock = VirtualClock(dice.choice(STARTS))
         self.history = History(self.clock)
-        self._complaints = _Complaints()
+        self._complaints = _ErrorLog()
         self._threaded = threaded
         self._make_store = make_store
-        self._dice = {name: _seeded(name, seed) for name in ("weather", "nemesis", "people", "targets", "names")}
+        self._dice = {name: _seeded(name, seed) for name in ("fault_rates", "nemesis", "people", "targets", "names")}
         self._count = dice.choice((2, 2, 2, 2, 2, 2, 3, 3, 4, 5))
         # Longer than in real life, so that the heartbeats of a whole day do not outweigh everything else.
         self.terms = Terms(10 * MINUTE, 4 * MINUTE) if self._count <= 2 else Terms(16 * MINUTE, 6 * MINUTE)
@@ -62,44 +62,44 @@ class World:
         self.history.on_note = on_note
         loop = FreezingLoop(self.clock)
         loop.threaded = self._threaded
-        loop.set_exception_handler(self._complain)
+        loop.set_exception_handler(self._check_errors)
         try:
             with self._complaints.listening():
                 return loop.run_until_complete(self._live())
         finally:
             _clear(loop)
 
-    def _complain(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _check_errors(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self._complaints.heard.append(f"{context['message']}: {context.get('exception')!r}")
 
     async def _live(self) -> Evidence:
         store = self._make_store()
         await store.open()
-        weather = Weather(self._dice["weather"])
+        fault_rates = FaultRates(self._dice["fault_rates"])
         nodes: list[Node] = []
-        link = Link("people", weather, self.clock, self.history)
-        people = People(store, link, self.clock, self.history, self._dice["people"], partial(_ring_all, nodes))
-        surroundings = Surroundings(self._dice["targets"], people.handed_on, one_machine=self._one_machine)
-        nodes += [self._node(number, store, weather, surroundings) for number in range(1, self._count + 1)]
-        await people.settle_in(TASKS)
+        link = Link("people", fault_rates, self.clock, self.history)
+        people = Clients(store, link, self.clock, self.history, self._dice["people"], partial(_ring_all, nodes))
+        surroundings = SharedTargetState(self._dice["targets"], people.on_handed_on, one_machine=self._one_machine)
+        nodes += [self._node(number, store, fault_rates, surroundings) for number in range(1, self._count + 1)]
+        await people.add_initial_tasks(TASKS)
         for node in nodes:
             node.start()
         nemesis = Nemesis(
             nodes,
-            weather,
+            fault_rates,
             self.clock,
             self.history,
             self._dice["nemesis"],
             lease=self.terms.lease,
             one_machine=self._one_machine,
         )
-        await self._busy_day(nemesis, people)
+        await self._run_with_faults(nemesis, people)
         surroundings.benign = True
         quiet = self.clock.steady()
         self.history.note("the world", "is quiet now")
-        return await self._quiet_end(store, nodes, people, quiet)
+        return await self._run_without_faults(store, nodes, people, quiet)
 
-    def _node(self, number: int, store: FullStore, weather: Weather, surroundings: Surroundings) -> Node:
+    def _node(self, number: int, store: FullStore, fault_rates: FaultRates, surroundings: SharedTargetState) -> Node:
         settings = EngineSettings(
             terms=self.terms,
             capacity=CAPACITY,
@@ -110,25 +110,27 @@ class World:
             follow_clock=False,
             report_delays=False,
         )
-        return Node(f"n{number}", store, self.clock, settings, weather, surroundings, self.history, self._dice["names"])
+        return Node(
+            f"n{number}", store, self.clock, settings, fault_rates, surroundings, self.history, self._dice["names"]
+        )
 
-    async def _busy_day(self, nemesis: Nemesis, people: People) -> None:
+    async def _run_with_faults(self, nemesis: Nemesis, people: Clients) -> None:
         going = [asyncio.ensure_future(nemesis.run()), asyncio.ensure_future(people.run())]
         await self.clock.pause(DAY.total_seconds())
-        await people.go_home()
+        await people.unblock_all()
         for job in going:
             job.cancel()
             with suppress(asyncio.CancelledError):
                 await job
         await nemesis.heal()
 
-    async def _quiet_end(self, store: FullStore, nodes: list[Node], people: People, quiet: float) -> Evidence:
+    async def _run_without_faults(self, store: FullStore, nodes: list[Node], people: Clients, quiet: float) -> Evidence:
         patience = self.terms.lease + self.terms.poll_ceiling
         await self.clock.pause(patience.total_seconds() + 20)
         recovered, recovered_at = await _all_facts(store), self.clock.now()
         nodes_up = frozenset(node.identity for node in nodes)
         await self.clock.pause((QUIET - patience).total_seconds())
-        await people.read_feed()
+        await people.read_events()
         evidence = Evidence(
             seed=self.seed,
             terms=self.terms,
@@ -152,7 +154,7 @@ class World:
         return evidence
 
 
-class _Complaints(logging.Handler):
+class _ErrorLog(logging.Handler):
     """What the engine calls an error is one: an actor that failed unexpectedly must not go unnoticed."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The benchmark runs and reports. How fast anything was is never asserted: that is for people to read."""
+"""The benchmark runs and reports; measured times are not asserted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def one_small_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("one_small_benchmark")
-def test_a_missed_target_is_told_and_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missed_target_is_reported_without_failure(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--quick"]) == 0
     told = capsys.readouterr().out
     assert "0 of 1 targets met." in told
@@ -57,7 +57,7 @@ def test_a_missed_target_is_told_and_is_no_failure(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.usefixtures("one_small_benchmark")
-def test_the_numbers_can_be_kept_as_json(tmp_path: Path) -> None:
+def test_numbers_are_written_as_json(tmp_path: Path) -> None:
     assert command.main(["--quick", "--json", str(tmp_path / "numbers.json")]) == 0
     kept = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
     (section,) = kept["sections"]
@@ -67,7 +67,7 @@ def test_the_numbers_can_be_kept_as_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("one_small_benchmark")
-def test_markdown_is_all_that_is_printed_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_markdown_output_only(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--quick", "--markdown"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "### Something" in lines
@@ -85,7 +85,7 @@ def test_markdown_is_all_that_is_printed_when_asked_for(capsys: pytest.CaptureFi
         (Bar("at most", 0), 2.0, 2.0, "missed by 200%"),
     ],
 )
-def test_a_target_has_to_hold_for_median_and_best(bar: Bar, median: float, best: float, verdict: str) -> None:
+def test_target_applies_to_median_and_best(bar: Bar, median: float, best: float, verdict: str) -> None:
     assert Row("it", median, best, "x", None, bar).verdict == verdict
 
 
@@ -105,7 +105,7 @@ def test_times_come_from_the_rounds() -> None:
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
 @pytest.mark.parametrize("instants", [random_instants(40), instants_near_changes(40)], ids=["anywhere", "near changes"])
-def test_peers_that_are_kept_answer_as_fresh_ones_do(text: str, instants: list[datetime]) -> None:
+def test_reused_peers_answer_like_new_ones(text: str, instants: list[datetime]) -> None:
     for kept, fresh in (
         (contenders.cronsim_reused, contenders.cronsim_constructed),
         (contenders.croniter_reused, contenders.croniter_constructed),
@@ -113,7 +113,7 @@ def test_peers_that_are_kept_answer_as_fresh_ones_do(text: str, instants: list[d
         assert contenders.differences(kept(text, instants), fresh(text, instants)) == 0
 
 
-def test_a_contender_that_errs_is_noticed() -> None:
+def test_wrong_contender_is_noticed() -> None:
     instants = random_instants(10)
     right = contenders.cronsim_constructed("*/5 * * * *", instants)
     wrong = Contender(lambda moments: moments, instants)

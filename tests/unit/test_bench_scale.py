@@ -1,4 +1,4 @@
-"""How cost grows is measured and told; and what is filled in for it is what the store itself would have written."""
+"""The scale benchmark reports, and its generated rows equal those that a store writes."""
 
 from __future__ import annotations
 
@@ -87,9 +87,7 @@ def model_of(number: int) -> int:
 
 
 @pytest.mark.parametrize("table", IDENTITY)
-async def test_what_is_filled_in_differs_from_its_model_only_in_what_makes_it_another_one(
-    filled: str, table: str
-) -> None:
+async def test_generated_rows_differ_from_their_model_in_identity_only(filled: str, table: str) -> None:
     rows = await rows_of(filled, table)
     assert rows
     for number, row in rows.items():
@@ -108,7 +106,7 @@ async def looked_at(url: str, look: Callable[[PostgresStore], Awaitable[None]]) 
         await store.close()
 
 
-async def test_the_store_finds_nothing_wrong_with_it_and_has_counted_it(filled: str) -> None:
+async def test_generated_store_passes_the_integrity_check_and_counters(filled: str) -> None:
     async def look(store: PostgresStore) -> None:
         assert await store.check() == ()
         for state in TaskState:
@@ -119,7 +117,7 @@ async def test_the_store_finds_nothing_wrong_with_it_and_has_counted_it(filled: 
     await looked_at(filled, look)
 
 
-async def test_each_is_planned_for_an_instant_of_its_own_schedule_a_day_after_it_ran(filled: str) -> None:
+async def test_generated_tasks_are_planned_on_their_schedule(filled: str) -> None:
     async def look(store: PostgresStore) -> None:
         page = await store.tasks(TaskFilter(owner=LARGE_OWNER, states=frozenset({TaskState.ACTIVE})))
         latest = await store.latest([facts.task.id for facts in page.items])
@@ -134,7 +132,7 @@ async def test_each_is_planned_for_an_instant_of_its_own_schedule_a_day_after_it
     await looked_at(filled, look)
 
 
-async def test_what_is_rare_is_there_as_often_whatever_the_size(filled: str) -> None:
+async def test_rare_rows_have_a_constant_number(filled: str) -> None:
     async def look(store: PostgresStore) -> None:
         for wanted in (TaskFilter(text=RARE_TEXT), TaskFilter(labels=(RARE_LABEL,))):
             assert [facts.task.name for facts in (await store.tasks(wanted)).items] == ["fetch quarterly 001001"]
@@ -143,7 +141,7 @@ async def test_what_is_rare_is_there_as_often_whatever_the_size(filled: str) -> 
     await looked_at(filled, look)
 
 
-async def test_it_can_be_claimed_and_settled_as_any_other(postgres_url: str) -> None:
+async def test_generated_tasks_can_be_claimed_and_settled(postgres_url: str) -> None:
     await asyncio.to_thread(fill, postgres_url)
 
     async def look(store: PostgresStore) -> None:
@@ -160,6 +158,6 @@ async def test_it_can_be_claimed_and_settled_as_any_other(postgres_url: str) -> 
     await looked_at(postgres_url, look)
 
 
-def test_a_table_is_one_note_however_many_lines_it_has() -> None:
+def test_table_is_one_note() -> None:
     told = matrix(("rate", "late"), [("10", milliseconds([0.001, 0.5], 0.5, 1.0)), ("20", milliseconds([], 0.5))])
     assert told.splitlines() == ["| rate | late |", "| --- | --: |", "| 10 | 1.0 / 500 |", "| 20 | no answer |"]

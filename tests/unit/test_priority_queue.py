@@ -45,7 +45,7 @@ def test_the_queue_agrees_with_a_sorted_list(steps: list[tuple[str, int]]) -> No
         assert (queue.size, len(queue), queue.is_empty()) == (len(known), len(known), not known)
 
 
-def test_equal_priorities_leave_in_the_order_in_which_they_came() -> None:
+def test_equal_priorities_are_first_in_first_out() -> None:
     queue: PriorityQueue[str] = PriorityQueue()
     for name in "cab":
         queue.enqueue(name, 1)

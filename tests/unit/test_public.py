@@ -32,7 +32,7 @@ def test_preview_takes_text_mapping_and_value_alike() -> None:
         assert horae.preview(asked, zone="UTC", after=AFTER) == wanted
 
 
-def test_the_arguments_apply_only_where_the_value_says_nothing() -> None:
+def test_arguments_apply_only_where_the_value_has_none() -> None:
     value = Cron("30 2 * * *", zone="America/New_York", gap="shift")
     assert horae.preview(value, zone="UTC", after=AFTER, limit=1, gap="skip") == [
         datetime(2026, 3, 8, 7, 30, tzinfo=UTC)
@@ -62,7 +62,7 @@ def test_after_may_be_in_any_zone_and_answers_are_in_utc() -> None:
     assert fires[0].tzinfo is UTC
 
 
-def test_a_limit_of_nothing_is_nothing() -> None:
+def test_limit_of_zero_returns_nothing() -> None:
     assert horae.preview("0 9 * * *", zone="UTC", after=AFTER, limit=0) == []
 
 
@@ -113,7 +113,7 @@ def test_both_ways_agree_at_the_edges_of_the_calendar() -> None:
         assert horae.preview("0 9 * * *", zone="UTC", after=after, limit=1) == many[:1]
 
 
-def test_a_moment_that_is_none_is_refused() -> None:
+def test_invalid_instant_is_refused() -> None:
     for question in (horae.parse, horae.describe):
         with pytest.raises(horae.InvalidSchedule) as refusal:
             question("tomorrow at 9:00", zone="UTC", now="today")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The composition root and the settings that it reads: which store, which ring, which way of waking."""
+"""The composition root and its settings: store, notifier, wake mode."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_path_in_an_address(url: str, path: str | None) -> None:
     assert sqlite_path(url) == path
 
 
-def test_each_address_has_its_store(tmp_path: Path) -> None:
+def test_store_by_url(tmp_path: Path) -> None:
     assert isinstance(make_store("memory://"), MemoryStore)
     store = make_store(f"sqlite:///{tmp_path}/horae.db")
     assert isinstance(store, SQLiteStore)
@@ -49,7 +49,7 @@ def test_each_address_has_its_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "horae.db", "mongodb://x", "sqlite://", "memory:///"])
-def test_an_address_of_nothing_is_refused_with_a_hint(url: str) -> None:
+def test_unknown_store_url_is_refused_with_a_hint(url: str) -> None:
     with pytest.raises(UnknownStore) as refusal:
         make_store(url)
     assert refusal.value.code == "unknown_store"
@@ -57,7 +57,7 @@ def test_an_address_of_nothing_is_refused_with_a_hint(url: str) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no ring there")
-def test_who_shares_a_file_rings_unless_polling_was_asked_for(tmp_path: Path) -> None:
+def test_shared_file_uses_notifications_unless_polling(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
     assert isinstance(make_wakeup(url, precise=True), SocketNotifier)
     assert isinstance(make_wakeup(url, precise=False), NoNotifier)
@@ -65,7 +65,7 @@ def test_who_shares_a_file_rings_unless_polling_was_asked_for(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no ring there")
-def test_two_ways_to_one_file_lead_to_one_ring(tmp_path: Path) -> None:
+def test_two_paths_to_one_file_share_a_notifier(tmp_path: Path) -> None:
     (tmp_path / "alias").symlink_to(tmp_path)
     one = make_wakeup(f"sqlite:///{tmp_path}/horae.db", precise=True)
     other = make_wakeup(f"sqlite:///{tmp_path}/alias/horae.db", precise=True)
@@ -74,7 +74,7 @@ def test_two_ways_to_one_file_lead_to_one_ring(tmp_path: Path) -> None:
     assert one._folder == other._folder
 
 
-def test_a_ring_that_is_none_does_nothing() -> None:
+def test_null_notifier_does_nothing() -> None:
     ring = NoNotifier()
     ring.listen(lambda: None)
     ring.notify()
@@ -85,7 +85,7 @@ def test_a_ring_that_is_none_does_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-async def test_two_nodes_that_need_the_key_of_answers_at_once_end_with_one(kind: str, tmp_path: Path) -> None:
+async def test_concurrent_nodes_create_one_callback_key(kind: str, tmp_path: Path) -> None:
     store = make_store("memory://" if kind == "memory" else f"sqlite:///{tmp_path}/horae.db")
     await store.open()
     elsewhere: list[str] = []
@@ -122,7 +122,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-async def test_the_key_file_that_a_file_names_seals_the_secrets(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_key_file_from_the_settings_file_encrypts_secrets(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "keys").mkdir()
     (project / "horae.toml").write_text('key_file = "keys/own.key"\n')
 
@@ -144,7 +144,7 @@ async def test_the_key_file_that_a_file_names_seals_the_secrets(project: Path, m
     assert (project / "keys" / "other.key").exists(), "the environment comes before the file"
 
 
-async def test_an_app_wakes_as_the_file_says(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_app_reads_the_wake_mode_from_the_file(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def precise() -> bool:
         async with Horae("sqlite:///horae.db", engine=False) as app:
             assert isinstance(app._wakeup, NoNotifier) is not app.settings.precise
@@ -157,7 +157,7 @@ async def test_an_app_wakes_as_the_file_says(project: Path, monkeypatch: pytest.
     assert await precise(), "the environment comes before the file"
 
 
-async def test_an_app_bears_a_clock_as_far_off_as_the_file_says(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_app_reads_the_clock_tolerance_from_the_file(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def tolerance(settings: EngineSettings | None = None) -> float:
         async with Horae("memory://", engine=False, settings=settings) as app:
             return app.settings.clock_tolerance.total_seconds()
@@ -180,7 +180,7 @@ async def last_event(desk: LocalSession) -> int:
 
 
 @pytest.mark.parametrize(("file", "variable"), [("sometimes", None), (None, "sometimes"), ("poll", "sometimes")])
-async def test_a_way_to_wake_that_is_none_is_refused_to_apps_and_to_commands(
+async def test_invalid_wake_mode_is_refused_for_apps_and_commands(
     project: Path, monkeypatch: pytest.MonkeyPatch, file: str | None, variable: str | None
 ) -> None:
     if file is not None:

@@ -1,4 +1,4 @@
-"""Settings: flag, then environment, then the project's file, then the user's, then a default; and mistakes are said."""
+"""Settings: flag, environment, project file, user file, default, and refusals of invalid values."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def test_flag_then_environment_then_project_then_user_then_default(files: tuple[
     assert [each.overrides["store"].origin for each in found[:4]] == ["flag", "HORAE_STORE", str(project), str(user)]
 
 
-def test_what_a_more_important_file_does_not_say_the_other_does(files: tuple[Path, Path]) -> None:
+def test_missing_values_come_from_the_less_important_file(files: tuple[Path, Path]) -> None:
     settings = read_settings({}, files)
     assert (settings.value("zone"), settings.value("wake"), settings.value("output")) == ("project", "user", "text")
     assert settings.overrides["wake"] == SettingValue("user", str(files[0]))
     assert "output" not in settings.overrides
 
 
-def test_a_flag_that_was_not_given_and_a_variable_that_is_empty_say_nothing(files: tuple[Path, Path]) -> None:
+def test_absent_flag_and_empty_variable_are_ignored(files: tuple[Path, Path]) -> None:
     settings = read_settings({"HORAE_STORE": "  ", "HORAE_ZONE": ""}, files, {"store": None, "output": None})
     assert (settings.value("store"), settings.value("zone"), settings.value("output")) == ("project", "project", "text")
 
@@ -69,7 +69,7 @@ def test_of_several_variables_the_first_one_wins() -> None:
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.path)
-def test_every_setting_can_be_said_by_each_of_its_variables(setting: Any) -> None:
+def test_every_variable_of_a_setting_is_read(setting: Any) -> None:
     assert setting.meaning
     assert setting.meaning_zh
     for variable in setting.variables:
@@ -90,11 +90,11 @@ def test_no_two_settings_share_a_path_or_a_variable() -> None:
 
 
 @pytest.mark.parametrize("text", ["a,b", "a; b", " a ,, b ;", "a,b;"])
-def test_a_list_is_said_with_commas_or_semicolons(text: str) -> None:
+def test_lists_are_split_at_commas_or_semicolons(text: str) -> None:
     assert read_settings({"HORAE_COMMAND_ALLOW": text}).value("targets.command.allow") == ("a", "b")
 
 
-def test_a_file_says_lists_and_targets_as_tables(tmp_path: Path) -> None:
+def test_file_has_lists_and_target_tables(tmp_path: Path) -> None:
     text = '[targets.command]\nallow = ["a", "b"]\ngrace = 5\n[targets.own]\nurl = "x"\n'
     settings = read_settings({"HORAE_HTTP_MODE": "fast"}, a_file(tmp_path, text))
     assert settings.target("command") == {"allow": ["a", "b"], "grace": 5}
@@ -103,14 +103,14 @@ def test_a_file_says_lists_and_targets_as_tables(tmp_path: Path) -> None:
     assert settings.target("event") == {}
 
 
-def test_a_file_may_say_numbers_and_flags_as_toml_has_them(tmp_path: Path) -> None:
+def test_file_accepts_toml_numbers_and_booleans(tmp_path: Path) -> None:
     file = tmp_path / "horae.toml"
     file.write_text("port = 4700\napi = false\nrate_limit = 30\n")
     settings = read_settings({}, (file,))
     assert [settings.value(name) for name in ("port", "api", "rate_limit")] == ["4700", "off", "30"]
 
 
-def test_a_variable_takes_the_place_of_what_a_file_says_of_a_target(tmp_path: Path) -> None:
+def test_variable_overrides_a_target_setting_of_a_file(tmp_path: Path) -> None:
     files = a_file(tmp_path, '[targets.command]\nallow = ["a"]\ndirectory = "/srv"\n')
     settings = read_settings({"HORAE_COMMAND_ALLOW": "b"}, files)
     assert settings.target("command") == {"allow": ("b",), "directory": "/srv"}
@@ -133,7 +133,7 @@ def test_a_variable_takes_the_place_of_what_a_file_says_of_a_target(tmp_path: Pa
         ('store = "a"\nstore = "b"\n', "Cannot overwrite"),
     ],
 )
-def test_a_file_that_says_what_cannot_be_is_refused_by_its_name(tmp_path: Path, text: str, problem: str) -> None:
+def test_invalid_file_value_is_refused_with_the_file_name(tmp_path: Path, text: str, problem: str) -> None:
     files = a_file(tmp_path, text)
     with pytest.raises(BadSettings) as caught:
         read_settings({}, files)
@@ -142,7 +142,7 @@ def test_a_file_that_says_what_cannot_be_is_refused_by_its_name(tmp_path: Path, 
     assert str(caught.value).startswith(str(files[0]))
 
 
-def test_a_file_that_cannot_be_read_is_refused_and_one_that_is_not_there_says_nothing(tmp_path: Path) -> None:
+def test_unreadable_file_is_refused_and_absent_one_ignored(tmp_path: Path) -> None:
     folder, binary = tmp_path / "folder", tmp_path / "binary"
     folder.mkdir()
     binary.write_bytes(b"\xff\xfe\x00")
@@ -152,7 +152,7 @@ def test_a_file_that_cannot_be_read_is_refused_and_one_that_is_not_there_says_no
     assert read_settings({}, (tmp_path / "absent.toml",)).overrides == {}
 
 
-def test_a_default_that_nobody_knows_is_a_mistake_of_ours() -> None:
+def test_unknown_setting_raises_key_error() -> None:
     with pytest.raises(KeyError):
         read_settings({}).value("no.such.setting")
 
@@ -181,9 +181,7 @@ def test_a_bad_file_is_a_refusal_in_both_languages(tmp_path: Path, monkeypatch: 
     assert "nonsense" in caught.value.in_language("zh").message
 
 
-def test_the_store_that_was_chosen_or_the_file_here_or_the_users_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_store_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_settings, "data_file", lambda: Path("/home/horae.db"))
     assert store_url(read_settings({"HORAE_STORE": "memory://"}), tmp_path) == "memory://"
     assert store_url(read_settings({}), tmp_path) == "sqlite:////home/horae.db"
@@ -207,7 +205,7 @@ def test_the_store_that_was_chosen_or_the_file_here_or_the_users_own(
         ({"HORAE_WAKE": "precise", "USE_PRIORITY_QUEUE_SCHEDULER": "0"}, True),
     ],
 )
-def test_how_to_wake_is_said_by_either_name(environment: dict[str, str], precise: bool | None) -> None:  # noqa: FBT001
+def test_wake_mode_by_either_variable(environment: dict[str, str], precise: bool | None) -> None:  # noqa: FBT001
     assert is_precise_wake(read_settings(environment), environment) is precise
 
 
@@ -222,7 +220,7 @@ def test_how_to_wake_is_said_by_either_name(environment: dict[str, str], precise
         ({"USE_PRIORITY_QUEUE_SCHEDULER": "off"}, "precise", False),
     ],
 )
-def test_how_to_wake_is_said_in_a_file_unless_the_environment_says_it(
+def test_wake_mode_in_the_environment_overrides_the_file(
     tmp_path: Path,
     environment: dict[str, str],
     said: str,
@@ -232,7 +230,7 @@ def test_how_to_wake_is_said_in_a_file_unless_the_environment_says_it(
     assert read_wake_mode(settings, environment) is precise
 
 
-def test_how_far_a_clock_may_be_off_is_a_duration_or_a_number_of_seconds(tmp_path: Path) -> None:
+def test_clock_tolerance_is_a_duration_or_seconds(tmp_path: Path) -> None:
     assert read_clock_tolerance(read_settings({})) is None
     for text, seconds in (("5m", 300), ("90", 90), ("0s", 0), ("1500ms", 1.5)):
         said = read_settings({"HORAE_CLOCK_TOLERANCE": text})
@@ -244,7 +242,7 @@ def test_how_far_a_clock_may_be_off_is_a_duration_or_a_number_of_seconds(tmp_pat
         assert (caught.value.code, caught.value.facts["name"]) == ("bad_duration", "HORAE_CLOCK_TOLERANCE")
 
 
-def test_a_way_to_wake_that_is_none_is_refused_by_the_place_that_says_it(tmp_path: Path) -> None:
+def test_invalid_wake_mode_is_refused_with_its_source(tmp_path: Path) -> None:
     with pytest.raises(Refusal) as caught:
         read_wake_mode(read_settings({"HORAE_WAKE": "sometimes"}), {"HORAE_WAKE": "sometimes"})
     assert (caught.value.code, caught.value.facts["name"]) == ("bad_choice", "HORAE_WAKE")

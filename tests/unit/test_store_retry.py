@@ -59,7 +59,7 @@ async def test_defect_is_logged_with_its_traceback_and_tried_again(
     assert "counting goes on" in caplog.text
 
 
-async def test_pause_doubles_up_to_the_longest_and_begins_anew_after_a_success(clock: VirtualClock) -> None:
+async def test_backoff_doubles_up_to_the_maximum_and_resets_after_a_success(clock: VirtualClock) -> None:
     retry = StoreRetry("counting", clock)
     pauses = [retry.failed(AWAY) for _ in range(6)]
     assert pauses == [INITIAL_BACKOFF, 1.0, 2.0, 4.0, MAX_BACKOFF, MAX_BACKOFF]

@@ -34,12 +34,12 @@ def test_the_last_word_is_whole(most: int) -> None:
         ("每天早上九点提醒我打卡", 5, "每天早上…"),
     ],
 )
-def test_what_has_no_space_nearby_is_cut_where_the_room_ends(text: str, most: int, expected: str) -> None:
+def test_text_without_spaces_is_cut_at_the_limit(text: str, most: int, expected: str) -> None:
     assert truncate(text, most) == expected
 
 
 @given(st.text(), st.integers(1, 200))
-def test_it_is_never_longer_than_its_room(text: str, most: int) -> None:
+def test_truncated_text_fits_the_limit(text: str, most: int) -> None:
     cut = truncate(text, most)
     assert len(cut) <= most
     assert (cut == text) is (len(text) <= most)
@@ -59,7 +59,7 @@ def test_every_front_end_cuts_between_words() -> None:
         assert before.split()[-1].strip("'\"") in WORDS.split(), text
 
 
-def test_what_a_hint_lists_is_whole() -> None:
+def test_list_in_a_hint_is_not_cut() -> None:
     wanted = ", ".join(f"choice-{number}" for number in range(30))
     assert wanted in refuse("bad_policy", name="x", value=1, wanted=wanted).hint
     assert wanted in refuse("unknown_target", kind="x", kinds=wanted).hint

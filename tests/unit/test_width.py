@@ -28,7 +28,7 @@ COMMAND = "horae rm tsk_01a1e71b0412ab34cd --yes"
         ("see ./horae.db、./other.db", 16, ["see ./horae.db、", "./other.db"]),
     ],
 )
-def test_text_breaks_between_words_and_what_is_to_be_copied_stays_whole(text: str, room: int, lines: list[str]) -> None:
+def test_text_breaks_between_words_and_commands_stay_whole(text: str, room: int, lines: list[str]) -> None:
     assert [cell_text(line) for line in wrap_cell(text, room)] == lines
 
 

@@ -1,14 +1,14 @@
-"""What a set of tasks will do: the real engine on a clock that jumps, and a report of what it met.
+"""Forecast: runs a set of tasks on the real engine in virtual time and reports runs, skips, overlaps and lane use.
 
-candidate  a task as it is to be tried          stage     the engine, its store and its time, for one forecast
-witness    a store that tells what was decided  tally     what is counted on the way: tasks, lanes, crowds
-report     what came of it, as values           findings  what a person should look at, and what to do about it
+request          tasks, durations, span, limits          simulation         engine, store and clock of one forecast
+recording_store  in-memory store that reports decisions  run_counts         counters per task and lane
+report           the result as values                    findings           problems and warnings with hints
 """
 
 from __future__ import annotations
 
-from .candidate import Candidate
 from .report import Finding, LaneForecast, Report, TaskForecast
-from .stage import MOST_ROWS, forecast
+from .request import Candidate
+from .simulation import MOST_ROWS, forecast
 
 __all__ = ["MOST_ROWS", "Candidate", "Finding", "LaneForecast", "Report", "TaskForecast", "forecast"]

@@ -1,4 +1,4 @@
-"""Which clock changes a task meets within a forecast, and what each of them does to it."""
+"""Clock changes (DST) that affect a task within a forecast, and their effect on its schedule."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SENTENCES: Final[dict[Effect, str]] = {
 
 
 def clock_hits(schedule: Schedule, start: datetime, end: datetime) -> tuple[ClockHit, ...]:
-    """Those in (start, end] that some wall time of the schedule falls into."""
+    """Clock changes in (start, end] that some wall time of the schedule falls into."""
     if schedule.zone is None:
         return ()
     setting = schedule.setting()
@@ -41,7 +41,7 @@ def clock_hits(schedule: Schedule, start: datetime, end: datetime) -> tuple[Cloc
 
 def _hit(change: ClockChange) -> ClockHit:
     code = _SENTENCES[change.effect]
-    said = make_warning(
+    warning = make_warning(
         code,
         date=f"{wall_reading(change.wall):%Y-%m-%d}",
         before=_clock(change.before, change.wall),
@@ -50,11 +50,11 @@ def _hit(change: ClockChange) -> ClockHit:
         runs_at="" if change.runs_at is None else _clock(change.runs_at, change.wall),
     )
     at = to_datetime(change.instant * SECOND)
-    return ClockHit(at, "gap" if code.startswith("gap") else "fold", change.effect, said.sentences)
+    return ClockHit(at, "gap" if code.startswith("gap") else "fold", change.effect, warning.sentences)
 
 
-def _clock(wall: int, beside: int) -> str:
-    """A time of day, with its date when that is another one."""
+def _clock(wall: int, reference: int) -> str:
+    """Format a time of day, with its date if that differs from the date of `reference`."""
     reading = wall_reading(wall)
     shape = "%H:%M:%S" if reading.second else "%H:%M"
-    return f"{reading:{shape}}" if wall // 86_400 == beside // 86_400 else f"{reading:%Y-%m-%d {shape}}"
+    return f"{reading:{shape}}" if wall // 86_400 == reference // 86_400 else f"{reading:%Y-%m-%d {shape}}"

@@ -1,4 +1,4 @@
-"""What a person should look at: each finding with a code, how bad it is, a sentence, and what would help."""
+"""Findings of a forecast: code, severity, sentence and hint for each problem in a report."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .report import ClockHit, Finding, LaneForecast, Report, Severity, TaskForec
 from .sentences import SENTENCES
 
 CROWD: Final = 10
-"""So many tasks in one second are a crowd."""
+"""Tasks due in one second from which a finding is made."""
 _NAMED: Final = 5
 _NOTICEABLE: Final = timedelta(milliseconds=100)
 _LONG: Final = timedelta(minutes=1)
 _RANK: Final[dict[Severity, int]] = {"problem": 0, "warning": 1, "info": 2}
 
 
-def findings(report: Report, made: tuple[Task | None, ...]) -> Report:
-    """The same report with all that was found in it, the worst first."""
+def add_findings(report: Report, made: tuple[Task | None, ...]) -> Report:
+    """Return the report with its findings, the most severe first."""
     found = [*_about_all(report)]
     for lane in report.lanes:
         found += _about_lane(report, lane)
@@ -37,15 +37,15 @@ def findings(report: Report, made: tuple[Task | None, ...]) -> Report:
 
 def _about_all(report: Report) -> Iterator[Finding]:
     if not report.complete:
-        yield _found(
+        yield _finding_of_all(
             "stopped_early", "warning", until=_time(report.until, report.zone), rows=report.runs + report.skipped
         )
     late = max((task.capacity_wait_max for task in report.tasks), default=timedelta(0))
     if late >= _NOTICEABLE:
-        yield _found("capacity", "warning", capacity=report.capacity, late=late)
+        yield _finding_of_all("capacity", "warning", capacity=report.capacity, late=late)
     second = report.busiest_second
     if second is not None and len(second.tasks) >= CROWD:
-        yield _found(
+        yield _finding_of_all(
             "crowded",
             "info",
             count=len(second.tasks),
@@ -58,8 +58,8 @@ def _about_all(report: Report) -> Iterator[Finding]:
 
 
 def _about_task(report: Report, forecast: TaskForecast, task: Task | None) -> Iterator[Finding]:
-    def found(said: str, severity: Severity, **facts: object) -> Finding:
-        return _said(said, severity, forecast.name, None, facts)
+    def found(key: str, severity: Severity, **facts: object) -> Finding:
+        return _make_finding(key, severity, forecast.name, None, facts)
 
     if task is None:
         yield found("never_fires", "problem")
@@ -112,11 +112,11 @@ def _about_time(forecast: TaskForecast, task: Task, found: Callable[..., Finding
 def _about_clock(forecast: TaskForecast, hit: ClockHit) -> Finding:
     code = f"clock_{hit.kind}"
     severity: Severity = "warning" if hit.effect in ("dropped", "both") else "info"
-    said: dict[Language, Sentence] = {
+    sentences: dict[Language, Sentence] = {
         language: Sentence(f"{forecast.name}: {sentence}", SENTENCES[code].hint(language, {}))
         for language, sentence in hit.sentences.items()
     }
-    return Finding(code, severity, forecast.name, None, said)
+    return Finding(code, severity, forecast.name, None, sentences)
 
 
 # --- one lane ------------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def _about_lane(report: Report, lane: LaneForecast) -> Iterator[Finding]:
     if lane.longest_wait < _NOTICEABLE:
         return
     lost = any(task.waiting or task.skipped for task in report.tasks if task.lane == lane.name)
-    yield _found(
+    yield _finding_of_all(
         "lane_full",
         "warning" if lost or lane.longest_wait >= _LONG else "info",
         lane=lane.name,
@@ -140,14 +140,16 @@ def _about_lane(report: Report, lane: LaneForecast) -> Iterator[Finding]:
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
-def _found(said: str, severity: Severity, lane: str | None = None, **facts: object) -> Finding:
-    return _said(said, severity, None, lane, facts)
+def _finding_of_all(key: str, severity: Severity, lane: str | None = None, **facts: object) -> Finding:
+    return _make_finding(key, severity, None, lane, facts)
 
 
-def _said(said: str, severity: Severity, task: str | None, lane: str | None, facts: Mapping[str, object]) -> Finding:
-    entry = SENTENCES[said]
-    told = {**facts, "task": task, "lane": lane}
-    english, chinese = _in_words(told, duration_en), _in_words(told, duration_zh)
+def _make_finding(
+    key: str, severity: Severity, task: str | None, lane: str | None, facts: Mapping[str, object]
+) -> Finding:
+    entry = SENTENCES[key]
+    values = {**facts, "task": task, "lane": lane}
+    english, chinese = _describe_durations(values, duration_en), _describe_durations(values, duration_zh)
     sentences: dict[Language, Sentence] = {
         "en": Sentence(entry.message("en", english), entry.hint("en", english)),
         "zh": Sentence(entry.message("zh", chinese), entry.hint("zh", chinese)),
@@ -155,12 +157,12 @@ def _said(said: str, severity: Severity, task: str | None, lane: str | None, fac
     return Finding(entry.code, severity, task, lane, sentences)
 
 
-def _in_words(facts: dict[str, object], duration: Callable[[timedelta], str]) -> dict[str, object]:
+def _describe_durations(facts: dict[str, object], duration: Callable[[timedelta], str]) -> dict[str, object]:
     return {name: duration(_rounded(fact)) if isinstance(fact, timedelta) else fact for name, fact in facts.items()}
 
 
 def _rounded(length: timedelta) -> timedelta:
-    """Nobody reads the microseconds of an hour."""
+    """Round to seconds from 10 s on, else to milliseconds."""
     if length >= timedelta(seconds=10):
         return timedelta(seconds=round(length.total_seconds()))
     return timedelta(milliseconds=round(length / timedelta(milliseconds=1)))
@@ -172,6 +174,6 @@ def _time(at: datetime, zone: str) -> str:
 
 
 def _names(names: list[str]) -> str:
-    """The first few, and how many more."""
+    """The first names, and the number of the rest."""
     shown = ", ".join(names[:_NAMED])
     return shown if len(names) <= _NAMED else f"{shown}, … (+{len(names) - _NAMED})"

@@ -1,4 +1,4 @@
-"""What came of a forecast, as values: easy to print, to compare, and to write as JSON."""
+"""Report of a forecast as values, with its JSON form."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Began(NamedTuple):
     at: datetime
     planned: datetime
     task: int
-    """Its place in the list of tasks."""
+    """Index in the list of tasks."""
 
 
 class Overlap(NamedTuple):
-    """An instant at which an earlier run of the same task was still going."""
+    """An instant at which an earlier run of the same task was still live."""
 
     planned: datetime
     going: datetime
@@ -33,7 +33,7 @@ class Overlap(NamedTuple):
 
 
 class ClockHit(NamedTuple):
-    """A clock change that some wall time of the task falls into: the wall time does not exist, or comes twice."""
+    """A clock change that a wall time of the task falls into: the wall time does not exist, or exists twice."""
 
     at: datetime
     kind: Literal["gap", "fold"]
@@ -43,7 +43,7 @@ class ClockHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaskForecast:
-    """`planned` = `ran` + everything `skipped` + `waiting` (what still stood in line at the end)."""
+    """`planned` = `ran` + everything `skipped` + `waiting` (still parked or queued at the end)."""
 
     name: str
     owner: str
@@ -55,12 +55,12 @@ class TaskForecast:
     skipped: Mapping[Reason, int]
     waiting: int
     cut_short: int
-    """Runs that did not end well: replaced by a newer one, or longer than their `max_duration`."""
+    """Runs that were replaced by a newer one or exceeded their `max_duration`."""
     first: datetime | None
     last: datetime | None
-    """The first and the last planned instant that was given a run."""
+    """First and last planned instant with a run."""
     upcoming: datetime | None
-    """The next one after the end of the forecast."""
+    """Next planned instant after the end of the forecast."""
     lateness_max: timedelta
     lateness_p99: timedelta
     lane_wait_max: timedelta
@@ -76,7 +76,7 @@ class LaneForecast:
     limit: int
     runs: int
     peak_wanted: int
-    """So many ran or stood in line at the same time."""
+    """Largest number of live and parked runs at one time."""
     full_share: float
     longest_wait: timedelta
     tasks: tuple[str, ...]
@@ -84,7 +84,7 @@ class LaneForecast:
 
 @dataclass(frozen=True, slots=True)
 class Busiest:
-    """The fullest minute by starts, or second by due instants; `tasks` are names and how often each came in it."""
+    """Busiest minute by starts, or second by due instants; `tasks` are names with their number of occurrences."""
 
     at: datetime
     count: int
@@ -99,7 +99,7 @@ class Day(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A stable code for programs; a sentence and a hint for people."""
+    """Stable code, severity, and sentence with hint by language."""
 
     code: str
     severity: Severity
@@ -113,7 +113,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`until` is how far it got: before `end` only when there was more to run than a forecast may take."""
+    """`until` is the instant reached: before `end` only if the forecast hit its limit of rows."""
 
     start: datetime
     end: datetime
@@ -212,7 +212,7 @@ def _busiest(busiest: Busiest | None) -> dict[str, Any] | None:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    said = {
+    sentences = {
         language: {"message": sentence.message, "hint": sentence.hint}
         for language, sentence in finding.sentences.items()
     }
@@ -221,7 +221,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "severity": finding.severity,
         "task": finding.task,
         "lane": finding.lane,
-        "sentence": said,
+        "sentence": sentences,
     }
 
 

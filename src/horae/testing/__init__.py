@@ -1,4 +1,4 @@
-"""For those who test with Horae, or write a store or target of their own: time travel, factories, contract suites."""
+"""Tools for tests: time travel for an app, and contract suites for a store or target of your own."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .invocations import RecordingInvocation
-    from .travel import TimeTravel
+    from .time_travel import TimeTravel
 
 __all__ = ["RecordingInvocation", "TimeTravel"]
 
-_ROOMS = {"RecordingInvocation": "invocations", "TimeTravel": "travel"}
+_LAZY_IMPORTS = {"RecordingInvocation": "invocations", "TimeTravel": "time_travel"}
 
 
 def __getattr__(name: str) -> Any:
-    """Who only wants the contracts need not load the whole app."""
-    if name not in _ROOMS:
+    """Import on first use: the contract suites do not need the app."""
+    if name not in _LAZY_IMPORTS:
         raise AttributeError(f"module 'horae.testing' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f".{_ROOMS[name]}", __name__), name)
-    return found
+    value = globals()[name] = getattr(import_module(f".{_LAZY_IMPORTS[name]}", __name__), name)
+    return value

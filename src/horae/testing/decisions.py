@@ -1,4 +1,4 @@
-"""Small decisions for tests of stores: each says one thing plainly, where the product's own would weigh many."""
+"""Minimal decisions for store tests, each with one fixed effect, in place of the lifecycle's."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .factories import NODE, NOON, SECOND
 
 
 class PlannedFailure(Exception):  # noqa: N818 - it is planned
-    """What a failing decision raises."""
+    """Raised by a failing decision."""
 
 
-def starting(
+def decide_start(
     *, node: str = NODE, at: datetime = NOON, state: RunState = RunState.RUNNING, again: timedelta | None = None
 ) -> FireDecision:
-    """Every entry becomes a live run in all its lanes, full or not; with `again` it comes back so much later."""
+    """Start every entry as a live run in all its lanes, full or not; with `again`, reschedule it by that much."""
 
     def decide(facts: Facts, entry: Entry, token: int) -> Change:
         run = Run(
@@ -42,7 +42,7 @@ def starting(
             started=None if state is RunState.CLAIMED else at,
             lanes=tuple(lane.name for lane in facts.lanes),
         )
-        change = Change(new_runs=(run,), events=(_told(EventKind.RUN_STARTED, run, at),))
+        change = Change(new_runs=(run,), events=(_event(EventKind.RUN_STARTED, run, at),))
         if again is None:
             return change._replace(dropped=(entry.slot,))
         later = entry._replace(due=entry.due + again, planned=entry.planned + again, state=EntryState.TIMED)
@@ -51,12 +51,12 @@ def starting(
     return decide
 
 
-start_everything: FireDecision = starting()
+start_everything: FireDecision = decide_start()
 
 
-def seating(*, node: str = NODE, at: datetime = NOON) -> FireDecision:
-    """Starts what finds a seat in every one of its lanes, and parks the rest."""
-    start = starting(node=node, at=at)
+def start_within_lanes(*, node: str = NODE, at: datetime = NOON) -> FireDecision:
+    """Start entries whose lanes all have a free slot, and park the rest."""
+    start = decide_start(node=node, at=at)
 
     def decide(facts: Facts, entry: Entry, token: int) -> Change:
         for lane in facts.lanes:
@@ -72,80 +72,80 @@ def park_on(lane: str) -> FireDecision:
 
 
 def postpone(by: timedelta) -> FireDecision:
-    """The entry comes due later, as it stands."""
+    """Move the due instant of the entry, and nothing else."""
     return lambda _, entry, __: Change(put=(entry._replace(due=entry.due + by),))
 
 
 def drop(_: Facts, entry: Entry, __: int) -> Change:
-    """The entry leaves the agenda, and nothing comes of it."""
+    """Drop the entry without a run."""
     return Change(dropped=(entry.slot,))
 
 
 def skip(facts: Facts, entry: Entry, token: int) -> Change:
-    """A row that says why there was no run."""
+    """Write a skipped run with its reason."""
     change = start_everything(facts, entry, token)
     row = change.new_runs[0]._replace(
         state=RunState.SKIPPED, reason=Reason.OVERLAP, node=None, started=None, ended=NOON, lanes=()
     )
-    return change._replace(new_runs=(row,), events=(_told(EventKind.RUN_SKIPPED, row, NOON),))
+    return change._replace(new_runs=(row,), events=(_event(EventKind.RUN_SKIPPED, row, NOON),))
 
 
-def overlook(_: Facts, __: Entry, ___: int) -> Change:
-    """Says nothing of the entry that came due: a mistake that a store must not let pass."""
+def ignore_entry(_: Facts, __: Entry, ___: int) -> Change:
+    """Return no change for the due entry: an error that a store must refuse."""
     return Change()
 
 
 def fail(*_: object) -> NoReturn:
-    """A decision that cannot decide."""
+    """Raise PlannedFailure."""
     raise PlannedFailure
 
 
-def failing_at(number: int, decide: FireDecision = start_everything) -> FireDecision:
-    """Decides well until it is asked for the so-manieth time."""
-    asked = 0
+def fail_at_call(number: int, decide: FireDecision = start_everything) -> FireDecision:
+    """Decide with `decide`, but fail at call `number`."""
+    calls = 0
 
     def decide_or_fail(facts: Facts, entry: Entry, token: int) -> Change:
-        nonlocal asked
-        asked += 1
-        return fail() if asked == number else decide(facts, entry, token)
+        nonlocal calls
+        calls += 1
+        return fail() if calls == number else decide(facts, entry, token)
 
     return decide_or_fail
 
 
 def succeed(facts: Facts, run: Run, report: Settlement) -> Change:
-    """The run succeeded; a task of which nothing is left is completed."""
+    """End the run as succeeded; complete the task if nothing else is left."""
     result = report.outcome.result if isinstance(report.outcome, Succeeded) else None
     ended = run._replace(state=RunState.SUCCEEDED, ended=report.ended, result_json=result)
-    return _ended(facts, ended, report.ended, EventKind.RUN_SUCCEEDED)
+    return _end_run(facts, ended, report.ended, EventKind.RUN_SUCCEEDED)
 
 
-def losing(*, at: datetime = NOON + SECOND) -> RunDecision:
-    """The run is lost, and nothing is tried again."""
+def lose_at(*, at: datetime = NOON + SECOND) -> RunDecision:
+    """End the run as lost, without a retry."""
 
     def decide(facts: Facts, run: Run) -> Change:
         lost = run._replace(state=RunState.LOST, reason=Reason.LEASE_LOST, ended=at)
-        return _ended(facts, lost, at, EventKind.RUN_LOST)
+        return _end_run(facts, lost, at, EventKind.RUN_LOST)
 
     return decide
 
 
-lose: RunDecision = losing()
+lose: RunDecision = lose_at()
 
 
-def saying(change: Change) -> ControlDecision:
-    """Whatever the facts are: this."""
+def always(change: Change) -> ControlDecision:
+    """Return `change` for any facts."""
     return lambda _: change
 
 
-def cancelling(runs: Sequence[Run], reason: Reason = Reason.CANCELLED) -> ControlDecision:
-    return saying(Change(cancelled=tuple((run.id, reason) for run in runs)))
+def request_cancel(runs: Sequence[Run], reason: Reason = Reason.CANCELLED) -> ControlDecision:
+    return always(Change(cancelled=tuple((run.id, reason) for run in runs)))
 
 
-def _ended(facts: Facts, run: Run, at: datetime, kind: EventKind) -> Change:
-    over = not facts.entries and len(facts.live) == 1
-    standing = TaskStatus(TaskState.COMPLETED, facts.status.counted + 1, last_end=at, ended=at) if over else None
-    return Change(updated_runs=(run,), status=standing, events=(_told(kind, run, at),))
+def _end_run(facts: Facts, run: Run, at: datetime, kind: EventKind) -> Change:
+    is_over = not facts.entries and len(facts.live) == 1
+    status = TaskStatus(TaskState.COMPLETED, facts.status.counted + 1, last_end=at, ended=at) if is_over else None
+    return Change(updated_runs=(run,), status=status, events=(_event(kind, run, at),))
 
 
-def _told(kind: EventKind, run: Run, at: datetime) -> Event:
+def _event(kind: EventKind, run: Run, at: datetime) -> Event:
     return Event(kind, at, run.owner, run.task_id, run.id)

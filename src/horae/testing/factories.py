@@ -1,4 +1,4 @@
-"""Tasks, entries, runs and nodes with everything filled in: a test names only what it is about."""
+"""Factories for tests: tasks, entries, runs, nodes and events with defaults for every field."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _numbers = count(1)
 
 
 def a_task(*, priority: int = 0, **fields: Any) -> Task:
-    """Each one with a name of its own, later than those before it."""
+    """A task with a new id, higher than those of the tasks before it."""
     task = Task(
         id=make_id("tsk", NOON, next(_numbers).to_bytes(ENTROPY_BYTES)),
         owner=OWNER,
@@ -47,19 +47,19 @@ def a_task(*, priority: int = 0, **fields: Any) -> Task:
 
 
 def an_entry(task: Task, *, due: datetime = NOON, **fields: Any) -> Entry:
-    """The task's next occurrence, unless the fields say something else."""
+    """The task's next occurrence, unless `fields` overrides it."""
     entry = Entry(task.id, NEXT_SLOT, EntryKind.NEXT, due, due, task.owner, task.policies.priority)
     return entry._replace(**fields)
 
 
 def an_extra_entry(task: Task, *, due: datetime = NOON, **fields: Any) -> Entry:
-    """What somebody asked for by hand: a task may have many of these beside its next occurrence."""
+    """A manual entry: a task may have many of them besides its next occurrence."""
     slot = slot_for(EntryKind.MANUAL, Origin.MANUAL, due)
     return an_entry(task, due=due, slot=slot, kind=EntryKind.MANUAL, origin=Origin.MANUAL)._replace(**fields)
 
 
 def a_run(task: Task, *, planned: datetime = NOON, attempt: int = 1, **fields: Any) -> Run:
-    """Running, on the usual node, under the name that such a run always has."""
+    """A live run on the usual node, with the id that follows from its occurrence and attempt."""
     origin = fields.pop("origin", Origin.SCHEDULED)
     run = Run(
         id=run_id(task.id, origin, planned, attempt),
@@ -79,7 +79,7 @@ def a_run(task: Task, *, planned: datetime = NOON, attempt: int = 1, **fields: A
 
 
 def an_ended_run(task: Task, *, planned: datetime = NOON, attempt: int = 1, **fields: Any) -> Run:
-    """Succeeded a second after its instant."""
+    """A run that succeeded a second after its planned instant."""
     ended = {"state": RunState.SUCCEEDED, "ended": planned + SECOND}
     return a_run(task, planned=planned, attempt=attempt, **{**ended, **fields})
 
@@ -96,16 +96,16 @@ def a_new_task(
     task: Task,
     *,
     entries: Iterable[Entry] | None = None,
-    standing: TaskStatus = NEW_TASK_STATUS,
+    status: TaskStatus = NEW_TASK_STATUS,
     runs: Iterable[Run] = (),
 ) -> Change:
-    """What adds a task: with its next occurrence at noon, unless other entries are given."""
+    """The change that adds a task, with its next occurrence at noon unless `entries` are given."""
     put = (an_entry(task),) if entries is None else tuple(entries)
     created = Event(EventKind.TASK_CREATED, task.created, task.owner, task.id)
-    return Change(task=task, status=standing, put=put, new_runs=tuple(runs), events=(created,))
+    return Change(task=task, status=status, put=put, new_runs=tuple(runs), events=(created,))
 
 
 def a_settlement(run: Run, *, outcome: Outcome | None = None, **fields: Any) -> Settlement:
-    """A report of success, a second after noon."""
+    """A settlement with success, a second after noon."""
     report = Settlement(run.id, run.token, Succeeded('"done"'), run.started, NOON + SECOND)
     return report._replace(outcome=outcome or report.outcome)._replace(**fields)

@@ -1,4 +1,4 @@
-"""An invocation without an engine: it remembers all that a target said, and can be ended as a run is ended."""
+"""Invocation without an engine: records log lines and heartbeats of a target, and can cancel it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .factories import a_run
 _PATIENCE: Final = timedelta(seconds=30)
 
 
-class Said(NamedTuple):
+class LogLine(NamedTuple):
     level: str
     text: str
 
 
 class RecordingInvocation:
-    """An `Invocation`. `said` grows in the order in which things were said, from whichever thread."""
+    """An `Invocation`. `lines` holds the log lines of all threads, in order."""
 
     def __init__(self, task: Task, run: Run | None = None) -> None:
         self.task = task
@@ -31,11 +31,11 @@ class RecordingInvocation:
         self.deadline: datetime = (self.run.started or self.run.due) + task.policies.timeout
         self.cancelled = False
         self.yield_requested = False
-        self.said: list[Said] = []
-        self.beats = 0
+        self.lines: list[LogLine] = []
+        self.heartbeats = 0
         self._actions: list[Callable[[], None]] = []
         self._lock = Lock()
-        self._wake: Callable[[], None] = _nobody_waits
+        self._wake: Callable[[], None] = _ignore_wake
 
     @property
     def key(self) -> str:
@@ -48,7 +48,7 @@ class RecordingInvocation:
 
     def log(self, text: str, level: str = "info") -> None:
         with self._lock:
-            self.said.append(Said(level, text))
+            self.lines.append(LogLine(level, text))
         self._wake()
 
     def progress(self, done: float, text: str = "") -> None:
@@ -57,7 +57,7 @@ class RecordingInvocation:
 
     def heartbeat(self) -> None:
         with self._lock:
-            self.beats += 1
+            self.heartbeats += 1
             self.deadline += timedelta(seconds=1)
         self._wake()
 
@@ -67,21 +67,21 @@ class RecordingInvocation:
             action()
 
     def end(self) -> None:
-        """Ask for the end, as an engine does before it cancels the coroutine; asking again asks again."""
+        """Call the cancel actions, as an engine does before it cancels the coroutine; each call repeats them."""
         self.cancelled = True
         for action in tuple(self._actions):
             action()
 
     def texts(self, level: str | None = None) -> list[str]:
-        """What was said on this level, or on any."""
-        return [said.text for said in tuple(self.said) if level in (None, said.level)]
+        """Texts of the lines of this level, or of all levels."""
+        return [line.text for line in tuple(self.lines) if level in (None, line.level)]
 
-    async def sign_of_life(self, within: timedelta = _PATIENCE) -> None:
-        """Until something was said, or a heartbeat given."""
-        await self._until(lambda: bool(self.said) or self.beats > 0, "a sign of life", within)
+    async def wait_for_activity(self, within: timedelta = _PATIENCE) -> None:
+        """Wait for the first log line or heartbeat."""
+        await self._until(lambda: bool(self.lines) or self.heartbeats > 0, "log line or heartbeat", within)
 
-    async def heard(self, wanted: str, within: timedelta = _PATIENCE) -> str:
-        """The first text that holds what is wanted, as soon as it is said."""
+    async def wait_for_text(self, wanted: str, within: timedelta = _PATIENCE) -> str:
+        """Wait for a line that contains `wanted` and return its text."""
         await self._until(lambda: any(wanted in text for text in self.texts()), repr(wanted), within)
         return next(text for text in self.texts() if wanted in text)
 
@@ -95,12 +95,12 @@ class RecordingInvocation:
                     if not happened():
                         await woken.wait()
         except TimeoutError:
-            raise AssertionError(f"waited in vain for {what}; what was said: {self.said}") from None
+            raise AssertionError(f"no {what} in time; lines: {self.lines}") from None
         finally:
-            self._wake = _nobody_waits
+            self._wake = _ignore_wake
 
 
-def _nobody_waits() -> None: ...
+def _ignore_wake() -> None: ...
 
 
 def _wake_up(loop: asyncio.AbstractEventLoop, woken: asyncio.Event) -> None:

@@ -1,4 +1,4 @@
-"""The store that time travel runs on: in memory, in memory with a copy of the contents, or the app's own."""
+"""Stores for time travel: empty in memory, a copy of the app's store in memory, or the app's own store."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ TravelStore: TypeAlias = Literal["memory", "copy", "own"]
 TRAVEL_STORES: Final = ("memory", "copy", "own")
 MEMORY: Final = "memory://"
 VIRTUAL_HOME: Final = "life/"
-"""Homes of nodes in virtual time; no process lives there."""
+"""Prefix of node homes in virtual time; no process has such a home."""
 
 
 class Contents(NamedTuple):
-    """Everything that a store holds, by part, in the order in which another store takes it."""
+    """All items of a store by part, in import order."""
 
     parts: tuple[tuple[Part, tuple[TransferItem, ...]], ...] = ()
 
     @property
     def has_secrets(self) -> bool:
-        return any(isinstance(each, Record) and each.kind == SECRET for _, parcels in self.parts for each in parcels)
+        return any(isinstance(each, Record) and each.kind == SECRET for _, items in self.parts for each in items)
 
     async def load_into(self, store: FullStore) -> None:
-        for part, parcels in self.parts:
-            await store.import_page(part, parcels)
+        for part, items in self.parts:
+            await store.import_page(part, items)
 
 
 async def read_contents(url: str) -> Contents:
-    """Everything in the store at `url`. A SQLite file is copied first, so that nothing beside it changes."""
+    """Read everything in the store at `url`. A SQLite file is copied first, so that its WAL files stay untouched."""
     path = sqlite_path(url)
     if _is_absent(url):
         return Contents()
@@ -59,7 +59,7 @@ async def read_contents(url: str) -> Contents:
 
 
 async def refuse_store_in_use(url: str) -> None:
-    """Refuse a store on which a node is at work. One on another machine is watched until its lease is over."""
+    """Refuse a store that a live node uses. A node on another machine is watched until its lease expires."""
     if _is_absent(url):
         return
     async with _opened(url) as store:
@@ -72,15 +72,15 @@ def _is_absent(url: str) -> bool:
 
 
 async def _read_all(url: str, *, shared: bool = True) -> Contents:
-    """`shared`: other processes may use this very store, so a node at work is refused."""
+    """`shared`: other processes may use this store, so a live node is refused."""
     found: list[tuple[Part, tuple[TransferItem, ...]]] = []
     async with _opened(url) as store:
         if shared:
             await _refuse_nodes(url, store)
         for part in Part:
-            parcels: Sequence[TransferItem] = [each async for page, _ in read_pages(store, part) for each in page]
-            if parcels:
-                found.append((part, tuple(parcels)))
+            items: Sequence[TransferItem] = [each async for page, _ in read_pages(store, part) for each in page]
+            if items:
+                found.append((part, tuple(items)))
     return Contents(tuple(found))
 
 

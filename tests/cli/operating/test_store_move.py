@@ -16,7 +16,7 @@ from horae.model.run import RunState
 from horae.ports.journal import Line
 from horae.ports.transfer import Part, TransferItem
 from horae.stores.sqlite import SQLiteStore
-from horae.testing.contracts.moving import all_parcels
+from horae.testing.contracts.stores.writes.transfer import read_all_parts
 from horae.testing.factories import HOUR, MINUTE, NOON, a_new_task, a_task, an_ended_run, an_entry
 from tests.cli.operating.deployment import Deployment
 
@@ -43,7 +43,7 @@ async def parcels_in(path: Path) -> dict[Part, list[TransferItem]]:
     await store.open()
     try:
         assert await store.check() == ()
-        return await all_parcels(store, 1_000)
+        return await read_all_parts(store, 1_000)
     finally:
         await store.close()
 

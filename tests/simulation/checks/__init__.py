@@ -1,1 +1,1 @@
-"""The guarantees, one file for each kind, judged from what was recorded and from the schedules, never by the rules themselves."""
+"""Checks of the guarantees, from recorded evidence and the schedules only, independent of the lifecycle code."""

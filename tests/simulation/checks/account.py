@@ -1,4 +1,4 @@
-"""What is known of the planned instants of one task: which there were, which have a row, and since when."""
+"""Accounting of the planned instants of one task: which were planned, which have a run row, and since when."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Final
 from horae.model.entry import Entry, EntryKind
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import TaskState
-from tests.simulation.checks.oracle import FAR, Stretch, counts_from_end, due_of, planned_in, stretches
 from tests.simulation.checks.outcomes import SETTLED_WITHIN
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.planned_instants import FAR, Stretch, counts_from_end, due_of, planned_in, stretches
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-def accounts(evidence: Evidence, stories: Mapping[str, Story]) -> dict[str, Account]:
+def accounts(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> dict[str, Account]:
     told: dict[str, int] = {}
     for number, event in evidence.events:
         if event.run_id is not None:
@@ -36,7 +36,7 @@ def accounts(evidence: Evidence, stories: Mapping[str, Story]) -> dict[str, Acco
 class Account:
     """The first row of each scheduled occurrence of one task, against the instants that its schedules had."""
 
-    def __init__(self, evidence: Evidence, story: Story, rows: Sequence[Run], told: Mapping[str, int]) -> None:
+    def __init__(self, evidence: Evidence, story: TaskHistory, rows: Sequence[Run], told: Mapping[str, int]) -> None:
         self._evidence = evidence
         self.story = story
         self.rows = rows
@@ -57,7 +57,7 @@ class Account:
         return {each for run in self.rows for each in self._instants_of(run)}
 
     @cached_property
-    def _told_of(self) -> dict[datetime, int]:
+    def _event_of(self) -> dict[datetime, int]:
         """The first event that tells of a row for that instant."""
         first: dict[datetime, int] = {}
         for run in self.rows:
@@ -66,8 +66,8 @@ class Account:
                 first[instant] = min(number, first.get(instant, number))
         return first
 
-    def told_by(self, instant: datetime) -> float:
-        return self._told_of.get(instant, float("inf"))
+    def number_of_event(self, instant: datetime) -> float:
+        return self._event_of.get(instant, float("inf"))
 
     def planned_before(self, coming: datetime, number: int) -> Sequence[datetime]:
         """What the schedule that was followed at that event had before this instant."""
@@ -88,7 +88,7 @@ class Account:
         return (entry for entry in entries if entry.origin is Origin.SCHEDULED)
 
     def _instants_of(self, run: Run) -> Sequence[datetime]:
-        """A stretch is told by the schedule of its time."""
+        """Instants of a span by the schedule of its time."""
         if run.span is None:
             return (run.planned,)
         first, last = run.span.first, run.span.last
@@ -176,7 +176,7 @@ class Account:
             return False
         rows = [run for run in self.rows if self._told_in(run, stretch)]
         # An occurrence counts when it is given a run, also one that waited for its turn and then gave way: from the rows
-        # alone nobody can tell more than that enough were planned.
+        # alone it is only known that enough were planned.
         return stretch.ended_as is TaskState.COMPLETED or sum(_size(run) for run in rows) >= most
 
     def _told_in(self, run: Run, stretch: Stretch) -> bool:

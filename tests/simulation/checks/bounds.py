@@ -1,16 +1,16 @@
-"""Guarantees 9 and 10: nobody sees or touches what is not theirs, and nothing grows beyond its bound."""
+"""Guarantees 9 and 10: no access to resources of other owners, and no resource beyond its limit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from horae.model.limits import ERROR_CHARACTERS, RESULT_BYTES, SUMMARY_CHARACTERS
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
 
 
-def check_bounds(evidence: Evidence, _: Mapping[str, Story]) -> Iterator[Violation]:
+def check_bounds(evidence: Evidence, _: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     yield from _strangers(evidence)
     yield from _sizes(evidence)
     for node, room, count in evidence.history.overfull:
@@ -18,9 +18,9 @@ def check_bounds(evidence: Evidence, _: Mapping[str, Story]) -> Iterator[Violati
 
 
 def _strangers(evidence: Evidence) -> Iterator[Violation]:
-    for who, verb, task_id, foreign, nobodys in evidence.history.intrusions:
+    for who, verb, task_id, foreign, nobodys in evidence.history.foreign_calls:
         if not foreign:
-            yield Violation("9", f"{who} was allowed to {verb} {task_id}, which belongs to somebody else")
+            yield Violation("9", f"{who} was allowed to {verb} {task_id}, which belongs to another owner")
         elif foreign != nobodys:
             yield Violation("9", f"{who} can tell {task_id} from one that does not exist: {foreign!r}")
     for who, owners in evidence.history.seen_by.items():

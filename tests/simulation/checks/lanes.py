@@ -1,4 +1,4 @@
-"""What people said about lanes and owners, as it stood at each point of the event log."""
+"""Lane limits and blocked owners as they were at each point of the event log."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class LaneLimits:
     def known(self, lane: str, number: int) -> bool:
         return _before(self._limits[lane], number) is not None
 
-    def barred(self, owner: str, number: int) -> bool:
+    def block_reason(self, owner: str, number: int) -> bool:
         return _before(self._bars[owner], number) is not None
 
-    def was_barred(self, owner: str) -> bool:
+    def was_blocked(self, owner: str) -> bool:
         return any(reason is not None for _, reason in self._bars[owner])
 
 

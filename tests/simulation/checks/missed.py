@@ -1,4 +1,4 @@
-"""What was missed is made up for as the policy says: older ones give way to a newer one, and that one is not given up too."""
+"""Check of the missed policy: older occurrences give way to the newest, which is not skipped as well."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from horae.model.reason import Reason
 from horae.model.run import Origin, Run
 from horae.model.task import Task
 from horae.schedule import Past, iterate
-from tests.simulation.checks.oracle import counts_from_end
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.planned_instants import counts_from_end
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence, Occurrence
 
@@ -20,7 +20,7 @@ _MADE_UP_FOR: Final = frozenset({Reason.MERGED, Reason.MISSED_SKIPPED})
 _GIVEN_UP: Final = _MADE_UP_FOR | {Reason.STALE}
 
 
-def check_missed(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def check_missed(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     told = {event.run_id: number for number, event in evidence.events if event.run_id is not None}
     for run in evidence.runs.values():
         if run.reason not in _MADE_UP_FOR or run.origin is not Origin.SCHEDULED or run.id not in told:
@@ -34,7 +34,7 @@ def check_missed(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[V
                 )
 
 
-def _only_the_newest(story: Story, task: Task, number: int) -> bool:
+def _only_the_newest(story: TaskHistory, task: Task, number: int) -> bool:
     """Under `all` the older ones beyond the limit are skipped, and the newest run; an edit skips them for another reason."""
     by_hand = (action.place for kind in ("edit", "resume") for action in story.committed(kind))
     inside = any(place is not None and place[0] < number <= place[1] for place in by_hand)

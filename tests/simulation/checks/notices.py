@@ -1,4 +1,4 @@
-"""Failures are told of once per incident: failing and recovered take turns, and agree with how the task stands."""
+"""Check of failure notices: failing and recovered alternate, once per incident, and match the state of the task."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Iterator, Mapping
 
 from horae.model.events.event import EventKind
 from horae.model.task import TaskState
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
 
 
-def check_notices(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def check_notices(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     for story in stories.values():
-        yield from _told(evidence, story)
+        yield from _check_task(evidence, story)
 
 
-def _told(evidence: Evidence, story: Story) -> Iterator[Violation]:
+def _check_task(evidence: Evidence, story: TaskHistory) -> Iterator[Violation]:
     failing = False
     for number, event in story.events:
         if event.kind is EventKind.TASK_RESUMED and story.state_before(number) is TaskState.FAILED:
-            failing = False  # somebody has looked: the incident is over
+            failing = False  # resumed by a client: the incident is over
         elif event.kind in (EventKind.TASK_FAILING, EventKind.TASK_RECOVERED):
             if failing == (event.kind is EventKind.TASK_FAILING):
-                yield Violation("notice", f"event {number}: {story.task_id} is told to be {event.kind} out of turn")
+                yield Violation("notice", f"event {number}: {story.task_id} has {event.kind} out of order")
             failing = event.kind is EventKind.TASK_FAILING
     facts = evidence.facts.get(story.task_id)
     if facts is not None and failing != (0 < facts.task.policies.notify_after <= facts.status.failures):

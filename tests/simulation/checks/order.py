@@ -1,4 +1,4 @@
-"""What runs one by one runs in order: the older first, and each to its very end before the next one starts."""
+"""Check of order: sequential occurrences start oldest first, each after the end of the one before."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from horae.model.events.event import EventKind
 from horae.model.lane import owner_lane
 from horae.model.run import Origin, Run
 from horae.model.task import Task
-from tests.simulation.checks.oracle import counts_from_end
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.planned_instants import counts_from_end
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.drafts import LANES
 from tests.simulation.evidence import Evidence
 
 
-def check_order(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def check_order(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for number, event in evidence.events:
@@ -35,7 +35,7 @@ def check_order(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Vi
 
 
 def _older_first(
-    occurrences: Sequence[Sequence[Run]], first: Mapping[str, int], origin: Origin, story: Story
+    occurrences: Sequence[Sequence[Run]], first: Mapping[str, int], origin: Origin, story: TaskHistory
 ) -> Iterator[Violation]:
     if any(_may_change_places(task) for _, task in story.definitions):
         return

@@ -1,4 +1,4 @@
-"""Every occurrence, attempt by attempt: tokens that rise, one key, bounded tries, one outcome with a reason, never early."""
+"""Check of occurrences by attempt: rising tokens, one key, bounded attempts, one outcome with a reason, never early."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 from horae.model.policy import Policies
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState
-from tests.simulation.checks.oracle import due_of
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.planned_instants import due_of
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence, Occurrence
-from tests.simulation.history import Deed
+from tests.simulation.history import TargetCall
 
 SETTLED_WITHIN: Final = timedelta(minutes=15)
 """What came due so long before the end has ended by then: nothing takes long any more."""
@@ -27,8 +27,8 @@ _DECIDED_WHEN_DUE: Final = frozenset(
 )
 
 
-def check_outcomes(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
-    deeds: dict[Occurrence, list[Deed]] = defaultdict(list)
+def check_outcomes(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
+    deeds: dict[Occurrence, list[TargetCall]] = defaultdict(list)
     for deed in evidence.history.deeds:
         deeds[Occurrence(deed.task_id, deed.origin, deed.planned)].append(deed)
     for occurrence, rows in evidence.occurrences.items():
@@ -70,7 +70,7 @@ def _ending(evidence: Evidence, rows: Sequence[Run]) -> Iterator[Violation]:
             yield Violation("3", f"{run.id} is {run.state} with reason {run.reason}")
 
 
-def _times(story: Story, rows: Sequence[Run]) -> Iterator[Violation]:
+def _times(story: TaskHistory, rows: Sequence[Run]) -> Iterator[Violation]:
     first = rows[0]
     of_schedule = first.origin is Origin.SCHEDULED and first.token > 0
     if of_schedule and first.due not in {due_of(task, first.planned) for _, task in story.definitions}:
@@ -82,7 +82,7 @@ def _times(story: Story, rows: Sequence[Run]) -> Iterator[Violation]:
             yield Violation("4", f"{run.id} was skipped at {run.ended}, before its instant {run.planned}")
 
 
-def _effects(deeds: Sequence[Deed], rows: Sequence[Run], story: Story) -> Iterator[Violation]:
+def _effects(deeds: Sequence[TargetCall], rows: Sequence[Run], story: TaskHistory) -> Iterator[Violation]:
     if all(task.policies.guarantee == "at_most_once" for _, task in story.definitions) and len(deeds) > 1:
         yield Violation("at_most_once", f"{rows[0].id}: the target was called {len(deeds)} times")
     for deed in deeds:
@@ -91,7 +91,7 @@ def _effects(deeds: Sequence[Deed], rows: Sequence[Run], story: Story) -> Iterat
             yield Violation("poison", f"{deed.run_id} had taken {earlier} processes down, and is not alone")
 
 
-def _keys(deeds: Sequence[Deed]) -> Iterator[Violation]:
+def _keys(deeds: Sequence[TargetCall]) -> Iterator[Violation]:
     keys: dict[Occurrence, set[str]] = defaultdict(set)
     owners: dict[str, set[Occurrence]] = defaultdict(set)
     for deed in deeds:

@@ -1,4 +1,4 @@
-"""Every reason is a true one: it follows from the task's policies and from what people did, at that very point."""
+"""Check of reasons: each follows from the policies of the task and the client actions at that point."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from horae.model.reason import Reason
 from horae.model.run import Run, RunState
 from horae.model.task import Task, TaskState
 from tests.simulation.checks.lanes import LaneLimits
-from tests.simulation.checks.oracle import due_of
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.planned_instants import due_of
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.timeline import ENDS
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
@@ -22,7 +22,7 @@ class Case(NamedTuple):
     """A row with a reason, and all that could justify it."""
 
     evidence: Evidence
-    story: Story
+    story: TaskHistory
     limits: LaneLimits
     run: Run
     number: int
@@ -38,7 +38,7 @@ class Case(NamedTuple):
         return self.story.state_before(self.number)
 
 
-def check_reasons(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def check_reasons(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     limits = LaneLimits(evidence.history.actions)
     going: dict[str, set[str]] = defaultdict(set)
     for number, event in evidence.events:
@@ -93,7 +93,7 @@ def _late(case: Case) -> bool:
 
 
 def _others_piled_up(case: Case) -> bool:
-    """Another occurrence of the same task was accounted for in the same breath, or started."""
+    """Another occurrence of the same task was recorded or started in the same commit."""
     return any(
         event.run_id != case.run.id
         for number, event in case.story.events
@@ -106,7 +106,7 @@ def _paused(case: Case) -> bool:
 
 
 def _by(case: Case, kind: str) -> bool:
-    """Whether this row was written by somebody's action of that kind."""
+    """Whether this row was written by a client action of that kind."""
     return any(
         before < case.number <= after
         for action in case.story.committed(kind)
@@ -122,7 +122,7 @@ def _skip_requested(case: Case) -> bool:
 
 
 def _revoked(case: Case) -> bool:
-    return case.limits.barred(case.run.owner, case.number)
+    return case.limits.block_reason(case.run.owner, case.number)
 
 
 def _cancelled(case: Case) -> bool:

@@ -1,4 +1,4 @@
-"""What is to be tried again is: after a failure while tries are left, and after every loss that the guarantee allows."""
+"""Check of retries: failures with attempts left and losses that the guarantee allows are retried."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from horae.model.events.event import EventKind
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import TaskState
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.timeline import ENDS
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence, Occurrence
@@ -17,7 +17,7 @@ _BOUND_OF_DEATHS: Final = 5
 _GOING: Final = (TaskState.ACTIVE, TaskState.PAUSED)
 
 
-def check_retries(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def check_retries(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     for_good = {deed.run_id for deed in evidence.history.deeds if deed.for_good}
     told_again = {event.run_id for _, event in evidence.events if event.kind is EventKind.RUN_RETRYING}
     for number, event in evidence.events:
@@ -30,7 +30,7 @@ def check_retries(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[
             yield Violation("retry", f"event {number}: {run.id} is {run.state}, and nothing came after it")
 
 
-def _wanted(story: Story, run: Run, number: int) -> bool:
+def _wanted(story: TaskHistory, run: Run, number: int) -> bool:
     """Whether its task wants another attempt, by the policies of that moment."""
     policies, state = story.policies_before(number), story.state_before(number)
     if state not in _GOING if run.origin is Origin.SCHEDULED else state is TaskState.CANCELLED:

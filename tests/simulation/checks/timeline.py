@@ -1,4 +1,4 @@
-"""Guarantees 1, 6, 7 and 11, read off the event log from its beginning to its end."""
+"""Guarantees 1, 6, 7 and 11, checked along the event log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from horae.model.lane import owner_lane
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import TaskState
 from tests.simulation.checks.lanes import LaneLimits
-from tests.simulation.checks.story import Story
+from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence, Occurrence
 
@@ -31,7 +31,7 @@ _MAY_START = {
 }
 
 
-def check_timeline(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+def check_timeline(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
     yield from _no_gaps(evidence)
     sweep = _Sweep(evidence, stories)
     for number, event in evidence.events:
@@ -52,7 +52,7 @@ def _no_gaps(evidence: Evidence) -> Iterator[Violation]:
 class _Sweep:
     """Which runs are going, at each point of the log."""
 
-    def __init__(self, evidence: Evidence, stories: Mapping[str, Story]) -> None:
+    def __init__(self, evidence: Evidence, stories: Mapping[str, TaskHistory]) -> None:
         self._evidence = evidence
         self._stories = stories
         self._limits = LaneLimits(evidence.history.actions)
@@ -106,7 +106,7 @@ class _Sweep:
         state = self._stories[run.task_id].state_before(number)
         if state not in _MAY_START[run.origin]:
             yield Violation("paused", f"event {number}: {run.id} ({run.origin}) starts although its task is {state}")
-        if self._limits.barred(run.owner, number):
+        if self._limits.block_reason(run.owner, number):
             yield Violation("paused", f"event {number}: {run.id} starts although {run.owner} may run nothing")
 
     def _end(self, number: int, run: Run, state: RunState) -> Iterator[Violation]:

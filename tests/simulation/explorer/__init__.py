@@ -1,10 +1,10 @@
-"""Every order of events in small scopes, with the real decisions and the real store in memory: not some seeds, all of them.
+"""Exhaustive explorer: every order of events in small scopes, with the real decisions and the in-memory store.
 
-scope      what is explored: a few tasks, faults and wishes     rules      the product's decisions, store and manners
-stage      store calls, played on the real store                promises   what must hold, always, at every step, in the end
-probing    one moment, looked at from all sides                 process    a node: what it knows, and a crash takes away
-carrying   what a node can do with runs                         keeping    what it can do with its lease
-world      all moves from a state                               search     breadth first, and the way back
+scope          tasks, faults and client actions        rules         decisions, store and node behaviour
+store_replay   store calls on the real store           invariants    what must hold in each state, each step, at the end
+probes         checks of one store state               process       knowledge of a node, lost at a crash
+run_calls      calls of a node for its runs            lease_calls   calls of a node for its lease
+world          all moves from a state                  search        breadth-first search and counterexamples
 """
 
 from __future__ import annotations

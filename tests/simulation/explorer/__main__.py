@@ -1,4 +1,4 @@
-"""`python -m tests.simulation.explorer`: small scopes, looked at to the end. Ends with 1 where a promise breaks."""
+"""`python -m tests.simulation.explorer`: explores small scopes exhaustively; exit code 1 if an invariant is violated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node as the explorer sees it: the few things that it knows, which a crash takes away."""
+"""State of a node process in the explorer: its lease and runs, lost at a crash."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Phase(StrEnum):
     """Must be written down as started before it may start."""
     GOING = "going"
     LEAVING = "leaving"
-    """It was told to stop because its node let go of it; what it still does, it does, and then it is handed back."""
+    """Cancelled because its node abandoned it; it may still do work, then it is released."""
     WORKED = "worked"
-    """Its work is done, well or badly: which of them is told when it is settled."""
+    """Its work is done; success or failure is chosen at the settlement."""
     CUT = "cut"
-    """It was ended before its work was done, because somebody wanted that."""
+    """Cancelled on request before its work was done."""
 
 
 OUTCOMES: Final[dict[Phase, tuple[Outcome, ...]]] = {
@@ -35,8 +35,8 @@ OUTCOMES: Final[dict[Phase, tuple[Outcome, ...]]] = {
 }
 
 
-class Carried(NamedTuple):
-    """`ordered`: the node knows that somebody wants the run to end."""
+class ActiveRun(NamedTuple):
+    """`ordered`: the node knows the cancel request of the run."""
 
     run_id: str
     token: int
@@ -45,7 +45,7 @@ class Carried(NamedTuple):
 
     @property
     def ended(self) -> bool:
-        """Its target has answered; what is left is to record it."""
+        """The target has returned; the settlement is left."""
         return self.phase in OUTCOMES
 
     @property
@@ -54,12 +54,12 @@ class Carried(NamedTuple):
 
 
 class Process(NamedTuple):
-    """`node` is None while it is down. `handed_back` is what it will give back to the store."""
+    """`node` is None while it is down. `handed_back` are the runs that it will release."""
 
     node: str | None = None
     lease: Lease = Lease.HELD
     stopping: bool = False
-    carried: tuple[Carried, ...] = ()
+    carried: tuple[ActiveRun, ...] = ()
     handed_back: tuple[tuple[str, int], ...] = ()
 
     @property
@@ -75,8 +75,8 @@ class Process(NamedTuple):
             known == run_id for known, _ in self.handed_back
         )
 
-    def with_carried(self, run: Carried) -> Process:
-        """The same, with this run in place of what was known of it."""
+    def with_carried(self, run: ActiveRun) -> Process:
+        """Copy with this run replaced."""
         others = (each for each in self.carried if each.run_id != run.run_id)
         return self._replace(carried=tuple(sorted((*others, run))))
 
@@ -90,7 +90,7 @@ class Process(NamedTuple):
         return left._replace(handed_back=tuple(sorted({*self.handed_back, *wanted})))
 
     def letting_go(self) -> Process:
-        """What goes on is told to stop; what has not begun is handed back at once."""
+        """Abandon all runs: running ones are cancelled, others are released at once."""
         left = self.handing_back(run.claim for run in self.carried if run.phase is Phase.CLAIMED)
         carried = (
             run._replace(phase=Phase.LEAVING, ordered=False) if run.phase is Phase.GOING else run

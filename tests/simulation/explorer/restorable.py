@@ -1,4 +1,4 @@
-"""The store in memory, with one talent more: it can be put back to any moment."""
+"""In-memory store that can be restored to any snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is explored: the product's own decisions and store, and the manners of a node. Planted defects replace one of them."""
+"""Decisions, store and node behaviour under exploration; planted defects replace one of them."""
 
 from __future__ import annotations
 

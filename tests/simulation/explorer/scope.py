@@ -1,4 +1,4 @@
-"""A scope: so few tasks, faults and wishes that every order of events can be looked at."""
+"""Scope of an exploration: few enough tasks, faults and client actions to explore every order of events."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class Fault(StrEnum):
     LAPSE = "lapse"
     """A node cannot renew its lease in time, and goes on."""
     STOP = "stop"
-    """No fault at all, but as rare as one: a node stops in good order."""
+    """A graceful stop: no fault, but counted as one."""
     SILENCE = "silence"
     """A call was carried out, or was not, and its answer never comes."""
 
 
 class Wish(NamedTuple):
-    """What a person may ask once, at any moment, of the task in this place."""
+    """A client action on one task, at most once, at any moment."""
 
     verb: Verb
     place: int
 
 
 class Scope(NamedTuple):
-    """At most so many faults, of these kinds, in any mixture and at any moment; and each wish at most once."""
+    """Bounds of an exploration: number and kinds of faults, and each client action at most once."""
 
     name: str
     about: str
@@ -57,7 +57,7 @@ class Scope(NamedTuple):
 
 
 def instants(task: Task) -> tuple[datetime, ...]:
-    """Everything that a task of a scope will ever plan."""
+    """All planned instants of a task of a scope."""
     return tuple(iterate(task.schedule, task.created, Past(task.created)))
 
 

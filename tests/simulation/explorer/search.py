@@ -1,18 +1,18 @@
-"""Breadth first through every state that can be reached: the first broken promise is one that takes the fewest moves."""
+"""Breadth-first search through all reachable states: the first counterexample has the fewest moves."""
 
 from __future__ import annotations
 
 from array import array
 from typing import NamedTuple
 
-from tests.simulation.explorer.promises import BrokenPromise
+from tests.simulation.explorer.invariants import InvariantViolation
 from tests.simulation.explorer.rules import TRUE_RULES, Rules
 from tests.simulation.explorer.scope import Scope
 from tests.simulation.explorer.world import State, World
 
 
 class Counterexample(NamedTuple):
-    """The shortest way there, move by move, and what was broken by the last one."""
+    """Shortest sequence of moves to a violation."""
 
     broken: str
     moves: tuple[str, ...]
@@ -58,7 +58,7 @@ class _Search:
         while number < len(self._states):
             try:
                 self._go_on_from(number)
-            except BrokenPromise:
+            except InvariantViolation:
                 return self._report(self._broken_after(number))
             number += 1
         trapped = self._first_trapped()
@@ -81,7 +81,7 @@ class _Search:
                 self._targets.append(known)
 
     def _first_trapped(self) -> int | None:
-        """Backwards from the ends, along moves that come about by themselves: whoever is not met is trapped."""
+        """Search backwards from the end states along helpful moves; unreached states are trapped."""
         before: list[list[int]] = [[] for _ in self._states]
         for source, target in zip(self._sources, self._targets, strict=True):
             before[target].append(source)
@@ -99,12 +99,12 @@ class _Search:
         story, state = self._way_to(number)
         try:
             tuple(self._world.moves(state))
-        except BrokenPromise as broken:
+        except InvariantViolation as broken:
             return Counterexample(str(broken), (*story, self._world.stage.under_way))
         raise AssertionError("what was broken once was not broken again")
 
     def _way_to(self, number: int) -> tuple[tuple[str, ...], State]:
-        """The moves as they are told from the beginning on, and where they lead: each node keeps its own letter there."""
+        """The moves from the initial state, with stable node names, and the state that they lead to."""
         way = [number]
         while way[-1]:
             way.append(self._came_from[way[-1]])

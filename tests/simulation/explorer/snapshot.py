@@ -1,4 +1,4 @@
-"""What a store holds, as one value: two stores that will behave alike from here on have equal snapshots."""
+"""Snapshot of a store as a value: equal snapshots behave alike from there on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every move that can be made next: by a node, by chance, by a person, by time."""
+"""All moves from a state: by a node, by a fault, by a client, by time."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from horae.model.task import TaskState
-from tests.simulation.explorer.carrying import Carrying
-from tests.simulation.explorer.deed import Deed, Peer, View
-from tests.simulation.explorer.keeping import Keeping
-from tests.simulation.explorer.numbering import Numbering
+from tests.simulation.explorer.invariants import InvariantViolation, most_effects
+from tests.simulation.explorer.lease_calls import LeaseCalls
+from tests.simulation.explorer.node_action import NodeAction, Peer, View
 from tests.simulation.explorer.process import DOWN, Process
-from tests.simulation.explorer.promises import BrokenPromise, most_effects
 from tests.simulation.explorer.rules import Rules
+from tests.simulation.explorer.run_calls import RunCalls
 from tests.simulation.explorer.scope import MADE, Fault, Scope, Verb, Wish, instants
 from tests.simulation.explorer.snapshot import SLOTS, mirrored, mirrored_name
-from tests.simulation.explorer.stage import Stage
+from tests.simulation.explorer.store_replay import StoreReplay
+from tests.simulation.explorer.value_numbers import ValueNumbers
 
 _NO_FAULTS: Final[frozenset[Fault]] = frozenset()
 
@@ -57,15 +57,15 @@ _Deeds: TypeAlias = tuple[_Numbered, ...]
 
 class World:
     def __init__(self, scope: Scope, rules: Rules) -> None:
-        self.stage = Stage(scope, rules)
+        self.stage = StoreReplay(scope, rules)
         self._scope = scope
-        self._carrying = Carrying(self.stage, rules)
-        self._keeping = Keeping(self.stage, rules)
+        self._carrying = RunCalls(self.stage, rules)
+        self._keeping = LeaseCalls(self.stage, rules)
         self._instants = [(task, planned) for task in scope.tasks for planned in instants(task)]
         self._places = {(task.id, planned): place for place, (task, planned) in enumerate(self._instants)}
-        self._times: Numbering[datetime] = Numbering()
-        self._processes: Numbering[Process] = Numbering()
-        self._effects: Numbering[tuple[int, ...]] = Numbering()
+        self._times: ValueNumbers[datetime] = ValueNumbers()
+        self._processes: ValueNumbers[Process] = ValueNumbers()
+        self._effects: ValueNumbers[tuple[int, ...]] = ValueNumbers()
         self._deeds = cache(self._deeds_of)
         self._tidy = cache(self._tidied)
         self._later = cache(self._next_instant)
@@ -79,7 +79,7 @@ class World:
         self.beginning = State(0, self._times.number(MADE), (down, down), untouched, scope.faults, wishes)
 
     def is_over(self, state: State) -> bool:
-        """All has ended, nobody carries anything, and no task waits for a person."""
+        """Whether everything has ended: no live run, and no task waits for a client."""
         moment = self.stage.moments[state.at]
         return (
             moment.quiet
@@ -88,7 +88,7 @@ class World:
         )
 
     def canonical(self, state: State) -> State:
-        """Of a state and its mirror image, always the same one: what holds for one holds for the other."""
+        """Canonical one of a state and its mirror image, which behave alike."""
         first, second = state.nodes
         image = self._image(second), self._image(first)
         if image > state.nodes:
@@ -131,15 +131,15 @@ class World:
             if deed.at != at or deed.process != view.process
         )
 
-    def _unnumbered(self, view: View) -> Iterator[Deed]:
+    def _unnumbered(self, view: View) -> Iterator[NodeAction]:
         node = view.process.node
         if node is None:
             yield self._keeping.joins(view)
         else:
-            yield from self._carrying.deeds(view, node)
-            yield from self._keeping.deeds(view, node)
+            yield from self._carrying.actions(view, node)
+            yield from self._keeping.actions(view, node)
 
-    def _numbered(self, view: View, deed: Deed) -> _Numbered:
+    def _numbered(self, view: View, deed: NodeAction) -> _Numbered:
         at = self.stage.without_the_dead(deed.at, deed.process.node, view.peer.node)
         process = self._tidy(at, self._processes.number(deed.process))
         worked = None if deed.worked is None else self._place_of(view.at, deed.worked)
@@ -148,7 +148,7 @@ class World:
     def _place_of(self, at: int, run_id: str) -> int:
         run = self.stage.moments[at].run(run_id)
         if run is None:
-            raise BrokenPromise("a node carries a run that is in no ledger")
+            raise InvariantViolation("a node carries a run that is in no ledger")
         return self._places[run.task_id, run.planned]
 
     def _tidied(self, at: int, process: int) -> int:
@@ -164,7 +164,9 @@ class World:
         most = most_effects(task, planned, self.stage.moments[at])
         if counts[place] > most:
             self.stage.under_way = f"the work of {task.name} is done once more"
-            raise BrokenPromise(f"the work of {task.name} was done {counts[place]} times, where {most} were allowed")
+            raise InvariantViolation(
+                f"the work of {task.name} was done {counts[place]} times, where {most} were allowed"
+            )
         return self._effects.number(tuple(counts))
 
     # --- time and people ---------------------------------------------------------------------------------------------
@@ -193,4 +195,4 @@ class World:
         if after is not None:
             first, second = (self._tidy(after, process) for process in state.nodes)
             asked = state._replace(at=after, nodes=(first, second), wishes=left)
-            yield Move(f"somebody says: {wish.verb} {self.stage.tasks[wish.place].name}", asked, helpful)
+            yield Move(f"client: {wish.verb} {self.stage.tasks[wish.place].name}", asked, helpful)

@@ -1,4 +1,4 @@
-"""Who may take part: a node with the clock of the store, or nearly, and with the lease of the nodes that are there."""
+"""Admission of a node: its clock is within the tolerance of the store's, and its lease equals that of live nodes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,17 @@ from horae.stores.memory import MemoryStore
 from horae.testing.factories import DAY, HOUR, MICROSECOND, NOON, SECOND, a_node
 from horae.virtual_time import VirtualClock
 from horae.wire.problems import ExitCode, mapping_of
-from tests.unit.engine.stage import SETTINGS, TERMS, Obedient, add, an_engine, as_store, runs_of, until
-from tests.unit.engine.test_corrected import OwnClock
+from tests.unit.engine.engine_setup import (
+    SETTINGS,
+    TERMS,
+    RemoteClockStore,
+    ScriptedTarget,
+    add_task,
+    as_store,
+    list_runs,
+    make_engine,
+    wait_until,
+)
 
 LONG = Terms(lease=timedelta(seconds=120))
 MINUTE = timedelta(minutes=1)
@@ -33,11 +42,11 @@ async def refused(engine: Engine) -> Refusal:
 
 
 @pytest.mark.parametrize("ahead", [HOUR, -DAY, MINUTE + MICROSECOND, -MINUTE - MICROSECOND])
-async def test_a_machine_whose_clock_is_far_off_starts_no_node(clock: VirtualClock, ahead: timedelta) -> None:
-    store, target = OwnClock(clock), Obedient()
+async def test_node_with_a_clock_beyond_the_tolerance_does_not_start(clock: VirtualClock, ahead: timedelta) -> None:
+    store, target = RemoteClockStore(clock), ScriptedTarget()
     store.ahead = ahead
-    await add(store, NOON - DAY, NOON - DAY)
-    engine = an_engine(store, target, clock)
+    await add_task(store, NOON - DAY, NOON - DAY)
+    engine = make_engine(store, target, clock)
     refusal = await refused(engine)
     assert refusal.code == "clock_skew"
     assert isinstance(refusal, StoreUnavailable)
@@ -46,45 +55,45 @@ async def test_a_machine_whose_clock_is_far_off_starts_no_node(clock: VirtualClo
         assert said in refusal.message
     assert "timedatectl" in refusal.hint
     await clock.pause(60)
-    assert (await store.nodes(), await runs_of(store), target.seen) == ((), [], []), "nothing is left of it"
+    assert (await store.nodes(), await list_runs(store), target.invocations) == ((), [], []), "nothing is left of it"
     store.ahead = timedelta(0)
     await engine.start()
-    await until(clock, lambda: bool(target.seen), within=60)
+    await wait_until(clock, lambda: bool(target.invocations), within=60)
     await engine.stop()
 
 
 @pytest.mark.parametrize("ahead", [MINUTE, -MINUTE])
-async def test_up_to_the_tolerance_it_is_corrected(clock: VirtualClock, ahead: timedelta) -> None:
-    store = OwnClock(clock)
+async def test_clock_within_the_tolerance_is_corrected(clock: VirtualClock, ahead: timedelta) -> None:
+    store = RemoteClockStore(clock)
     store.ahead = ahead
-    engine = an_engine(store, Obedient(), clock)
+    engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
     assert engine.clock_offset == ahead
     await engine.stop()
 
 
-async def test_the_tolerance_can_be_chosen(clock: VirtualClock) -> None:
-    store = OwnClock(clock)
+async def test_clock_tolerance_is_configurable(clock: VirtualClock) -> None:
+    store = RemoteClockStore(clock)
     store.ahead = 2 * SECOND
-    assert (await refused(an_engine(store, Obedient(), clock, clock_tolerance=SECOND))).code == "clock_skew"
-    engine = an_engine(store, Obedient(), clock, clock_tolerance=HOUR)
+    assert (await refused(make_engine(store, ScriptedTarget(), clock, clock_tolerance=SECOND))).code == "clock_skew"
+    engine = make_engine(store, ScriptedTarget(), clock, clock_tolerance=HOUR)
     store.ahead = HOUR
     await engine.start()
     await engine.stop()
 
 
-async def test_a_step_while_it_runs_is_corrected_and_told_and_kills_nobody(
+async def test_clock_step_at_run_time_is_corrected_and_logged(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
-        store, target = OwnClock(clock), Obedient()
-        engine = an_engine(store, target, clock)
+        store, target = RemoteClockStore(clock), ScriptedTarget()
+        engine = make_engine(store, target, clock)
         await engine.start()
         store.ahead = DAY
         await clock.pause(2 * TERMS.renewal.total_seconds())
         assert engine.clock_offset == DAY
-        await add(store, store.now + 5 * SECOND, store.now)
-        await until(clock, lambda: bool(target.seen), within=60)
+        await add_task(store, store.now + 5 * SECOND, store.now)
+        await wait_until(clock, lambda: bool(target.invocations), within=60)
         await engine.stop()
     assert "clock differs from the store's" in caplog.text
 
@@ -92,21 +101,21 @@ async def test_a_step_while_it_runs_is_corrected_and_told_and_kills_nobody(
 # --- leases --------------------------------------------------------------------------------------------------------------
 
 
-async def test_what_the_first_node_has_is_agreed_on_and_outlives_it(clock: VirtualClock) -> None:
+async def test_lease_of_the_first_node_is_stored_for_later_nodes(clock: VirtualClock) -> None:
     store = MemoryStore()
     assert await load_agreed_lease(store) == DEFAULT_TERMS.lease
-    engine = an_engine(store, Obedient(), clock, terms=LONG)
+    engine = make_engine(store, ScriptedTarget(), clock, terms=LONG)
     await engine.start()
     await engine.stop()
     assert await load_agreed_lease(store) == LONG.lease
 
 
-async def test_another_lease_than_that_of_the_nodes_that_live_is_refused(clock: VirtualClock) -> None:
+async def test_lease_that_differs_from_live_nodes_is_refused(clock: VirtualClock) -> None:
     store = MemoryStore()
-    first = an_engine(store, Obedient(), clock, terms=LONG)
+    first = make_engine(store, ScriptedTarget(), clock, terms=LONG)
     await first.start()
     await clock.pause(100)
-    second = an_engine(store, Obedient(), clock)
+    second = make_engine(store, ScriptedTarget(), clock)
     refusal = await refused(second)
     assert refusal.code == "other_lease"
     assert mapping_of(refusal).exit == ExitCode.CONFLICT
@@ -115,7 +124,7 @@ async def test_another_lease_than_that_of_the_nodes_that_live_is_refused(clock: 
     assert "--lease 120" in refusal.hint
     assert [node.id for node in await store.nodes()] == [first.node]
     assert await load_agreed_lease(store) == LONG.lease
-    third = an_engine(store, Obedient(), clock, terms=LONG)
+    third = make_engine(store, ScriptedTarget(), clock, terms=LONG)
     await third.start()
     await third.stop()
     await first.stop()
@@ -124,7 +133,7 @@ async def test_another_lease_than_that_of_the_nodes_that_live_is_refused(clock: 
     await second.stop()
 
 
-async def test_a_node_that_is_dead_does_not_count(clock: VirtualClock) -> None:
+async def test_dead_node_does_not_fix_the_lease(clock: VirtualClock) -> None:
     store = MemoryStore()
     await store.put_record(make_lease_record(LONG.lease), replacing=None)
     await store.join(a_node("silent", renewed=NOON - LONG.lease - MICROSECOND))
@@ -137,8 +146,8 @@ async def test_a_node_that_is_dead_does_not_count(clock: VirtualClock) -> None:
     await engine.stop()
 
 
-class Crowded(MemoryStore):
-    """Somebody else comes between the look at who is there and the new agreement."""
+class ConcurrentJoinStore(MemoryStore):
+    """Another node joins between the read of the nodes and the write of the lease record."""
 
     def __init__(self, comes: Node) -> None:
         super().__init__()
@@ -150,20 +159,18 @@ class Crowded(MemoryStore):
         return await super().put_record(record, replacing=replacing)  # type: ignore[arg-type]
 
 
-async def test_who_comes_at_the_same_moment_is_seen_and_the_agreement_stands(clock: VirtualClock) -> None:
-    store = Crowded(a_node("other"))
+async def test_node_that_joins_during_admission_keeps_its_lease(clock: VirtualClock) -> None:
+    store = ConcurrentJoinStore(a_node("other"))
     await MemoryStore.put_record(store, make_lease_record(LONG.lease), replacing=None)
-    assert (await refused(an_engine(store, Obedient(), clock))).code == "other_lease"
+    assert (await refused(make_engine(store, ScriptedTarget(), clock))).code == "other_lease"
     assert await load_agreed_lease(store) == LONG.lease
     assert [node.id for node in await store.nodes()] == ["other"]
 
 
 @pytest.mark.parametrize("chosen", [(LONG, LONG, LONG), (TERMS, LONG, LONG)], ids=["the same", "different"])
-async def test_of_many_who_come_at_once_all_that_run_have_one_lease(
-    clock: VirtualClock, chosen: tuple[Terms, ...]
-) -> None:
+async def test_nodes_that_start_concurrently_share_one_lease(clock: VirtualClock, chosen: tuple[Terms, ...]) -> None:
     store = MemoryStore()
-    engines = [an_engine(store, Obedient(), clock, terms=terms) for terms in chosen]
+    engines = [make_engine(store, ScriptedTarget(), clock, terms=terms) for terms in chosen]
     ends = await asyncio.gather(*(engine.start() for engine in engines), return_exceptions=True)
     running = {terms for terms, end in zip(chosen, ends, strict=True) if end is None}
     assert len(running) == 1
@@ -174,13 +181,13 @@ async def test_of_many_who_come_at_once_all_that_run_have_one_lease(
         await engine.stop()
 
 
-async def test_a_store_that_fails_meanwhile_leaves_no_node_behind(clock: VirtualClock) -> None:
+async def test_failed_admission_leaves_no_node_row(clock: VirtualClock) -> None:
     class Failing(MemoryStore):
         async def get_record(self, *_arguments: object) -> None:
             raise StoreUnavailable("out of reach")
 
     store = Failing()
-    engine = an_engine(store, Obedient(), clock)
+    engine = make_engine(store, ScriptedTarget(), clock)
     with pytest.raises(StoreUnavailable, match="out of reach"):
         await engine.start()
     assert await store.nodes() == ()

@@ -1,4 +1,4 @@
-"""The alarm: wakes at the head, for a ring, for what is expected sooner, at the ceiling; and never loses a ring."""
+"""The alarm wakes at the next due instant, at a notification, at the poll ceiling, and never loses a notification."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ async def woken_at(alarm: WakeTimer, clock: VirtualClock) -> timedelta:
     return clock.now() - NOON
 
 
-async def test_it_wakes_when_the_head_is_due_and_not_before(clock: VirtualClock) -> None:
+async def test_alarm_wakes_at_the_next_due_instant_and_not_before(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + timedelta(seconds=3, microseconds=7))
     assert await woken_at(alarm, clock) == timedelta(seconds=3, microseconds=7)
 
 
-async def test_it_wakes_at_the_ceiling_when_nothing_is_due(clock: VirtualClock) -> None:
+async def test_alarm_wakes_at_the_poll_ceiling(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(None)
     assert await woken_at(alarm, clock) == CEILING
 
 
-async def test_a_head_beyond_the_ceiling_does_not_move_it(clock: VirtualClock) -> None:
+async def test_due_instant_beyond_the_ceiling_does_not_delay_the_wake_up(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + HOUR)
     assert await woken_at(alarm, clock) == CEILING
 
 
-async def test_a_ring_wakes_it_at_once(clock: VirtualClock) -> None:
+async def test_notification_wakes_the_alarm_at_once(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(None)
     asyncio.get_running_loop().call_later(2, alarm.notify)
     assert await woken_at(alarm, clock) == 2 * SECOND
 
 
-async def test_a_ring_before_the_wait_is_not_lost_and_counts_once(clock: VirtualClock) -> None:
+async def test_notification_before_the_wait_is_not_lost_and_counts_once(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING)
     alarm.notify()
     alarm.notify()
@@ -53,7 +53,7 @@ async def test_a_ring_before_the_wait_is_not_lost_and_counts_once(clock: Virtual
     assert await woken_at(alarm, clock) == CEILING
 
 
-async def test_what_is_expected_sooner_wakes_it_then(clock: VirtualClock) -> None:
+async def test_earlier_expected_instant_wakes_the_alarm(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + 8 * SECOND)
     loop = asyncio.get_running_loop()
@@ -63,7 +63,7 @@ async def test_what_is_expected_sooner_wakes_it_then(clock: VirtualClock) -> Non
     assert await woken_at(alarm, clock) == 4 * SECOND
 
 
-async def test_what_was_expected_while_the_dispatcher_looked_is_kept(clock: VirtualClock) -> None:
+async def test_instant_expected_during_a_claim_is_kept(clock: VirtualClock) -> None:
     """The answer may be older than what was added while it was on its way."""
 
     alarm = WakeTimer(clock, CEILING)
@@ -73,7 +73,7 @@ async def test_what_was_expected_while_the_dispatcher_looked_is_kept(clock: Virt
     assert await woken_at(alarm, clock) == 2 * SECOND
 
 
-async def test_what_was_expected_before_the_look_began_is_known_to_it(clock: VirtualClock) -> None:
+async def test_instant_expected_before_a_claim_is_cleared_by_it(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING)
     alarm.expect(NOON + 2 * SECOND)
     alarm.begin_poll()
@@ -81,14 +81,14 @@ async def test_what_was_expected_before_the_look_began_is_known_to_it(clock: Vir
     assert await woken_at(alarm, clock) == CEILING
 
 
-async def test_somebody_elses_look_counts_as_a_poll_but_never_hides_what_is_expected(clock: VirtualClock) -> None:
+async def test_next_due_from_a_renewal_counts_as_a_poll_but_keeps_expected_instants(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + 15 * SECOND)
     asyncio.get_running_loop().call_later(8, alarm.observe_head, None)
     assert await woken_at(alarm, clock) == 15 * SECOND
 
 
-async def test_somebody_elses_look_brings_the_head_forward(clock: VirtualClock) -> None:
+async def test_next_due_from_a_renewal_moves_the_wake_up_forward(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(None)
     asyncio.get_running_loop().call_later(1, alarm.observe_head, NOON + 3 * SECOND)
@@ -96,7 +96,7 @@ async def test_somebody_elses_look_brings_the_head_forward(clock: VirtualClock) 
 
 
 @pytest.mark.parametrize("step", [timedelta(hours=-1), timedelta(seconds=-2)])
-async def test_a_wall_clock_that_is_set_back_makes_it_sleep_on(clock: VirtualClock, step: timedelta) -> None:
+async def test_alarm_sleeps_on_after_the_wall_clock_is_set_back(clock: VirtualClock, step: timedelta) -> None:
     alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + 3 * SECOND)
     asyncio.get_running_loop().call_later(1, clock.step, step)
@@ -104,7 +104,7 @@ async def test_a_wall_clock_that_is_set_back_makes_it_sleep_on(clock: VirtualClo
     assert clock.steady() == min(3 - step.total_seconds(), CEILING.total_seconds())
 
 
-async def test_a_wall_clock_that_is_set_forward_is_noticed_by_the_ceiling(clock: VirtualClock) -> None:
+async def test_forward_clock_step_is_noticed_by_the_poll_ceiling(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + HOUR)
     asyncio.get_running_loop().call_later(1, clock.step, HOUR)
@@ -115,7 +115,7 @@ async def test_a_wall_clock_that_is_set_forward_is_noticed_by_the_ceiling(clock:
     assert clock.steady() == CEILING.total_seconds()
 
 
-async def test_polling_wakes_every_ceiling_whatever_anybody_says(clock: VirtualClock) -> None:
+async def test_polling_wakes_at_every_ceiling_despite_notifications(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING, precise=False)
     alarm.end_poll(NOON + SECOND)
     loop = asyncio.get_running_loop()
@@ -126,7 +126,7 @@ async def test_polling_wakes_every_ceiling_whatever_anybody_says(clock: VirtualC
     assert await woken_at(alarm, clock) == CEILING
 
 
-async def test_polling_goes_on_at_once_when_there_is_room_again(clock: VirtualClock) -> None:
+async def test_polling_resumes_at_once_when_capacity_is_free(clock: VirtualClock) -> None:
     alarm = WakeTimer(clock, CEILING, precise=False)
     alarm.end_poll(None)
     asyncio.get_running_loop().call_later(1, alarm.wake)

@@ -1,4 +1,4 @@
-"""Deadlines: silence is a timeout, signs of life move it, the whole is bounded, and one timer watches over all."""
+"""Deadlines: silence is a timeout, heartbeats move it, max_duration bounds the run, one timer serves all."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from horae.model.run import RunState
 from horae.ports.target import Invocation
 from horae.testing.factories import MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import (
-    Door,
-    Obedient,
-    add,
-    an_engine,
-    carried_once,
+from tests.unit.engine.engine_setup import (
+    FaultyStore,
+    ScriptedTarget,
+    add_task,
     endless,
-    runs_of,
+    execute_once,
+    list_runs,
+    make_engine,
 )
 
 
 async def test_silence_is_a_timeout_to_the_second(clock: VirtualClock) -> None:
-    run = await carried_once(clock, endless, timeout=30 * SECOND)
+    run = await execute_once(clock, endless, timeout=30 * SECOND)
     assert (run.state, run.reason, run.error) == (RunState.TIMED_OUT, Reason.DEADLINE, "silent for 30 s")
     assert run.ended == NOON + 30 * SECOND
 
 
 @pytest.mark.parametrize("sign", ["heartbeat", "progress"])
-async def test_signs_of_life_move_the_deadline(clock: VirtualClock, sign: str) -> None:
+async def test_heartbeats_move_the_deadline(clock: VirtualClock, sign: str) -> None:
     async def act(invocation: Invocation) -> Outcome:
         for _ in range(4):
             await clock.pause(20)
@@ -44,37 +44,39 @@ async def test_signs_of_life_move_the_deadline(clock: VirtualClock, sign: str) -
         await endless(invocation)
         return Succeeded()
 
-    run = await carried_once(clock, act, timeout=30 * SECOND)
+    run = await execute_once(clock, act, timeout=30 * SECOND)
     assert (run.state, run.ended) == (RunState.TIMED_OUT, NOON + (4 * 20 + 30) * SECOND)
 
 
-async def test_the_whole_is_bounded_whatever_it_says(clock: VirtualClock) -> None:
+async def test_max_duration_holds_despite_heartbeats(clock: VirtualClock) -> None:
     async def act(invocation: Invocation) -> Outcome:
         while True:
             await clock.pause(1)
             invocation.heartbeat()
 
-    run = await carried_once(clock, act, timeout=30 * SECOND, max_duration=MINUTE)
+    run = await execute_once(clock, act, timeout=30 * SECOND, max_duration=MINUTE)
     assert (run.state, run.ended, run.error) == (RunState.TIMED_OUT, NOON + MINUTE, "not over after 60 s")
 
 
-async def test_deadlines_that_differ_are_all_kept(clock: VirtualClock) -> None:
-    store = Door()
-    engine = an_engine(store, Obedient(endless), clock)
+async def test_different_deadlines_all_fire(clock: VirtualClock) -> None:
+    store = FaultyStore()
+    engine = make_engine(store, ScriptedTarget(endless), clock)
     tasks = {}
     for seconds in (50, 7, 400, 7, 90):
-        task = await add(store, NOON, clock.now(), guarantee="at_most_once", timeout=seconds * SECOND)
+        task = await add_task(store, NOON, clock.now(), guarantee="at_most_once", timeout=seconds * SECOND)
         tasks[task.id] = seconds
     await engine.start()
     await clock.pause(500)
     await engine.stop()
     outcome = {
-        tasks[run.task_id]: (run.ended - NOON).total_seconds() for run in await runs_of(store) if run.ended is not None
+        tasks[run.task_id]: (run.ended - NOON).total_seconds()
+        for run in await list_runs(store)
+        if run.ended is not None
     }
     assert outcome == {50: 50, 7: 7, 400: 400, 90: 90}
 
 
-async def test_one_timer_watches_over_everything(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_timer_serves_all_deadlines(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0
     look = watch_module.DeadlineTimer._check_deadlines
 
@@ -84,10 +86,10 @@ async def test_one_timer_watches_over_everything(clock: VirtualClock, monkeypatc
         look(watch)
 
     monkeypatch.setattr(watch_module.DeadlineTimer, "_check_deadlines", counted)
-    store = Door()
-    engine = an_engine(store, Obedient(endless), clock)
+    store = FaultyStore()
+    engine = make_engine(store, ScriptedTarget(endless), clock)
     for _ in range(100):
-        await add(store, NOON, clock.now(), guarantee="at_most_once", timeout=30 * SECOND)
+        await add_task(store, NOON, clock.now(), guarantee="at_most_once", timeout=30 * SECOND)
     await engine.start()
     await clock.pause(40)
     assert engine.runner.active_count == 0
@@ -96,7 +98,7 @@ async def test_one_timer_watches_over_everything(clock: VirtualClock, monkeypatc
 
 
 @pytest.mark.parametrize("policies", [{"timeout": 10 * SECOND}, {"timeout": MINUTE, "max_duration": 10 * SECOND}])
-async def test_what_ignores_its_deadline_is_asked_again_and_again_without_a_spin(
+async def test_run_that_ignores_its_deadline_is_cancelled_again_without_spinning(
     clock: VirtualClock, policies: dict[str, timedelta]
 ) -> None:
     asked = 0
@@ -111,14 +113,14 @@ async def test_what_ignores_its_deadline_is_asked_again_and_again_without_a_spin
                 asked += 1
         return Succeeded('"all the same"')
 
-    run = await carried_once(clock, act, seconds=1_000, **policies)
+    run = await execute_once(clock, act, seconds=1_000, **policies)
     assert asked == 1 + int(190 / policies["timeout"].total_seconds())
-    # What it finished, it finished: nobody else could know better.
+    # The outcome that the target returned counts.
     assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"all the same"')
 
 
-async def test_what_cleans_up_after_its_deadline_is_left_to_it_when_others_time_out(clock: VirtualClock) -> None:
-    store, cleaned = Door(), list[float]()
+async def test_cleanup_after_a_deadline_is_not_cancelled_by_other_timeouts(clock: VirtualClock) -> None:
+    store, cleaned = FaultyStore(), list[float]()
 
     async def act(invocation: Invocation) -> Outcome:
         try:
@@ -128,17 +130,17 @@ async def test_what_cleans_up_after_its_deadline_is_left_to_it_when_others_time_
             cleaned.append(clock.steady())
         return Succeeded()
 
-    engine = an_engine(store, Obedient(act), clock)
+    engine = make_engine(store, ScriptedTarget(act), clock)
     for start in (0, 5, 10):
-        await add(store, NOON + start * SECOND, clock.now(), guarantee="at_most_once", timeout=30 * SECOND)
+        await add_task(store, NOON + start * SECOND, clock.now(), guarantee="at_most_once", timeout=30 * SECOND)
     await engine.start()
     await clock.pause(100)
     await engine.stop()
     assert cleaned == [50, 55, 60]
-    assert {run.state for run in await runs_of(store)} == {RunState.TIMED_OUT}
+    assert {run.state for run in await list_runs(store)} == {RunState.TIMED_OUT}
 
 
-async def test_what_breaks_because_of_its_deadline_has_timed_out(clock: VirtualClock) -> None:
+async def test_error_caused_by_the_deadline_is_a_timeout(clock: VirtualClock) -> None:
     async def act(invocation: Invocation) -> Outcome:
         try:
             await endless(invocation)
@@ -146,5 +148,5 @@ async def test_what_breaks_because_of_its_deadline_has_timed_out(clock: VirtualC
             raise ConnectionError("in the middle of it") from None
         return Succeeded()
 
-    run = await carried_once(clock, act)
+    run = await execute_once(clock, act)
     assert (run.state, run.error) == (RunState.TIMED_OUT, "ConnectionError: in the middle of it")

@@ -1,4 +1,4 @@
-"""A node that is drained: it claims nothing more, carries on what it has, and says when nothing is left."""
+"""Drain: the node claims nothing more, finishes its runs, and reports when it is empty."""
 
 from __future__ import annotations
 
@@ -18,106 +18,108 @@ from horae.schedule import Every
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON, SECOND, a_node
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import (
+from tests.unit.engine.engine_setup import (
     TERMS,
-    Door,
-    Noted,
-    Obedient,
-    add,
-    an_engine,
+    FaultyStore,
+    RenewalLog,
+    ScriptedTarget,
+    add_task,
     as_store,
     endless,
-    lasting,
-    runs_of,
-    until,
+    list_runs,
+    make_engine,
+    sleep_for,
+    wait_until,
 )
 
 RENEWAL = TERMS.renewal.total_seconds()
 PATIENCE = 60
 
 
-async def drained(engine: Engine, clock: VirtualClock, within: float = 3_600) -> float:
+async def wait_until_drained(engine: Engine, clock: VirtualClock, within: float = 3_600) -> float:
     """When that was."""
-    await until(clock, engine.drained.is_set, within)
+    await wait_until(clock, engine.drained.is_set, within)
     return clock.steady()
 
 
-async def test_it_claims_nothing_more_and_ends_what_it_carries(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient(lasting(clock, 20))
-    engine = an_engine(store, target, clock)
-    task = await add(store, NOON, clock.now())
+async def test_draining_node_claims_nothing_and_finishes_its_runs(clock: VirtualClock) -> None:
+    store, target = FaultyStore(), ScriptedTarget(sleep_for(clock, 20))
+    engine = make_engine(store, target, clock)
+    task = await add_task(store, NOON, clock.now())
     await engine.start()
-    await until(clock, lambda: bool(target.seen))
-    later = await add(store, NOON + 5 * SECOND, clock.now())
+    await wait_until(clock, lambda: bool(target.invocations))
+    later = await add_task(store, NOON + 5 * SECOND, clock.now())
     assert await as_store(store).drain(engine.node)
     engine.notify()
-    await until(clock, lambda: engine.is_draining, within=1)
+    await wait_until(clock, lambda: engine.is_draining, within=1)
     claims = store.count("claim_due")
-    assert await drained(engine, clock) == pytest.approx(20, abs=0.1), "as soon as the last run has been recorded"
+    assert await wait_until_drained(engine, clock) == pytest.approx(20, abs=0.1), (
+        "as soon as the last run has been recorded"
+    )
     assert store.count("claim_due") == claims
-    assert [run.state for run in await runs_of(store, task)] == [RunState.SUCCEEDED]
-    assert await runs_of(store, later) == [], "what was due meanwhile is left for others"
+    assert [run.state for run in await list_runs(store, task)] == [RunState.SUCCEEDED]
+    assert await list_runs(store, later) == [], "what was due meanwhile is left for others"
     (node,) = await as_store(store).nodes()
     assert (node.draining, node.id) == (True, engine.node), "its lease is held until it leaves"
     await engine.stop()
     assert await as_store(store).nodes() == ()
 
 
-async def test_without_a_ring_it_hears_of_it_with_the_next_renewal(clock: VirtualClock) -> None:
+async def test_drain_is_noticed_at_the_next_renewal(clock: VirtualClock) -> None:
     store = MemoryStore()
-    engine = an_engine(store, Obedient(), clock)
+    engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
     await clock.pause(0.1)
     await store.drain(engine.node)
-    assert await drained(engine, clock) == pytest.approx(RENEWAL, abs=0.1)
+    assert await wait_until_drained(engine, clock) == pytest.approx(RENEWAL, abs=0.1)
     await engine.stop()
 
 
-async def test_who_is_wanted_again_claims_again(clock: VirtualClock) -> None:
-    store, target = MemoryStore(), Obedient()
-    engine = an_engine(store, target, clock)
+async def test_revoked_drain_resumes_claiming(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), ScriptedTarget()
+    engine = make_engine(store, target, clock)
     await engine.start()
     await store.drain(engine.node)
-    await drained(engine, clock)
-    await add(store, clock.now(), clock.now())
+    await wait_until_drained(engine, clock)
+    await add_task(store, clock.now(), clock.now())
     await clock.pause(60)
-    assert target.seen == []
+    assert target.invocations == []
     await store.drain(engine.node, draining=False)
     engine.notify()
-    await until(clock, lambda: bool(target.seen), within=1)
+    await wait_until(clock, lambda: bool(target.invocations), within=1)
     assert not engine.drained.is_set()
     await engine.stop()
 
 
-async def test_what_is_due_is_taken_by_another_node_on_time(clock: VirtualClock) -> None:
-    store, going, staying = MemoryStore(), Obedient(), Obedient()
-    first, second = an_engine(store, going, clock), an_engine(store, staying, clock)
-    task = await add(store, Every(5 * SECOND), clock.now())
+async def test_due_entries_of_a_draining_node_start_elsewhere_on_time(clock: VirtualClock) -> None:
+    store, going, staying = MemoryStore(), ScriptedTarget(), ScriptedTarget()
+    first, second = make_engine(store, going, clock), make_engine(store, staying, clock)
+    task = await add_task(store, Every(5 * SECOND), clock.now())
     await first.start()
     await second.start()
     await clock.pause(11)
     await store.drain(first.node)
     first.notify()
-    await drained(first, clock, within=1)
-    before = len(going.seen)
+    await wait_until_drained(first, clock, within=1)
+    before = len(going.invocations)
     await clock.pause(60)
-    runs = await runs_of(store, task)
-    assert len(going.seen) == before
+    runs = await list_runs(store, task)
+    assert len(going.invocations) == before
     assert len(runs) == 14
     assert {run.lateness for run in runs} == {timedelta(0)}
     for engine in (first, second):
         await engine.stop()
 
 
-async def test_an_answer_that_is_still_to_come_is_waited_for(clock: VirtualClock) -> None:
-    """What a claim brings belongs to the node: it must not leave while one is on its way."""
+async def test_drain_waits_for_a_pending_claim(clock: VirtualClock) -> None:
+    """A claim on its way belongs to the node, which must not leave before."""
 
-    store, target = Door(), Obedient(lasting(clock, 5))
-    engine = an_engine(store, target, clock)
+    store, target = FaultyStore(), ScriptedTarget(sleep_for(clock, 5))
+    engine = make_engine(store, target, clock)
     await engine.start()
     await clock.pause(0.1)
-    store.shut("claim_due")
-    task = await add(store, clock.now(), clock.now())
+    store.block("claim_due")
+    task = await add_task(store, clock.now(), clock.now())
     engine.notify()
     await clock.pause(0.1)
     await as_store(store).drain(engine.node)
@@ -125,93 +127,93 @@ async def test_an_answer_that_is_still_to_come_is_waited_for(clock: VirtualClock
     await clock.pause(8)
     assert engine.is_draining
     assert not engine.drained.is_set()
-    store.open_again()
-    await drained(engine, clock)
-    assert [run.state for run in await runs_of(store, task)] == [RunState.SUCCEEDED]
+    store.unblock()
+    await wait_until_drained(engine, clock)
+    assert [run.state for run in await list_runs(store, task)] == [RunState.SUCCEEDED]
     await engine.stop()
 
 
-async def test_a_claim_whose_answer_got_lost_is_handed_back_first(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient()
-    engine = an_engine(store, target, clock)
+async def test_drain_first_releases_a_claim_with_a_lost_answer(clock: VirtualClock) -> None:
+    store, target = FaultyStore(), ScriptedTarget()
+    engine = make_engine(store, target, clock)
     await engine.start()
     await clock.pause(0.1)
-    task = await add(store, clock.now(), clock.now())
+    task = await add_task(store, clock.now(), clock.now())
     store.fail_after("claim_due")
     engine.wake_timer.notify()
     await clock.pause(0.1)
     await as_store(store).drain(engine.node)
     engine.notify()
-    await drained(engine, clock)
-    assert [run.state for run in await runs_of(store, task)] == [RunState.LOST]
+    await wait_until_drained(engine, clock)
+    assert [run.state for run in await list_runs(store, task)] == [RunState.LOST]
     assert await as_store(store).held(engine.node) == ()
     await engine.stop()
 
 
-async def test_what_could_not_be_recorded_yet_keeps_it(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient()
-    engine = an_engine(store, target, clock)
-    task = await add(store, NOON, clock.now())
-    store.shut("settle")
+async def test_drain_waits_for_unsettled_runs(clock: VirtualClock) -> None:
+    store, target = FaultyStore(), ScriptedTarget()
+    engine = make_engine(store, target, clock)
+    task = await add_task(store, NOON, clock.now())
+    store.block("settle")
     await engine.start()
-    await until(clock, lambda: bool(target.seen))
+    await wait_until(clock, lambda: bool(target.invocations))
     await as_store(store).drain(engine.node)
     await clock.pause(30)
     assert engine.is_draining
     assert not engine.drained.is_set()
-    store.open_again()
-    await drained(engine, clock)
-    assert [run.state for run in await runs_of(store, task)] == [RunState.SUCCEEDED]
+    store.unblock()
+    await wait_until_drained(engine, clock)
+    assert [run.state for run in await list_runs(store, task)] == [RunState.SUCCEEDED]
     await engine.stop()
 
 
-async def test_a_node_that_is_full_hears_of_it_too(clock: VirtualClock) -> None:
-    store, target = MemoryStore(), Obedient(lasting(clock, 30))
-    engine = an_engine(store, target, clock, capacity=1)
+async def test_full_node_notices_the_drain(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), ScriptedTarget(sleep_for(clock, 30))
+    engine = make_engine(store, target, clock, capacity=1)
     for _ in range(3):
-        await add(store, NOON, clock.now())
+        await add_task(store, NOON, clock.now())
     await engine.start()
-    await until(clock, lambda: bool(target.seen))
+    await wait_until(clock, lambda: bool(target.invocations))
     await store.drain(engine.node)
-    assert await drained(engine, clock) == pytest.approx(30, abs=0.1)
-    assert len(target.seen) == 1
+    assert await wait_until_drained(engine, clock) == pytest.approx(30, abs=0.1)
+    assert len(target.invocations) == 1
     await engine.stop()
 
 
-async def test_who_loses_its_lease_meanwhile_comes_back_as_one_that_goes(clock: VirtualClock) -> None:
-    store = Noted(clock)
-    engine = an_engine(store, Obedient(), clock)
+async def test_node_that_rejoins_while_draining_keeps_draining(clock: VirtualClock) -> None:
+    store = RenewalLog(clock)
+    engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
     before = engine.node
     await as_store(store).drain(before)
-    await drained(engine, clock)
+    await wait_until_drained(engine, clock)
     await as_store(store).join(a_node(before, renewals=99))
     await as_store(store).leave(before)
-    await until(clock, lambda: engine.node != before, within=60)
+    await wait_until(clock, lambda: engine.node != before, within=60)
     (node,) = await as_store(store).nodes()
     assert (node.id, node.draining) == (engine.node, True)
     await engine.stop()
 
 
-async def test_who_starts_anew_is_not_drained_any_more(clock: VirtualClock) -> None:
-    store, target = MemoryStore(), Obedient()
-    engine = an_engine(store, target, clock)
+async def test_restarted_node_is_not_draining(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), ScriptedTarget()
+    engine = make_engine(store, target, clock)
     await engine.start()
     await store.drain(engine.node)
-    await drained(engine, clock)
+    await wait_until_drained(engine, clock)
     await engine.stop()
-    await add(store, clock.now(), clock.now())
+    await add_task(store, clock.now(), clock.now())
     await engine.start()
     assert not engine.drained.is_set()
-    await until(clock, lambda: bool(target.seen), within=1)
+    await wait_until(clock, lambda: bool(target.invocations), within=1)
     await engine.stop()
 
 
-async def test_a_renewal_says_how_much_it_carries_of_how_much_it_can(clock: VirtualClock) -> None:
-    store, target = MemoryStore(), Obedient(endless)
-    engine = an_engine(store, target, clock, capacity=7, grace=timedelta(0))
+async def test_renewal_reports_load_and_capacity(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), ScriptedTarget(endless)
+    engine = make_engine(store, target, clock, capacity=7, grace=timedelta(0))
     for _ in range(3):
-        await add(store, NOON, clock.now())
+        await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(RENEWAL + 1)
     (node,) = await store.nodes()
@@ -219,21 +221,21 @@ async def test_a_renewal_says_how_much_it_carries_of_how_much_it_can(clock: Virt
     await engine.stop()
 
 
-async def test_a_keeper_in_a_thread_of_its_own_tells_the_loop_of_the_runs() -> None:
+async def test_lease_thread_reports_the_drain_to_the_event_loop() -> None:
     store, go_on = MemoryStore(), asyncio.Event()
 
     async def act(_: Invocation) -> Outcome:
         await go_on.wait()
         return Succeeded()
 
-    target = Obedient(act)
+    target = ScriptedTarget(act)
     settings = EngineSettings(terms=Terms(lease=timedelta(seconds=0.8)), lease_thread=True)
     engine = Engine(as_store(store), {"stub": target}, SystemClock(), settings, version="1")
     now = SystemClock().now()
-    task = await add(store, now, now)
+    task = await add_task(store, now, now)
     async with asyncio.timeout(PATIENCE):
         await engine.start()
-        await target.begun.wait()
+        await target.started.wait()
         await store.drain(engine.node)
         engine.notify()
         while not engine.is_draining:
@@ -242,4 +244,4 @@ async def test_a_keeper_in_a_thread_of_its_own_tells_the_loop_of_the_runs() -> N
         go_on.set()
         await engine.drained.wait()
         await engine.stop()
-    assert [run.state for run in await runs_of(store, task)] == [RunState.SUCCEEDED]
+    assert [run.state for run in await list_runs(store, task)] == [RunState.SUCCEEDED]

@@ -15,7 +15,7 @@ from horae.schedule import Every
 from horae.service.service import Service
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import Door, Obedient, add, an_engine, until
+from tests.unit.engine.engine_setup import FaultyStore, ScriptedTarget, add_task, make_engine, wait_until
 
 SECOND = timedelta(seconds=1)
 FULL = StoreFull("There is no space left for another write.")
@@ -23,19 +23,19 @@ MINUTES = 3
 
 
 async def run_on_a_full_store(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient()
+    store, target = FaultyStore(), ScriptedTarget()
     for _ in range(20):
-        await add(store, Every(interval=SECOND), NOON)
-    engine = an_engine(store, target, clock)
+        await add_task(store, Every(interval=SECOND), NOON)
+    engine = make_engine(store, target, clock)
     await engine.start()
     await clock.pause(2.5)
     for name in ("claim_due", "settle", "extend", "write_lines", "trim"):
         store.fail_before(name, times=100_000, error=FULL)
     await clock.pause(60 * MINUTES)
-    seen = len(target.seen)
+    seen = len(target.invocations)
     for name in ("claim_due", "settle", "extend", "write_lines", "trim"):
         store.fail_before(name, times=0)
-    await until(clock, lambda: len(target.seen) > seen, within=30)
+    await wait_until(clock, lambda: len(target.invocations) > seen, within=30)
     await engine.stop()
 
 

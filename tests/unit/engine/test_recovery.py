@@ -1,4 +1,4 @@
-"""Other nodes' leases: the dead are recovered, neither earlier than they may be nor later than they must be."""
+"""Recovery of dead nodes: neither before their lease has expired nor later than necessary."""
 
 from __future__ import annotations
 
@@ -8,91 +8,91 @@ from horae.engine.engine import Engine
 from horae.engine.keeper import MAX_BATCH
 from horae.model.task import Target
 from horae.stores.memory import MemoryStore
-from horae.testing.decisions import starting
+from horae.testing.decisions import decide_start
 from horae.testing.factories import NODE, a_new_task, a_node, a_task
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import (
+from tests.unit.engine.engine_setup import (
     TERMS,
-    Door,
-    Noted,
-    Obedient,
-    Slow,
-    an_engine,
+    FaultyStore,
+    RenewalLog,
+    ScriptedTarget,
+    SlowStore,
     as_store,
-    nodes,
-    until,
+    list_nodes,
+    make_engine,
+    wait_until,
 )
 
 LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERMS.renewal, TERMS.self_stop))
 
 
-async def a_dead_neighbour(store: object, clock: VirtualClock, count: int = 1) -> None:
-    """It carries so many runs, and will never renew."""
+async def join_dead_node(store: object, clock: VirtualClock, count: int = 1) -> None:
+    """Join a node with so many live runs that never renews."""
     whole = as_store(store)
     await whole.join(a_node())
     await whole.add([a_new_task(a_task(target=Target("stub", "{}"))) for _ in range(count)])
     claimed = 0
     while claimed < count:
-        claimed += len((await whole.claim_due(clock.now(), NODE, count, starting())).runs)
+        claimed += len((await whole.claim_due(clock.now(), NODE, count, decide_start())).runs)
 
 
-async def test_a_node_that_stands_still_for_a_whole_lease_is_recovered_and_not_earlier(clock: VirtualClock) -> None:
-    store, target = MemoryStore(), Obedient()
-    await a_dead_neighbour(store, clock)
-    engine = an_engine(store, target, clock)
+async def test_silent_node_is_recovered_after_a_whole_lease_and_not_earlier(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), ScriptedTarget()
+    await join_dead_node(store, clock)
+    engine = make_engine(store, target, clock)
     await engine.start()
     await clock.pause(LEASE - 0.01)
-    assert target.seen == []
+    assert target.invocations == []
     await clock.pause(0.02)
-    assert [each.run.attempt for each in target.seen] == [2]
-    assert target.seen[0].run.deaths == 1
+    assert [each.run.attempt for each in target.invocations] == [2]
+    assert target.invocations[0].run.deaths == 1
     await engine.stop()
 
 
 async def test_a_node_that_renews_is_never_recovered(clock: VirtualClock) -> None:
-    store, target = MemoryStore(), Obedient()
-    await a_dead_neighbour(store, clock)
-    engine = an_engine(store, target, clock)
+    store, target = MemoryStore(), ScriptedTarget()
+    await join_dead_node(store, clock)
+    engine = make_engine(store, target, clock)
     await engine.start()
     for _ in range(20):
         # Just in time each time, and once in a while late by the neighbour's own reckoning.
         await clock.pause(LEASE - 0.1)
         assert (await store.extend(NODE, clock.now())).held
-    assert target.seen == []
+    assert target.invocations == []
     await clock.pause(LEASE + RENEWAL)
-    assert len(target.seen) == 1
+    assert len(target.invocations) == 1
     await engine.stop()
 
 
-async def test_many_runs_of_a_dead_node_do_not_keep_the_lease_from_being_renewed(clock: VirtualClock) -> None:
-    store = Noted(clock, MemoryStore())
-    await a_dead_neighbour(store, clock, count=8 * MAX_BATCH)
-    engine = an_engine(Slow(store, clock, "recover", 2.0), Obedient(), clock, capacity=10_000)
+async def test_recovery_of_many_runs_does_not_delay_lease_renewal(clock: VirtualClock) -> None:
+    store = RenewalLog(clock, MemoryStore())
+    await join_dead_node(store, clock, count=8 * MAX_BATCH)
+    engine = make_engine(SlowStore(store, clock, "recover", 2.0), ScriptedTarget(), clock, capacity=10_000)
     await engine.start()
     await clock.pause(LEASE + 8 * 2 + 10)
     late = [later - earlier for earlier, later in pairwise(store.renewed_at)]
     assert max(late) <= RENEWAL + 2.0
     assert engine.lease.is_held
-    assert await nodes(store) == [engine.node]
+    assert await list_nodes(store) == [engine.node]
     await engine.stop()
 
 
-async def test_a_recovery_that_fails_is_tried_again_without_a_spin(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient()
-    await a_dead_neighbour(store, clock)
-    engine = an_engine(store, target, clock)
+async def test_failed_recovery_is_retried_without_spinning(clock: VirtualClock) -> None:
+    store, target = FaultyStore(), ScriptedTarget()
+    await join_dead_node(store, clock)
+    engine = make_engine(store, target, clock)
     store.fail_before("recover", times=5)
     await engine.start()
-    await until(clock, lambda: bool(target.seen), within=LEASE + 10)
+    await wait_until(clock, lambda: bool(target.invocations), within=LEASE + 10)
     assert store.count("recover") == 6
     assert clock.steady() >= LEASE + 5 * 0.5
     await engine.stop()
 
 
-async def test_after_an_outage_the_first_one_back_does_not_take_the_others_for_dead(clock: VirtualClock) -> None:
+async def test_first_node_after_an_outage_does_not_recover_live_ones(clock: VirtualClock) -> None:
     inner = MemoryStore()
-    doors = [Door(inner), Door(inner)]
-    engines = [an_engine(door, Obedient(), clock) for door in doors]
+    doors = [FaultyStore(inner), FaultyStore(inner)]
+    engines = [make_engine(door, ScriptedTarget(), clock) for door in doors]
     for engine in engines:
         await engine.start()
         await clock.pause(1)
@@ -111,20 +111,20 @@ async def test_after_an_outage_the_first_one_back_does_not_take_the_others_for_d
         await engine.stop()
 
 
-async def test_a_node_whose_process_is_gone_is_recovered_at_once(clock: VirtualClock) -> None:
-    store, target = MemoryStore(), Obedient()
-    await a_dead_neighbour(store, clock)
+async def test_node_of_a_dead_process_is_recovered_at_once(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), ScriptedTarget()
+    await join_dead_node(store, clock)
     gone = a_node().home
     engine = Engine(
         as_store(store),
         {"stub": target},
         clock,
-        an_engine(store, target, clock)._settings,
+        make_engine(store, target, clock)._settings,
         version="1",
         home="here/1",
         is_gone=lambda home: home == gone,
     )
     await engine.start()
     await clock.pause(0.1)
-    assert [each.run.attempt for each in target.seen] == [2]
+    assert [each.run.attempt for each in target.invocations] == [2]
     await engine.stop()

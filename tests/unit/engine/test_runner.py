@@ -1,4 +1,4 @@
-"""The runner: an outcome always, room for what is not recorded yet, and what is let go of is never settled."""
+"""The runner: always an outcome, capacity for unsettled runs, and abandoned runs are never settled."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from horae.model.task import Target
 from horae.ports.target import Invocation
 from horae.testing.factories import HOUR, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import (
+from tests.unit.engine.engine_setup import (
     SETTINGS,
-    Door,
-    Obedient,
-    add,
-    an_engine,
+    FaultyStore,
+    ScriptedTarget,
+    add_task,
     as_store,
-    carried_once,
     endless,
-    runs_of,
-    until,
+    execute_once,
+    list_runs,
+    make_engine,
+    wait_until,
 )
 
 
@@ -39,11 +39,11 @@ from tests.unit.engine.stage import (
         (Waiting(NOON + HOUR), RunState.WAITING),
     ],
 )
-async def test_what_the_target_says_is_recorded(clock: VirtualClock, outcome: Outcome, state: RunState) -> None:
+async def test_outcome_of_the_target_is_recorded(clock: VirtualClock, outcome: Outcome, state: RunState) -> None:
     async def act(_: Invocation) -> Outcome:
         return outcome
 
-    run = await carried_once(clock, act, seconds=1)
+    run = await execute_once(clock, act, seconds=1)
     assert run.state is state
 
 
@@ -52,36 +52,36 @@ async def test_a_target_that_raises_has_failed(clock: VirtualClock, error: BaseE
     async def act(_: Invocation) -> Outcome:
         raise error
 
-    run = await carried_once(clock, act, seconds=1)
+    run = await execute_once(clock, act, seconds=1)
     assert (run.state, run.reason) == (RunState.FAILED, Reason.TARGET_FAILED)
     assert run.error is not None
     assert str(error) in run.error
 
 
-async def test_a_target_that_answers_nonsense_has_failed(clock: VirtualClock) -> None:
+async def test_target_that_returns_no_outcome_has_failed(clock: VirtualClock) -> None:
     async def act(_: Invocation) -> Outcome:
         return cast("Outcome", None)
 
-    run = await carried_once(clock, act, seconds=1)
+    run = await execute_once(clock, act, seconds=1)
     assert (run.state, run.error) == (RunState.FAILED, "the target answered with NoneType, which is no outcome")
 
 
-async def test_a_kind_of_target_that_nobody_knows(clock: VirtualClock) -> None:
-    store = Door()
+async def test_unknown_target_kind_fails(clock: VirtualClock) -> None:
+    store = FaultyStore()
     engine = Engine(as_store(store), {}, clock, SETTINGS, version="1", home="here/1")
-    task = await add(store, NOON, clock.now(), guarantee="at_most_once")
+    task = await add_task(store, NOON, clock.now(), guarantee="at_most_once")
     await engine.start()
     await clock.pause(1)
     await engine.stop()
-    (run,) = await runs_of(store, task)
+    (run,) = await list_runs(store, task)
     assert (run.state, run.reason) == (RunState.FAILED, Reason.TARGET_UNKNOWN)
 
 
 # --- letting go ------------------------------------------------------------------------------------------------------------
 
 
-async def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settled(clock: VirtualClock) -> None:
-    store, ended = Door(), asyncio.Event()
+async def test_abandoned_run_is_released_at_its_end_and_not_settled(clock: VirtualClock) -> None:
+    store, ended = FaultyStore(), asyncio.Event()
 
     async def act(invocation: Invocation) -> Outcome:
         if invocation.run.attempt > 1:
@@ -93,9 +93,9 @@ async def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settl
             ended.set()
         return Succeeded()
 
-    target = Obedient(act)
-    engine = an_engine(store, target, clock)
-    task = await add(store, NOON, clock.now())
+    target = ScriptedTarget(act)
+    engine = make_engine(store, target, clock)
+    task = await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(1)
     engine.runner.abandon(Reason.LEASE_LOST)
@@ -103,46 +103,46 @@ async def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settl
     assert engine.runner.active_count == 0
     await engine.runner.wait_idle()
     await clock.pause(1)
-    assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING], "its work is not over yet"
+    assert [run.state for run in await list_runs(store, task)] == [RunState.RUNNING], "its work is not over yet"
     await engine.runner.wait_abandoned()
     assert ended.is_set()
     await clock.pause(1)
     await engine.stop()
-    first, second = await runs_of(store, task)
+    first, second = await list_runs(store, task)
     assert (first.state, first.reason) == (RunState.LOST, Reason.RELEASED)
     assert second.state is RunState.SUCCEEDED
     assert all(first.id not in [each.run_id for each in batch] for batch, _ in store.arguments("settle"))
 
 
-async def test_room_counts_what_has_ended_and_is_not_recorded_yet_beyond_as_much_again(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient()
-    engine = an_engine(store, target, clock, capacity=3)
-    store.shut("settle")
+async def test_capacity_counts_unsettled_runs_beyond_a_second_capacity(clock: VirtualClock) -> None:
+    store, target = FaultyStore(), ScriptedTarget()
+    engine = make_engine(store, target, clock, capacity=3)
+    store.block("settle")
     for _ in range(4):
-        await add(store, NOON, clock.now())
+        await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(1)
     assert (engine.runner.active_count, engine.settler.pending, engine.runner.free_capacity) == (0, 4, 2)
-    store.open_again()
+    store.unblock()
     await clock.pause(1)
     assert (engine.settler.pending, engine.runner.free_capacity) == (0, 3)
     await engine.stop()
 
 
 async def test_the_key_and_the_trace_are_those_of_the_occurrence(clock: VirtualClock) -> None:
-    store = Door()
+    store = FaultyStore()
 
     async def act(invocation: Invocation) -> Outcome:
         return Failed("once more") if invocation.run.attempt < 3 else Succeeded()
 
-    target = Obedient(act)
-    engine = an_engine(store, target, clock)
-    await add(store, NOON, clock.now())
-    await add(store, NOON + HOUR, clock.now())
+    target = ScriptedTarget(act)
+    engine = make_engine(store, target, clock)
+    await add_task(store, NOON, clock.now())
+    await add_task(store, NOON + HOUR, clock.now())
     await engine.start()
     await clock.pause(2 * HOUR.total_seconds())
     await engine.stop()
-    seen = target.seen
+    seen = target.invocations
     assert len(seen) == 6
     assert len({each.key for each in seen}) == 2
     spans = [each.trace.split("-") for each in seen]
@@ -151,25 +151,25 @@ async def test_the_key_and_the_trace_are_those_of_the_occurrence(clock: VirtualC
     assert len({span[2] for span in spans}) == 6
 
 
-async def test_a_stop_is_told_to_those_who_look(clock: VirtualClock) -> None:
+async def test_stop_is_visible_to_running_functions(clock: VirtualClock) -> None:
     async def act(invocation: Invocation) -> Outcome:
         while not invocation.yield_requested:
             await clock.pause(0.5)
         return Succeeded('"early"')
 
-    store = Door()
-    engine = an_engine(store, Obedient(act), clock)
-    task = await add(store, NOON, clock.now())
+    store = FaultyStore()
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    task = await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(5)
     before = clock.now()
     await engine.stop()
     assert clock.now() - before < SECOND
-    assert [run.result_json for run in await runs_of(store, task)] == ['"early"']
+    assert [run.result_json for run in await list_runs(store, task)] == ['"early"']
 
 
-async def test_a_carried_run_says_no_more_than_is_kept(clock: VirtualClock) -> None:
-    store = Door()
+async def test_log_lines_of_a_run_are_bounded(clock: VirtualClock) -> None:
+    store = FaultyStore()
 
     async def act(invocation: Invocation) -> Outcome:
         for number in range(5_000):
@@ -177,21 +177,21 @@ async def test_a_carried_run_says_no_more_than_is_kept(clock: VirtualClock) -> N
         assert isinstance(invocation, ActiveRun)
         return Succeeded()
 
-    engine = an_engine(store, Obedient(act), clock)
-    await add(store, NOON, clock.now())
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(1)
     await engine.stop()
     assert sum(len(lines) for (lines,) in store.arguments("write_lines")) == 1_001
 
 
-async def test_the_target_is_told_what_it_is_for(clock: VirtualClock) -> None:
-    store, target = Door(), Obedient()
-    engine = an_engine(store, target, clock)
-    task = await add(store, NOON + SECOND, clock.now())
+async def test_invocation_has_the_task_and_the_run(clock: VirtualClock) -> None:
+    store, target = FaultyStore(), ScriptedTarget()
+    engine = make_engine(store, target, clock)
+    task = await add_task(store, NOON + SECOND, clock.now())
     await engine.start()
-    await until(clock, lambda: bool(target.seen))
-    (invocation,) = target.seen
+    await wait_until(clock, lambda: bool(target.invocations))
+    (invocation,) = target.invocations
     assert invocation.task == task
     assert invocation.task.target == Target("stub", "{}")
     assert (invocation.run.planned, invocation.run.attempt) == (NOON + SECOND, 1)

@@ -1,4 +1,4 @@
-"""Settlement delay: from the end of a run to the commit that records it, kept for some minutes and shown by the overview."""
+"""Settlement delay: from the end of a run to its commit, kept for some minutes and shown by the overview."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from horae.service.runs.overview import Overview, Overviews
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import Door, Obedient, Slow, add, an_engine, as_store
+from tests.unit.engine.engine_setup import FaultyStore, ScriptedTarget, SlowStore, add_task, as_store, make_engine
 
 SECOND = timedelta(seconds=1)
 NEIGHBOUR = Principal("neighbour")
@@ -30,13 +30,13 @@ STRANGER = Principal("stranger")
 ADMIN = Principal("root", admin=True)
 
 
-async def beside_a_crowd(clock: VirtualClock) -> dict[str, Overview]:
+async def run_with_burst(clock: VirtualClock) -> dict[str, Overview]:
     """A one-second task beside another owner's 2,000, on a store that takes 0.3 s for 256 settlements."""
     store = MemoryStore()
-    await add(store, Every(interval=SECOND), NOON, owner="neighbour")
+    await add_task(store, Every(interval=SECOND), NOON, owner="neighbour")
     for _ in range(2_000):
-        await add(store, NOON + 2 * SECOND, NOON, owner="crowd")
-    engine = an_engine(Slow(store, clock, "settle", 0.3), Obedient(), clock, capacity=4_096)
+        await add_task(store, NOON + 2 * SECOND, NOON, owner="crowd")
+    engine = make_engine(SlowStore(store, clock, "settle", 0.3), ScriptedTarget(), clock, capacity=4_096)
     await engine.start()
     await clock.pause(30)
     overviews = Overviews(as_store(store), clock)
@@ -46,22 +46,22 @@ async def beside_a_crowd(clock: VirtualClock) -> dict[str, Overview]:
 
 
 async def test_overview_shows_the_settlement_delay_of_each_owner_apart(clock: VirtualClock) -> None:
-    seen = await beside_a_crowd(clock)
-    own, everybody = seen["neighbour"].settlement_delay, seen["root"].settlement_delay
+    seen = await run_with_burst(clock)
+    own, total = seen["neighbour"].settlement_delay, seen["root"].settlement_delay
     assert 20 <= own.counted <= 31
-    assert everybody.counted == own.counted + 2_000
+    assert total.counted == own.counted + 2_000
     assert own.p50 is not None
     assert 0.3 * SECOND <= own.p50 <= 0.4 * SECOND
     assert own.longest is not None
-    assert everybody.longest is not None
-    assert own.longest < SECOND < everybody.longest
+    assert total.longest is not None
+    assert own.longest < SECOND < total.longest
     assert seen["stranger"].settlement_delay == SettlementDelay()
 
 
 async def report_on_stop(clock: VirtualClock) -> SettlementDelay:
     store = MemoryStore()
-    await add(store, NOON + SECOND, NOON)
-    engine = an_engine(store, Obedient(), clock)
+    await add_task(store, NOON + SECOND, NOON)
+    engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
     await clock.pause(1.1)
     await engine.stop()
@@ -73,16 +73,16 @@ async def test_node_that_stops_reports_its_last_settlements(clock: VirtualClock)
 
 
 async def writes_of_two_nodes(clock: VirtualClock) -> tuple[int, int, int, SettlementDelay, SettlementDelay]:
-    store = Door()
-    await add(store, Every(interval=SECOND), NOON, owner="neighbour")
-    engine = an_engine(store, Obedient(), clock)
+    store = FaultyStore()
+    await add_task(store, Every(interval=SECOND), NOON, owner="neighbour")
+    engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
     store.fail_before("put_record", times=2)
     await clock.pause(100)
     busy = store.count("put_record")
     await engine.stop()
-    idle = an_engine(store, Obedient(), clock)
-    other = an_engine(store, Obedient(), clock)
+    idle = make_engine(store, ScriptedTarget(), clock)
+    other = make_engine(store, ScriptedTarget(), clock)
     await idle.start()
     await other.start()
     before = store.count("put_record")
@@ -105,8 +105,8 @@ async def test_reports_of_nodes_are_added_up_and_expire(clock: VirtualClock) -> 
 
 
 async def no_runs(clock: VirtualClock) -> int:
-    store = Door()
-    engine = an_engine(store, Obedient(), clock)
+    store = FaultyStore()
+    engine = make_engine(store, ScriptedTarget(), clock)
     await engine.start()
     await clock.pause(600)
     await engine.stop()
@@ -132,7 +132,7 @@ def test_clock_that_was_set_back_makes_no_delay_negative() -> None:
     assert summarize_delays(window.of("ada", NOON)) == SettlementDelay(1, zero, zero, zero)
 
 
-def test_owners_beyond_the_limit_count_for_everybody_alone() -> None:
+def test_owners_beyond_the_limit_are_counted_in_the_total_only() -> None:
     window = DelayWindow()
     window.add([(f"owner{number}", NOON) for number in range(MAX_OWNERS + 5)], NOON + SECOND)
     assert summarize_delays(window.of(ALL_OWNERS, NOON)).counted == MAX_OWNERS + 5
@@ -140,7 +140,7 @@ def test_owners_beyond_the_limit_count_for_everybody_alone() -> None:
     assert summarize_delays(window.of(f"owner{MAX_OWNERS}", NOON)).counted == 0
 
 
-def test_minutes_before_the_window_are_forgotten() -> None:
+def test_minutes_before_the_window_are_dropped() -> None:
     window = DelayWindow()
     minutes = [NOON + number * timedelta(minutes=1) for number in range(20)]
     for at in minutes:

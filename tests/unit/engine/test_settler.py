@@ -1,4 +1,4 @@
-"""The settler and the releaser: many ends, one commit; nothing lost or reordered when the store fails."""
+"""The settler and the releaser: many ends in one commit, nothing lost or reordered when the store fails."""
 
 from __future__ import annotations
 
@@ -25,13 +25,21 @@ from horae.ports.target import Invocation
 from horae.testing.decisions import start_everything
 from horae.testing.factories import HOUR, NODE, NOON, SECOND, a_new_task, a_node, a_settlement, a_task
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import Door, Obedient, add, an_engine, as_store, runs_of, until
+from tests.unit.engine.engine_setup import (
+    FaultyStore,
+    ScriptedTarget,
+    add_task,
+    as_store,
+    list_runs,
+    make_engine,
+    wait_until,
+)
 
 CEILING = 10 * SECOND
 
 
-async def claimed(store: Door, count: int) -> list[Run]:
-    """So many runs that go on, of as many tasks."""
+async def claim_runs(store: FaultyStore, count: int) -> list[Run]:
+    """Claim so many runs, each of its own task."""
     whole = as_store(store)
     await whole.join(a_node())
     await whole.add([a_new_task(a_task()) for _ in range(count)])
@@ -41,27 +49,27 @@ async def claimed(store: Door, count: int) -> list[Run]:
     return [run for _, run in found]
 
 
-def settler_on(store: Door, clock: VirtualClock) -> tuple[Settler, WakeTimer]:
+def make_settler(store: FaultyStore, clock: VirtualClock) -> tuple[Settler, WakeTimer]:
     alarm = WakeTimer(clock, CEILING)
     return Settler(as_store(store), alarm, clock), alarm
 
 
-async def test_many_that_ended_are_one_write(clock: VirtualClock) -> None:
-    store = Door()
-    runs = await claimed(store, 100)
-    settler, _ = settler_on(store, clock)
+async def test_many_ended_runs_are_one_write(clock: VirtualClock) -> None:
+    store = FaultyStore()
+    runs = await claim_runs(store, 100)
+    settler, _ = make_settler(store, clock)
     for run in runs:
         settler.add(a_settlement(run))
     assert settler.pending == 100
     await settler.flush()
     assert (settler.pending, store.count("settle")) == (0, 1)
-    assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
+    assert {run.state for run in await list_runs(store)} == {RunState.SUCCEEDED}
 
 
-async def test_more_than_a_handful_goes_in_handfuls_in_order(clock: VirtualClock) -> None:
-    store = Door()
-    settlements = [a_settlement(run) for run in await claimed(store, MAX_BATCH + 10)]
-    settler, _ = settler_on(store, clock)
+async def test_large_backlogs_settle_in_batches_in_order(clock: VirtualClock) -> None:
+    store = FaultyStore()
+    settlements = [a_settlement(run) for run in await claim_runs(store, MAX_BATCH + 10)]
+    settler, _ = make_settler(store, clock)
     for settlement in settlements:
         settler.add(settlement)
     await settler.flush()
@@ -70,12 +78,12 @@ async def test_more_than_a_handful_goes_in_handfuls_in_order(clock: VirtualClock
     assert [each for batch in batches for each in batch] == settlements
 
 
-async def test_a_second_write_begins_only_while_more_than_a_handful_is_ready(clock: VirtualClock) -> None:
-    store = Door()
-    settlements = [a_settlement(run) for run in await claimed(store, 2 * MAX_BATCH + 10)]
-    settler, _ = settler_on(store, clock)
+async def test_second_concurrent_write_needs_more_than_one_batch(clock: VirtualClock) -> None:
+    store = FaultyStore()
+    settlements = [a_settlement(run) for run in await claim_runs(store, 2 * MAX_BATCH + 10)]
+    settler, _ = make_settler(store, clock)
     actor = asyncio.ensure_future(settler.run())
-    store.shut("settle")
+    store.block("settle")
     for settlement in settlements[: MAX_BATCH + 10]:
         settler.add(settlement)
     await clock.pause(1)
@@ -86,41 +94,41 @@ async def test_a_second_write_begins_only_while_more_than_a_handful_is_ready(clo
     assert store.count("settle") == 2
     assert settler.pending == len(settlements)
     assert all(settler.has_settlement(settlement.run_id) for settlement in settlements)
-    store.open_again()
-    await until(clock, lambda: settler.pending == 0, within=5)
+    store.unblock()
+    await wait_until(clock, lambda: settler.pending == 0, within=5)
     actor.cancel()
     batches = [batch for batch, _ in store.arguments("settle")]
     assert [len(batch) for batch in batches] == [MAX_BATCH, MAX_BATCH, 10]
     assert [each for batch in batches for each in batch] == settlements
 
 
-async def test_when_one_of_two_writes_fails_nothing_is_lost(clock: VirtualClock) -> None:
-    store = Door()
-    settlements = [a_settlement(run) for run in await claimed(store, 2 * MAX_BATCH)]
-    settler, _ = settler_on(store, clock)
+async def test_failure_of_one_of_two_writes_loses_nothing(clock: VirtualClock) -> None:
+    store = FaultyStore()
+    settlements = [a_settlement(run) for run in await claim_runs(store, 2 * MAX_BATCH)]
+    settler, _ = make_settler(store, clock)
     store.fail_before("settle")
     actor = asyncio.ensure_future(settler.run())
     for settlement in settlements:
         settler.add(settlement)
-    await until(clock, lambda: settler.pending == 0, within=5)
+    await wait_until(clock, lambda: settler.pending == 0, within=5)
     actor.cancel()
-    assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
+    assert {run.state for run in await list_runs(store)} == {RunState.SUCCEEDED}
 
 
-async def test_a_failed_write_keeps_everything_first_in_line(clock: VirtualClock) -> None:
-    store = Door()
-    first, second, third = [a_settlement(run) for run in await claimed(store, 3)]
-    settler, _ = settler_on(store, clock)
+async def test_failed_batch_is_retried_first(clock: VirtualClock) -> None:
+    store = FaultyStore()
+    first, second, third = [a_settlement(run) for run in await claim_runs(store, 3)]
+    settler, _ = make_settler(store, clock)
     settler.add(first)
     settler.add(second)
     store.fail_before("settle")
-    store.shut("settle")
+    store.block("settle")
     step = asyncio.ensure_future(settler.step())
     await clock.pause(1)
     settler.add(third)
     assert settler.pending == 3
     assert settler.has_settlement(first.run_id)
-    store.open_again()
+    store.unblock()
     with pytest.raises(StoreError):
         await step
     assert settler.pending == 3
@@ -130,60 +138,60 @@ async def test_a_failed_write_keeps_everything_first_in_line(clock: VirtualClock
 
 
 @pytest.mark.parametrize("written", [False, True])
-async def test_the_loop_tries_again_until_it_is_written(clock: VirtualClock, written: bool) -> None:  # noqa: FBT001 - before or after the commit
-    store = Door()
-    runs = await claimed(store, 5)
-    settler, _ = settler_on(store, clock)
+async def test_settlement_is_retried_until_written(clock: VirtualClock, written: bool) -> None:  # noqa: FBT001 - before or after the commit
+    store = FaultyStore()
+    runs = await claim_runs(store, 5)
+    settler, _ = make_settler(store, clock)
     (store.fail_after if written else store.fail_before)("settle", times=3)
     actor = asyncio.ensure_future(settler.run())
     for run in runs:
         settler.add(a_settlement(run))
-    await until(clock, lambda: settler.pending == 0, within=5)
+    await wait_until(clock, lambda: settler.pending == 0, within=5)
     actor.cancel()
     assert store.count("settle") == 4
     ended = [event.event for event in await as_store(store).events(0) if event.event.kind == "run.succeeded"]
     assert len(ended) == 5, "settling twice must change nothing"
 
 
-async def test_what_became_due_wakes_the_alarm_even_when_only_the_answer_got_lost(clock: VirtualClock) -> None:
-    store, alarm_at = Door(), list[timedelta]()
+async def test_lost_settle_answer_still_wakes_the_alarm(clock: VirtualClock) -> None:
+    store, alarm_at = FaultyStore(), list[timedelta]()
     failing = Retry(backoff=timedelta(0))
 
     async def act(invocation: Invocation) -> Outcome:
         alarm_at.append(clock.now() - NOON)
         return Failed("again") if invocation.run.attempt < 4 else Succeeded()
 
-    engine = an_engine(store, Obedient(act), clock)
-    await add(store, NOON + SECOND, clock.now(), retry=failing)
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    await add_task(store, NOON + SECOND, clock.now(), retry=failing)
     await engine.start()
     await clock.pause(0.5)
     store.fail_after("settle")
-    await until(clock, lambda: len(alarm_at) == 4, within=2)
+    await wait_until(clock, lambda: len(alarm_at) == 4, within=2)
     await engine.stop()
 
 
-async def test_a_freed_seat_is_taken_at_once(clock: VirtualClock) -> None:
-    store = Door()
+async def test_freed_lane_slot_is_used_at_once(clock: VirtualClock) -> None:
+    store = FaultyStore()
 
     async def act(_: Invocation) -> Outcome:
         await clock.pause(3)
         return Succeeded()
 
-    target = Obedient(act)
-    engine = an_engine(store, target, clock)
+    target = ScriptedTarget(act)
+    engine = make_engine(store, target, clock)
     for _ in range(3):
-        await add(store, NOON, clock.now(), lane="press")
+        await add_task(store, NOON, clock.now(), lane="press")
     await engine.start()
     await clock.pause(20)
     await engine.stop()
-    started = [(run.started - NOON).total_seconds() for run in await runs_of(store) if run.started is not None]
+    started = [(run.started - NOON).total_seconds() for run in await list_runs(store) if run.started is not None]
     assert sorted(round(each, 2) for each in started) == [0, 3, 6]
 
 
-async def test_those_who_wait_hear_which_tasks_have_something_ended(clock: VirtualClock) -> None:
-    store, heard = Door(), list[set[str]]()
-    runs = await claimed(store, 3)
-    settler, _ = settler_on(store, clock)
+async def test_waiters_are_notified_of_ended_tasks(clock: VirtualClock) -> None:
+    store, heard = FaultyStore(), list[set[str]]()
+    runs = await claim_runs(store, 3)
+    settler, _ = make_settler(store, clock)
     settler.on_settled = lambda tasks: heard.append(set(tasks))
     for run in runs[:2]:
         settler.add(a_settlement(run))
@@ -192,12 +200,12 @@ async def test_those_who_wait_hear_which_tasks_have_something_ended(clock: Virtu
 
 
 @pytest.mark.parametrize("error", [UnicodeError("that text cannot be written"), StoreError("it contradicts the rest")])
-async def test_a_report_that_cannot_be_recorded_fails_alone(
+async def test_settlement_that_cannot_be_applied_fails_alone(
     clock: VirtualClock, error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR, logger="horae"):
-        store = Door()
-        bad, *good = await claimed(store, 4)
+        store = FaultyStore()
+        bad, *good = await claim_runs(store, 4)
 
         def settle(facts: Facts, run: Run, report: Settlement) -> Change:
             if run.id == bad.id and isinstance(report.outcome, Succeeded):
@@ -205,12 +213,12 @@ async def test_a_report_that_cannot_be_recorded_fails_alone(
             return really_settle(facts, run, report)
 
         monkeypatch.setattr(settler_module, "settle", settle)
-        settler, _ = settler_on(store, clock)
+        settler, _ = make_settler(store, clock)
         for run in (good[0], bad, good[1], good[2]):
             settler.add(a_settlement(run))
         await settler.flush()
         assert settler.pending == 0
-        after = {run.id: run for run in await runs_of(store) if run.attempt == 1}
+        after = {run.id: run for run in await list_runs(store) if run.attempt == 1}
         assert {after[run.id].state for run in good} == {RunState.SUCCEEDED}
         assert after[bad.id].state is RunState.FAILED
         told = after[bad.id].error
@@ -219,13 +227,13 @@ async def test_a_report_that_cannot_be_recorded_fails_alone(
     assert "cannot be recorded as it is" in caplog.text
 
 
-async def test_what_is_told_of_a_failure_can_itself_be_written(
+async def test_error_text_of_a_failed_settlement_can_be_stored(
     clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger("horae"), "disabled", True)
 
-    store = Door()
-    (bad,) = await claimed(store, 1)
+    store = FaultyStore()
+    (bad,) = await claim_runs(store, 1)
 
     def settle(facts: Facts, run: Run, report: Settlement) -> Change:
         if isinstance(report.outcome, Succeeded):
@@ -233,20 +241,20 @@ async def test_what_is_told_of_a_failure_can_itself_be_written(
         return really_settle(facts, run, report)
 
     monkeypatch.setattr(settler_module, "settle", settle)
-    settler, _ = settler_on(store, clock)
+    settler, _ = make_settler(store, clock)
     settler.add(a_settlement(bad))
     await settler.flush()
-    (run,) = await runs_of(store)
+    (run,) = await list_runs(store)
     assert run.error is not None
     assert run.error.isascii()
 
 
-async def test_a_run_that_cannot_be_ended_at_all_does_not_hold_up_the_others(
+async def test_run_that_cannot_be_settled_does_not_block_others(
     clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR, logger="horae"):
-        store = Door()
-        bad, good = await claimed(store, 2)
+        store = FaultyStore()
+        bad, good = await claim_runs(store, 2)
 
         def settle(facts: Facts, run: Run, report: Settlement) -> Change:
             if run.id == bad.id:
@@ -254,24 +262,24 @@ async def test_a_run_that_cannot_be_ended_at_all_does_not_hold_up_the_others(
             return really_settle(facts, run, report)
 
         monkeypatch.setattr(settler_module, "settle", settle)
-        settler, _ = settler_on(store, clock)
+        settler, _ = make_settler(store, clock)
         settler.add(a_settlement(bad))
         settler.add(a_settlement(good))
         await settler.flush()
         assert settler.pending == 0
-        assert {run.id: run.state for run in await runs_of(store)} == {
+        assert {run.id: run.state for run in await list_runs(store)} == {
             bad.id: RunState.RUNNING,
             good.id: RunState.SUCCEEDED,
         }
     assert "cannot be ended at all" in caplog.text
 
 
-async def test_a_store_that_fails_in_the_middle_of_that_loses_nothing(
+async def test_store_error_during_single_settlements_loses_nothing(
     clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.CRITICAL, logger="horae"):
-        store = Door()
-        bad, *good = await claimed(store, 3)
+        store = FaultyStore()
+        bad, *good = await claim_runs(store, 3)
 
         def settle(facts: Facts, run: Run, report: Settlement) -> Change:
             if run.id == bad.id and isinstance(report.outcome, Succeeded):
@@ -280,7 +288,7 @@ async def test_a_store_that_fails_in_the_middle_of_that_loses_nothing(
             return really_settle(facts, run, report)
 
         monkeypatch.setattr(settler_module, "settle", settle)
-        settler, _ = settler_on(store, clock)
+        settler, _ = make_settler(store, clock)
         for run in (good[0], bad, good[1]):
             settler.add(a_settlement(run))
         with pytest.raises(StoreError):
@@ -289,53 +297,53 @@ async def test_a_store_that_fails_in_the_middle_of_that_loses_nothing(
         store.fail_before("settle", times=0)
         monkeypatch.setattr(settler_module, "settle", really_settle)
         await settler.flush()
-        assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
+        assert {run.state for run in await list_runs(store)} == {RunState.SUCCEEDED}
 
 
 # --- the releaser --------------------------------------------------------------------------------------------------------
 
 
-def releaser_on(store: Door, clock: VirtualClock) -> Releaser:
+def make_releaser(store: FaultyStore, clock: VirtualClock) -> Releaser:
     return Releaser(as_store(store), WakeTimer(clock, CEILING), clock)
 
 
-async def test_what_is_handed_back_is_lost_and_due_again(clock: VirtualClock) -> None:
-    store = Door()
-    runs = await claimed(store, 3)
-    releaser = releaser_on(store, clock)
+async def test_released_run_is_lost_and_due_again(clock: VirtualClock) -> None:
+    store = FaultyStore()
+    runs = await claim_runs(store, 3)
+    releaser = make_releaser(store, clock)
     releaser.add([(run.id, run.token) for run in runs])
     await releaser.flush()
-    assert {(run.state, run.reason) for run in await runs_of(store)} == {(RunState.LOST, Reason.RELEASED)}
+    assert {(run.state, run.reason) for run in await list_runs(store)} == {(RunState.LOST, Reason.RELEASED)}
     assert await as_store(store).next_due() == NOON
 
 
-async def test_handfuls_are_handed_back_once_each_though_two_are_at_it(clock: VirtualClock) -> None:
-    """At a stop, the last flush may meet the releaser's own loop."""
+async def test_concurrent_releases_release_each_run_once(clock: VirtualClock) -> None:
+    """At a stop, the last flush may overlap with the releaser's loop."""
 
-    store = Door()
-    runs = await claimed(store, 2 * RELEASED_AT_ONCE + 10)
-    releaser = releaser_on(store, clock)
+    store = FaultyStore()
+    runs = await claim_runs(store, 2 * RELEASED_AT_ONCE + 10)
+    releaser = make_releaser(store, clock)
     actor = asyncio.ensure_future(releaser.run())
-    store.shut("release")
+    store.block("release")
     releaser.add([(run.id, run.token) for run in runs])
     await clock.pause(1)
     flush = asyncio.ensure_future(releaser.flush())
     await clock.pause(1)
-    store.open_again()
+    store.unblock()
     await flush
     await clock.pause(1)
     actor.cancel()
-    assert {run.state for run in await runs_of(store)} == {RunState.LOST}
+    assert {run.state for run in await list_runs(store)} == {RunState.LOST}
 
 
-async def test_what_could_not_be_handed_back_is_when_the_store_is_back(clock: VirtualClock) -> None:
-    store = Door()
-    runs = await claimed(store, 3)
-    releaser = releaser_on(store, clock)
+async def test_release_is_retried_when_the_store_is_back(clock: VirtualClock) -> None:
+    store = FaultyStore()
+    runs = await claim_runs(store, 3)
+    releaser = make_releaser(store, clock)
     actor = asyncio.ensure_future(releaser.run())
     store.fail_before("release", times=4)
     releaser.add([(run.id, run.token) for run in runs])
     await clock.pause(HOUR.total_seconds())
     actor.cancel()
     assert store.count("release") == 5
-    assert {run.state for run in await runs_of(store)} == {RunState.LOST}
+    assert {run.state for run in await list_runs(store)} == {RunState.LOST}

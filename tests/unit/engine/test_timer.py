@@ -26,7 +26,7 @@ def fine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> boo
 
 
 @pytest.mark.parametrize("seconds", [0.0, SHORT])
-async def test_it_fires_and_not_early(seconds: float, fine: bool) -> None:  # noqa: FBT001 - a fixture
+async def test_timer_fires_and_not_early(seconds: float, fine: bool) -> None:  # noqa: FBT001 - a fixture
     clock = SystemClock()
 
     # An event loop may fire within the resolution of its clock before the time.
@@ -38,7 +38,7 @@ async def test_it_fires_and_not_early(seconds: float, fine: bool) -> None:  # no
     assert outcome >= seconds - 1e-6
 
 
-async def test_what_is_over_does_not_fire(fine: bool) -> None:  # noqa: FBT001 - a fixture
+async def test_cancelled_timer_does_not_fire(fine: bool) -> None:  # noqa: FBT001 - a fixture
     fired: list[str] = []
     last = asyncio.Event()
     with timer(SHORT, lambda: fired.append("first"), fine=fine):
@@ -49,7 +49,7 @@ async def test_what_is_over_does_not_fire(fine: bool) -> None:  # noqa: FBT001 -
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="nowhere to count open files")
-async def test_it_leaves_no_file_open() -> None:
+async def test_timer_leaves_no_file_open() -> None:
     before = open_files()
     for _ in range(100):
         with timer(60, lambda: None):
@@ -57,7 +57,7 @@ async def test_it_leaves_no_file_open() -> None:
     assert open_files() == before
 
 
-async def test_a_system_without_files_to_spare_has_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_timer_falls_back_to_the_event_loop_without_file_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     class Exhausted:
         def timerfd_create(self, *_: int) -> int:
             return -1

@@ -1,4 +1,4 @@
-"""The room's refusals and notes: bilingual, used, and no code that another room has."""
+"""Refusals and notes of imports: bilingual, used, with unique codes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_no_code_means_two_things() -> None:
     assert len(set().union(*rooms)) == sum(map(len, rooms))
 
 
-def test_a_long_or_strange_fact_is_cut_and_made_printable() -> None:
+def test_long_or_unprintable_fact_is_truncated_and_escaped() -> None:
     told = note("cron_user", user="x\x1b[2J" + "y" * 10_000)
     assert len(told.english) < 300
     assert told.english.isprintable()

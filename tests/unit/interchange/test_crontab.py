@@ -1,4 +1,4 @@
-"""Crontabs: every line becomes a task that runs what cron would run, or is named with the reason why not."""
+"""Crontab import: every line becomes an equivalent task or is reported with a reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from horae import InvalidSchedule
 from horae.interchange import ImportedTask, crontab
 from horae.schedule import Cron
 from tests.strategies import EXPRESSIONS
-from tests.unit.interchange.places import by_source, codes_of, reasons, sample, spec_of
+from tests.unit.interchange.sample_files import by_source, codes_of, reasons, sample, spec_of
 
 BERLIN = "Europe/Berlin"
 
@@ -157,7 +157,7 @@ class TestKeys:
         ("0 5 * * * /bin/a\r", ["/bin/a"]),
     ],
 )
-def test_what_is_started(line: str, argv: list[str]) -> None:
+def test_commands_of_crontab_lines(line: str, argv: list[str]) -> None:
     assert spec_of(only(line))["argv"] == argv
 
 
@@ -191,7 +191,7 @@ def test_variables_are_read_as_cron_reads_them(line: str, name: str, value: str)
         ("# " + "x" * 300, "x" * 79 + "…"),
     ],
 )
-def test_which_comments_are_names(comment: str, name: str) -> None:
+def test_comments_that_become_names(comment: str, name: str) -> None:
     assert only(f"{comment}\n0 5 * * * /bin/a").request.name == name
 
 
@@ -202,7 +202,7 @@ def test_tz_is_for_the_command_alone_as_in_cron() -> None:
     assert "cron_tz" in codes_of(found)
 
 
-def test_a_zone_that_does_not_exist_stops_only_the_lines_below_it() -> None:
+def test_unknown_zone_refuses_only_later_lines() -> None:
     harvest = crontab.read(
         "0 5 * * * a\nCRON_TZ=Mars/Base\n0 5 * * * b\nCRON_TZ=\n0 5 * * * c", zone=BERLIN, user="ann"
     )
@@ -242,7 +242,7 @@ def test_a_line_comes_back_as_its_schedule_and_its_command(
 
 
 @given(five_fields, st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]), max_size=60))
-def test_whatever_the_command_is_the_schedule_is_the_lines_own(expression: str, command: str) -> None:
+def test_schedule_of_a_line_is_independent_of_its_command(expression: str, command: str) -> None:
     harvest = crontab.read(f"{expression} {command}", zone=BERLIN, user="ann")
     assert len(harvest.tasks) + len(harvest.rejected) == 1
     for found in harvest.tasks:
@@ -250,7 +250,7 @@ def test_whatever_the_command_is_the_schedule_is_the_lines_own(expression: str, 
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text: str) -> None:
     if "\0" not in text:
         crontab.read(text, zone=BERLIN, user="ann")
         crontab.read(text, zone=BERLIN, user="ann", system=True)

@@ -17,7 +17,7 @@ from horae.interchange import AgentGroup, ImportedTask, PastRun, nanoclaw
 from horae.model.run import RunState
 from horae.schedule import Cron, Every, Once
 from tests.unit.interchange.nanoclaw_files import GROUP, RUN, SHANGHAI, TASK, TASKS_BEFORE, made
-from tests.unit.interchange.places import codes_of, payload_of, reasons, spec_of
+from tests.unit.interchange.sample_files import codes_of, payload_of, reasons, spec_of
 
 
 def found_in(folder: Path, **changes: Any) -> ImportedTask:
@@ -25,7 +25,7 @@ def found_in(folder: Path, **changes: Any) -> ImportedTask:
     return found
 
 
-def test_a_task_keeps_its_group_its_chat_and_its_words(tmp_path: Path) -> None:
+def test_task_keeps_group_chat_and_prompt(tmp_path: Path) -> None:
     found = found_in(tmp_path, context_mode="group", script="exit 0")
     wish = found.request
     assert (wish.owner, wish.lane, wish.key) == ("group:family", "group:family", "nanoclaw:task-1")
@@ -36,7 +36,7 @@ def test_a_task_keeps_its_group_its_chat_and_its_words(tmp_path: Path) -> None:
     assert (found.paused, found.source, found.notes) == (False, "task-1", ())
 
 
-def test_an_interval_counts_from_the_end_and_its_next_run_is_told(tmp_path: Path) -> None:
+def test_interval_counts_from_the_end_and_has_its_next_run(tmp_path: Path) -> None:
     found = found_in(tmp_path, schedule_type="interval", schedule_value="3600000")
     assert found.request.when == Every(timedelta(hours=1), "end")
     assert codes_of(found) == ["nanoclaw_next_run"]
@@ -60,7 +60,7 @@ def test_once_is_local_time_in_the_zone_of_the_installation(tmp_path: Path) -> N
         ({"group_folder": "gone"}, False, ["nanoclaw_no_group"]),
     ],
 )
-def test_how_it_stood_there(tmp_path: Path, changes: dict[str, Any], paused: bool, codes: list[str]) -> None:  # noqa: FBT001
+def test_imported_task_states(tmp_path: Path, changes: dict[str, Any], paused: bool, codes: list[str]) -> None:  # noqa: FBT001
     found = found_in(tmp_path, **changes)
     assert (found.paused, codes_of(found)) == (paused, codes)
     assert spec_of(found)["context_mode"] == "isolated"
@@ -74,7 +74,7 @@ def test_a_completed_task_is_only_in_the_history(tmp_path: Path) -> None:
     assert [note.code for note in harvest.notes] == ["nanoclaw_completed"]
 
 
-def test_the_history_is_in_order_and_a_run_began_before_it_was_logged(tmp_path: Path) -> None:
+def test_history_is_ordered_and_start_precedes_the_log_time(tmp_path: Path) -> None:
     failed = {**RUN, "run_at": "2026-02-24T01:00:01Z", "status": "error", "result": None, "error": "no network"}
     runs = (failed, RUN, {**RUN, "run_at": "yesterday"}, {**RUN, "status": "odd"})
     harvest = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
@@ -87,7 +87,7 @@ def test_the_history_is_in_order_and_a_run_began_before_it_was_logged(tmp_path: 
     assert [note.code for note in harvest.notes] == ["nanoclaw_bad_runs"]
 
 
-def test_of_a_long_history_the_newest_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_history_is_cut_to_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nanoclaw, "MAX_RUNS", 2)
     runs = tuple({**RUN, "run_at": f"2026-02-{day}T01:00:00Z", "result": str(day)} for day in (12, 14, 10, 13))
     harvest = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
@@ -95,7 +95,7 @@ def test_of_a_long_history_the_newest_are_kept(tmp_path: Path, monkeypatch: pyte
     assert "nanoclaw_old_runs" in [note.code for note in harvest.notes]
 
 
-def test_groups_with_all_they_have(tmp_path: Path) -> None:
+def test_groups_are_read_with_all_fields(tmp_path: Path) -> None:
     main = {**GROUP, "jid": "me@s", "folder": "main", "is_main": 1, "requires_trigger": 0}
     main["container_config"] = '{"timeout": 600000}'
     leaving = {**GROUP, "jid": "x@s", "folder": "../etc"}
@@ -152,7 +152,7 @@ def test_the_groups_of_an_older_version_are_a_json_file() -> None:
         ({"schedule_value": b"\x00\x01"}, "compat_not_text"),
     ],
 )
-def test_a_broken_task_is_named_and_stops_no_other(tmp_path: Path, changes: dict[str, Any], code: str) -> None:
+def test_broken_task_is_reported_and_others_are_read(tmp_path: Path, changes: dict[str, Any], code: str) -> None:
     harvest = nanoclaw.read(made(tmp_path, {**TASK, "id": "bad", **changes}, {**TASK, "id": "good"}), zone=SHANGHAI)
     assert [found.source for found in harvest.tasks] == ["good"]
     (unclear,) = harvest.rejected
@@ -256,7 +256,7 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in paths}
 
 
-def test_a_path_with_marks_that_addresses_use(tmp_path: Path) -> None:
+def test_path_with_url_characters(tmp_path: Path) -> None:
     folder = tmp_path / "a?b#c%20d"
     folder.mkdir()
     assert len(nanoclaw.read(made(folder, TASK), zone=SHANGHAI).tasks) == 1
@@ -270,7 +270,7 @@ def test_a_path_with_marks_that_addresses_use(tmp_path: Path) -> None:
         (b"SQLite format 3\0" + b"\xff" * 4096, "import_not_a_database"),
     ],
 )
-def test_what_is_no_database(tmp_path: Path, content: bytes, code: str) -> None:
+def test_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes, code: str) -> None:
     path = tmp_path / "messages.db"
     path.write_bytes(content)
     with pytest.raises(Refusal) as refused:
@@ -288,13 +288,13 @@ def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
     assert refused.value.code == "import_not_a_database"
 
 
-def test_a_database_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_database_of_another_program_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refusal) as refused:
         nanoclaw.read(made(tmp_path, schema="CREATE VIEW scheduled_tasks AS SELECT 1 AS id"), zone=SHANGHAI)
     assert refused.value.code == "import_no_table"
 
 
-def test_a_table_that_computes_without_end_is_given_up(tmp_path: Path) -> None:
+def test_endless_generated_column_is_interrupted(tmp_path: Path) -> None:
     """A generated column may hold any expression; the steps are counted, not the seconds."""
     schema = """
     CREATE TABLE scheduled_tasks (id TEXT, n AS (id || id LIKE '%a%b%c%d%'));
@@ -319,7 +319,7 @@ def test_too_many_tasks_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(("name", "code"), [("absent.db", "import_no_file"), (".", "import_not_a_file")])
-def test_what_is_no_file(tmp_path: Path, name: str, code: str) -> None:
+def test_path_that_is_no_file_is_refused(tmp_path: Path, name: str, code: str) -> None:
     with pytest.raises(Refusal) as refused:
         nanoclaw.read(tmp_path / name, zone=SHANGHAI)
     assert refused.value.code == code

@@ -1,4 +1,4 @@
-"""OpenClaw's job file: what each job becomes, what is kept for later, and what has no place here."""
+"""OpenClaw import: the task of each job, notes, and jobs that are left out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from horae.interchange import ImportedTask, ImportResult, PastRun, openclaw
 from horae.model.run import RunState
 from horae.schedule import Cron, Every, Once, first
 from horae.schedule import Past as SchedulePast
-from tests.unit.interchange.places import by_source, codes_of, payload_of, reasons, sample, spec_of
+from tests.unit.interchange.sample_files import by_source, codes_of, payload_of, reasons, sample, spec_of
 
 SHANGHAI = "Asia/Shanghai"
 JOB: dict[str, Any] = {
@@ -170,7 +170,7 @@ def test_schedules(schedule: dict[str, Any], expected: object) -> None:
         ({"enabled": "perhaps"}, "import_bad_field"),
     ],
 )
-def test_what_is_wrong_with_a_job_is_told_and_stops_no_other(changes: dict[str, Any], code: str) -> None:
+def test_broken_job_is_reported_and_others_are_read(changes: dict[str, Any], code: str) -> None:
     harvest = read({**JOB, **changes}, {**JOB, "id": "good"})
     assert [found.source for found in harvest.tasks] == ["good"]
     assert [unclear.note.code for unclear in harvest.rejected] == [code]
@@ -183,7 +183,7 @@ def test_a_job_that_failed_once_and_is_still_enabled_is_not_over() -> None:
     assert not read({**JOB, "schedule": at, "state": state, "enabled": False}).tasks
 
 
-def test_a_strange_state_is_no_reason_to_leave_out_a_job() -> None:
+def test_unknown_state_does_not_drop_a_job() -> None:
     states: list[Any] = [{"lastRunAtMs": "x", "lastStatus": "ok"}, {"lastStatus": "ok"}, [], {"lastStatus": {}}]
     for state in states:
         harvest = read({**JOB, "state": state})
@@ -210,7 +210,7 @@ def test_a_bare_list_of_jobs_is_read_too() -> None:
 
 
 @pytest.mark.parametrize("text", ['{"jobs": {}}', "{}", "7", '"x"', "null"])
-def test_what_holds_no_jobs_is_refused(text: str) -> None:
+def test_file_without_jobs_is_refused(text: str) -> None:
     with pytest.raises(Refusal) as refused:
         openclaw.read(text, zone=SHANGHAI)
     assert refused.value.code == "import_no_jobs"
@@ -225,7 +225,7 @@ PLACES = ("id", "name", "agentId", "enabled", "schedule", "payload", "delivery",
 
 
 @given(st.dictionaries(st.sampled_from(PLACES), junk, max_size=3), st.sampled_from(["schedule", "payload"]), junk)
-def test_any_json_is_read_or_named(changes: dict[str, Any], part: str, value: Any) -> None:
+def test_any_json_is_parsed_or_refused(changes: dict[str, Any], part: str, value: Any) -> None:
     inside = {**JOB, part: {**JOB[part], "kind": value}}
     harvest = read({**JOB, **changes}, inside, {**JOB, "id": "good"})
     assert [found.source for found in harvest.tasks][-1:] == ["good"]

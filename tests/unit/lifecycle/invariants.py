@@ -1,4 +1,4 @@
-"""What must hold after every step of every task's life, looked at from outside: none of it asks the rules under test."""
+"""Invariants of a task after every step, checked independently of the lifecycle code."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from horae.model.events.event import EventKind
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import OPEN_STATES, TaskState, past_of
 from horae.schedule import Every, Past, Schedule, due, first, iterate, next  # noqa: A004 - the product's own question
-
-from .world import MICROSECOND, Era, World
+from tests.unit.lifecycle.task_world import MICROSECOND, Era, World
 
 _OCCURRENCES = (EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MANUAL)
 
 
 def check(world: World) -> None:
-    """Everything that can be seen without waiting."""
+    """Check all invariants that hold at once."""
     if world.deleted:
         return
     check_attempts(world)
@@ -55,7 +54,7 @@ def check_attempts(world: World) -> None:
 
 
 def check_notices(world: World) -> None:
-    """Failing and recovered take turns; a person who resumes what had given up ends an incident, too."""
+    """Failing and recovered alternate; resuming a failed task ends an incident, too."""
     failing = False
     for event in world.events:
         if event.kind in (EventKind.TASK_FAILING, EventKind.TASK_RECOVERED):
@@ -64,7 +63,7 @@ def check_notices(world: World) -> None:
         elif event.kind is EventKind.TASK_RESUMED and world.gave_up_before(event):
             failing = False
     wanted = world.task.policies.notify_after
-    assert failing == (0 < wanted <= world.standing.failures)
+    assert failing == (0 < wanted <= world.status.failures)
 
 
 def check_live_runs(world: World) -> None:
@@ -106,7 +105,7 @@ def check_entries(world: World) -> None:
 
 
 def check_held(world: World) -> None:
-    """What is held has something that will release it: a run that goes on, or a backlog before it that can go on."""
+    """A held entry has something that releases it: a live run or an earlier backlog."""
     for entry in world.entries.values():
         if entry.state is EntryState.HELD:
             before = [e for e in world.entries.values() if e.in_order and e.planned < entry.planned]
@@ -114,7 +113,7 @@ def check_held(world: World) -> None:
 
 
 def check_standing(world: World) -> None:
-    standing, schedule = world.standing, world.task.schedule
+    standing, schedule = world.status, world.task.schedule
     if schedule.repeat is not None:
         assert standing.counted <= schedule.repeat
     assert standing.counted >= 0
@@ -129,7 +128,7 @@ def check_standing(world: World) -> None:
 
 
 def check_counts(world: World) -> None:
-    """What the changes added to the running counts is what a recount of the ledger finds."""
+    """The sum of counter deltas equals a recount of the ledger."""
     recount: Counter[str] = Counter({f"state:{world.state}": 1})
     for run in world.runs.values():
         if run.live:
@@ -147,7 +146,7 @@ def check_counts(world: World) -> None:
 
 
 def check_every_instant(world: World) -> None:
-    """What was accounted for is the beginning of what was planned, without a gap and without a double."""
+    """Accounted instants are a prefix of the planned ones, without gaps or duplicates."""
     covered = Counter(covered_instants(world))
     assert not [instant for instant, times in covered.items() if times > 1]
     for era, until in _eras(world):
@@ -166,12 +165,12 @@ def _check_next(world: World, last: datetime | None) -> None:
     """The next occurrence follows what was accounted for; where there is none, the schedule has no more."""
     era, entry = world.eras[-1], world.next
     if last is None or last <= _starts(era):
-        expected = next(world.task.schedule, _starts(era), past_of(world.task, world.standing))
+        expected = next(world.task.schedule, _starts(era), past_of(world.task, world.status))
     else:
-        expected = next(world.task.schedule, last, past_of(world.task, world.standing))
+        expected = next(world.task.schedule, last, past_of(world.task, world.status))
     if entry is not None:
         assert entry.planned == expected
-        assert entry.due == due(world.task.schedule, entry.planned, world.task.id, past_of(world.task, world.standing))
+        assert entry.due == due(world.task.schedule, entry.planned, world.task.id, past_of(world.task, world.status))
     elif world.state not in (TaskState.FAILED, TaskState.CANCELLED):
         assert expected is None
 
@@ -256,12 +255,12 @@ def check_from_end(world: World) -> None:
     goes_on = any(not _by_hand(world, each) for each in unended)
     assert not (goes_on and world.next is not None)
     if world.state in OPEN_STATES and not unended and world.next is None:
-        assert next(world.task.schedule, world.now, past_of(world.task, world.standing)) is None
+        assert next(world.task.schedule, world.now, past_of(world.task, world.status)) is None
 
 
 def _by_hand(world: World, each: Run | Entry) -> bool:
-    """Whether it is another attempt for which somebody has asked: it moves nothing, and comes also when all is over."""
-    return each.attempt > 1 and (each.origin, each.planned) in world.asked_for
+    """Whether the attempt was requested: it moves no schedule and may follow the end of the task."""
+    return each.attempt > 1 and (each.origin, each.planned) in world.requested
 
 
 def check_drained(world: World) -> None:

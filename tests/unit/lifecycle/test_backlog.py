@@ -10,8 +10,7 @@ from horae.model.outcome import Cancelled, Waiting
 from horae.model.policy import Missed, Overlap, Retry
 from horae.model.task import TaskState
 from horae.schedule import Every
-
-from .world import HOUR, MINUTE, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
 RETRY = Retry(2, HOUR)
 ONE_BY_ONE: list[Overlap] = ["skip", "queue", "queue_all", "replace"]
@@ -49,13 +48,13 @@ def test_a_retry_comes_before_the_next(overlap: Overlap) -> None:
 @pytest.mark.parametrize("overlap", [*ONE_BY_ONE, "parallel"])
 def test_a_dead_node_changes_nothing_about_the_order(overlap: Overlap) -> None:
     world = backlog(overlap)
-    world.die()
+    world.lose()
     assert world.agenda == ["retry 13:00 #2 timed", "waiting 14:00..15:00 held", "next 16:00 timed"]
     assert world.claim_all().ledger == ["13:00 lost lease_lost", "13:00 #2 running"]
 
 
 @pytest.mark.parametrize("overlap", ONE_BY_ONE)
-def test_a_next_that_comes_due_between_two_of_them_waits(overlap: Overlap) -> None:
+def test_next_occurrence_due_between_two_backlog_runs_waits(overlap: Overlap) -> None:
     world = backlog(overlap)
     world.fail(retry_after=HOUR)
     world.claim_at(hour(16))
@@ -68,7 +67,7 @@ def test_a_next_that_comes_due_between_two_of_them_waits(overlap: Overlap) -> No
     assert world.agenda == ["next 17:00 timed"]
 
 
-def test_in_parallel_a_next_does_not_wait() -> None:
+def test_parallel_next_occurrence_does_not_wait_for_the_backlog() -> None:
     world = backlog("parallel")
     world.fail(retry_after=HOUR)
     world.claim_at(hour(16))
@@ -86,14 +85,14 @@ def test_in_parallel_a_next_does_not_wait() -> None:
         ("parallel", ["13:00 running", "16:00 running"], ["waiting 14:00..15:00 held", "next 17:00 timed"]),
     ],
 )
-def test_a_next_that_comes_due_while_one_of_them_runs(overlap: Overlap, ledger: list[str], agenda: list[str]) -> None:
+def test_next_occurrence_due_during_a_backlog_run(overlap: Overlap, ledger: list[str], agenda: list[str]) -> None:
     world = backlog(overlap).at(hour(16))
     assert world.claim().cancelled == ()
     assert world.ledger == ledger
     assert world.agenda == agenda
 
 
-def test_what_waits_behind_a_backlog_starts_when_all_of_it_has_ended() -> None:
+def test_waiter_behind_a_backlog_starts_after_its_end() -> None:
     world = backlog("queue").claim_at(hour(16))
     for _ in range(3):
         assert not world.ledger[-1].startswith("16:00")
@@ -102,12 +101,12 @@ def test_what_waits_behind_a_backlog_starts_when_all_of_it_has_ended() -> None:
     assert world.ledger[-1] == "16:00 running"
 
 
-def test_under_queue_only_one_waits_behind_it() -> None:
+def test_queue_holds_one_waiter_behind_a_backlog() -> None:
     world = backlog("queue").claim_at(hour(16)).claim_at(hour(17))
     assert world.ledger == ["13:00 running", "17:00 skipped overlap"]
 
 
-def test_under_replace_the_newest_waits_behind_it() -> None:
+def test_replace_keeps_the_newest_waiter_behind_a_backlog() -> None:
     world = backlog("replace").claim_at(hour(16)).claim_at(hour(17))
     assert world.ledger == ["13:00 running", "16:00 skipped superseded"]
     assert world.agenda == ["waiting 14:00..15:00 held", "waiting 17:00 held", "next 18:00 timed"]
@@ -136,14 +135,14 @@ def test_a_second_backlog_waits_for_a_retry_of_the_first() -> None:
     ]
 
 
-def test_somebody_outside_may_hold_one_of_them() -> None:
+def test_waiting_run_of_a_backlog_blocks_the_next() -> None:
     world = backlog("replace")
     world.settle(Waiting(hour(20)))
     world.claim_at(hour(16))
     assert world.ledger == ["13:00 waiting"]
 
 
-def test_cancelling_one_goes_on_with_the_next() -> None:
+def test_cancelling_a_backlog_run_starts_the_next() -> None:
     world = backlog()
     world.cancel_run()
     world.settle(Cancelled())
@@ -163,7 +162,7 @@ def test_the_last_repeats() -> None:
     for _ in range(2):
         world.settle()
         world.claim_all()
-    assert world.standing.ended is None
+    assert world.status.ended is None
     world.settle()
     assert world.ledger == ["13:00 succeeded", "14:00 succeeded", "15:00 succeeded"]
     assert world.state is TaskState.COMPLETED

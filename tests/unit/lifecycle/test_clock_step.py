@@ -11,8 +11,7 @@ from horae.model.change import Change
 from horae.model.events.event import EventKind
 from horae.model.outcome import Succeeded
 from horae.schedule import Cron, Every, Once, Schedule
-
-from .world import HOUR, MINUTE, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
 MICROSECOND = timedelta(microseconds=1)
 

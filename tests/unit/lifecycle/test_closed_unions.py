@@ -1,4 +1,4 @@
-"""Every dispatch is over a closed union: the type checker sees that it is complete, and a stranger is no silent default."""
+"""Dispatch over closed unions: the type checker sees completeness, and an unknown member raises."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from horae.model.entry import Entry, EntryKind
 from horae.model.outcome import Settlement
 from horae.model.policy import Missed, Policies
 from horae.model.reason import Reason
-
-from .world import CEILING, NODE, World, hour
+from tests.unit.lifecycle.task_world import CEILING, NODE, World, hour
 
 
 def strange(value: Any, **fields: Any) -> Any:
@@ -61,7 +60,7 @@ def a_missed_mode() -> object:
     world = World()
     return plan_catch_up(
         strange(Missed(), mode="stranger"),
-        compute_due_backlog(world.task, world.standing, hour(13), hour(14)),
+        compute_due_backlog(world.task, world.status, hour(13), hour(14)),
         hour(14),
         None,
     )
@@ -70,19 +69,19 @@ def a_missed_mode() -> object:
 def an_outcome() -> object:
     world = World().claim_at(hour(13))
     outcome: Any = ("stranger",)
-    return settle(world.facts, world.going, Settlement(world.going.id, 1, outcome, None, world.now))
+    return settle(world.facts, world.live_run, Settlement(world.live_run.id, 1, outcome, None, world.now))
 
 
 def a_state() -> object:
     world = World()
     state: Any = "stranger"
-    return control.resume(world.facts._replace(status=world.standing._replace(state=state)), world.now)
+    return control.resume(world.facts._replace(status=world.status._replace(state=state)), world.now)
 
 
 @pytest.mark.parametrize(
     "dispatch",
     [a_kind_of_entry, an_origin, a_kind_of_entry_that_leaves, an_overlap, a_missed_mode, an_outcome, a_state],
 )
-def test_a_stranger_is_refused_loudly(dispatch: Callable[[], object]) -> None:
+def test_unknown_union_member_raises(dispatch: Callable[[], object]) -> None:
     with pytest.raises(AssertionError, match="stranger"):
         dispatch()

@@ -1,4 +1,4 @@
-"""What a person may do to a task or a run: skip, run now, cancel, delete."""
+"""Client actions on a task or a run: skip, run now, cancel, delete."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from horae.model.reason import Reason
 from horae.model.run import Origin
 from horae.model.task import TaskState
 from horae.schedule import Every, Once
-
-from .world import CEILING, HOUR, MINUTE, NODE, World, hour
+from tests.unit.lifecycle.task_world import CEILING, HOUR, MINUTE, NODE, World, hour
 
 COUNTED = Every(interval=HOUR, repeat=3)
 PLANNED = Every(interval=HOUR, repeat=3, counting="planned")
@@ -33,7 +32,7 @@ def test_the_next_two_are_recorded_as_skipped() -> None:
     world.skip_next(2)
     world.claim_at(hour(13)).claim_at(hour(14)).claim_at(hour(15))
     assert world.ledger == ["13:00 skipped skip_requested", "14:00 skipped skip_requested", "15:00 running"]
-    assert world.standing.skips_left == 0
+    assert world.status.skips_left == 0
 
 
 @pytest.mark.parametrize(
@@ -64,31 +63,31 @@ def test_the_next_two_are_recorded_as_skipped() -> None:
         ),
     ],
 )
-def test_the_oldest_of_a_pile_are_skipped(
+def test_skip_next_skips_the_oldest_of_a_backlog(
     skips: int, missed: str, ledger: list[str], agenda: list[str], left: int
 ) -> None:
     world = World(missed=Missed(missed))  # type: ignore[arg-type]
     world.skip_next(skips)
     world.claim_at(hour(16.5))
-    assert (world.ledger, world.agenda, world.standing.skips_left) == (ledger, agenda, left)
+    assert (world.ledger, world.agenda, world.status.skips_left) == (ledger, agenda, left)
 
 
-def test_what_is_left_after_the_skips_may_be_in_time() -> None:
+def test_occurrence_after_the_skips_may_be_in_time() -> None:
     world = World(missed=Missed("skip"))
     world.skip_next(1)
     assert world.claim_at(hour(14)).ledger == ["13:00 skipped skip_requested", "14:00 running"]
 
 
 @pytest.mark.parametrize(("schedule", "counted"), [(COUNTED, 1), (PLANNED, 3)])
-def test_what_skipping_counts_for(schedule: Every, counted: int) -> None:
+def test_skipped_occurrences_count_as_configured(schedule: Every, counted: int) -> None:
     world = World(schedule)
     world.skip_next(2)
     world.claim_at(hour(13)).claim_at(hour(14)).claim_at(hour(15))
-    assert world.standing.counted == counted
+    assert world.status.counted == counted
     assert (world.next is None) == (schedule is PLANNED)
 
 
-def test_zero_takes_the_wish_back() -> None:
+def test_skip_next_zero_revokes_the_request() -> None:
     world = World()
     world.skip_next(2)
     world.skip_next(0)
@@ -96,7 +95,7 @@ def test_zero_takes_the_wish_back() -> None:
 
 
 @pytest.mark.parametrize("wanted", [-1, 10_001, 1.5, True, "one"])
-def test_not_a_number_of_occurrences(wanted: int) -> None:
+def test_skip_next_refuses_invalid_numbers(wanted: int) -> None:
     with pytest.raises(InvalidTask) as refusal:
         World().skip_next(wanted)
     assert refusal.value.code == "bad_number"
@@ -129,9 +128,9 @@ def test_run_now_in_every_state_but_cancelled(state: str) -> None:
     if state == "paused":
         world.pause()
     assert world.state == state
-    world.later(MINUTE).run_now()
+    world.advance(MINUTE).run_now()
     world.claim_all()
-    assert world.going.origin is Origin.MANUAL
+    assert world.live_run.origin is Origin.MANUAL
     assert world.state == state
     world.settle(Succeeded())
     # A failed task that fires once has nothing left to do after a success.
@@ -141,7 +140,7 @@ def test_run_now_in_every_state_but_cancelled(state: str) -> None:
 def test_success_on_request_leaves_a_failed_recurring_task_failed() -> None:
     world = World(give_up_after=1).claim_at(hour(13))
     world.fail(permanent=True)
-    world.later(MINUTE).run_now()
+    world.advance(MINUTE).run_now()
     world.claim_all().settle(Succeeded())
     assert world.state is TaskState.FAILED
 
@@ -154,26 +153,24 @@ def test_run_now_is_refused_on_cancelled_tasks() -> None:
     assert refusal.value.code == "task_cancelled"
 
 
-def test_the_last_thing_of_a_task_may_be_what_somebody_asked_for() -> None:
-    world = World(Once(at=hour(13)), overlap="queue").claim_at(hour(13)).later(MINUTE)
+def test_manual_run_may_be_the_last_of_a_task() -> None:
+    world = World(Once(at=hour(13)), overlap="queue").claim_at(hour(13)).advance(MINUTE)
     world.run_now()
     world.claim_all().settle()
-    assert world.standing.ended is None
+    assert world.status.ended is None
     world.claim_all().settle()
     assert world.ledger == ["13:00 succeeded", "13:01 succeeded"]
     assert world.state is TaskState.COMPLETED
 
 
 @pytest.mark.parametrize(("overlap", "accepted"), [("skip", 1), ("queue", 2), ("queue_all", 5), ("parallel", 5)])
-def test_a_request_that_the_overlap_policy_would_skip_is_refused_while_others_wait(
-    overlap: Overlap, accepted: int
-) -> None:
+def test_run_now_under_overlap_skip_is_refused_while_others_wait(overlap: Overlap, accepted: int) -> None:
     world = World(overlap=overlap)
     for _ in range(accepted):
-        world.later(MINUTE).run_now()
+        world.advance(MINUTE).run_now()
     if overlap in ("skip", "queue"):
         with pytest.raises(Conflict) as refusal:
-            world.later(MINUTE).run_now()
+            world.advance(MINUTE).run_now()
         waiting = [entry for entry in world.facts.entries if entry.origin is Origin.MANUAL][-1]
         assert refusal.value.code == "run_requested"
         assert refusal.value.facts["id"] == run_id(world.task.id, waiting.origin, waiting.planned, 1)
@@ -184,12 +181,12 @@ def test_a_request_that_the_overlap_policy_would_skip_is_refused_while_others_wa
     assert [each.partition(" ")[2] for each in world.ledger] == ["succeeded"] * accepted
 
 
-def test_a_requested_run_that_has_not_started_can_be_taken_back() -> None:
+def test_manual_run_that_has_not_started_can_be_cancelled() -> None:
     world = World()
     world.run_now()
     entry = next(each for each in world.facts.entries if each.origin is Origin.MANUAL)
     name = run_id(world.task.id, entry.origin, entry.planned, entry.attempt)
-    world.later(MINUTE).decide(lambda facts: control.cancel_run(facts, name, world.now))
+    world.advance(MINUTE).decide(lambda facts: control.cancel_run(facts, name, world.now))
     assert world.runs[name].reason is Reason.CANCELLED
     assert world.ledger == ["12:00 skipped cancelled"]
     assert world.agenda == ["next 13:00 timed"]
@@ -214,7 +211,7 @@ def test_cancel_before_anything_was_due() -> None:
     world = World()
     world.cancel()
     assert (world.ledger, world.agenda) == ([], [])
-    assert (world.state, world.standing.reason, world.standing.ended) == (
+    assert (world.state, world.status.reason, world.status.ended) == (
         TaskState.CANCELLED,
         Reason.CANCELLED,
         hour(12),
@@ -222,7 +219,7 @@ def test_cancel_before_anything_was_due() -> None:
     assert world.events[-1].kind is EventKind.TASK_CANCELLED
 
 
-def test_cancel_records_what_was_due_and_asks_what_is_going_to_end() -> None:
+def test_cancel_records_due_occurrences_and_requests_the_end_of_live_runs() -> None:
     world = World(overlap="queue_all").claim_at(hour(13)).claim_at(hour(14)).claim_at(hour(15)).at(hour(15.5))
     world.run_now()
     world.at(hour(17.5)).cancel()
@@ -233,13 +230,13 @@ def test_cancel_records_what_was_due_and_asks_what_is_going_to_end() -> None:
         "16:00..17:00 x2 skipped cancelled",
     ]
     assert world.agenda == []
-    assert world.going.cancel is Reason.CANCELLED
+    assert world.live_run.cancel is Reason.CANCELLED
     world.settle(Cancelled())
     assert world.ledger[0] == "13:00 cancelled cancelled"
     assert world.state is TaskState.CANCELLED
 
 
-def test_cancel_ends_what_somebody_outside_holds() -> None:
+def test_cancel_ends_a_waiting_run() -> None:
     world = World().claim_at(hour(13))
     world.settle(Waiting(hour(20)))
     world.cancel()
@@ -256,10 +253,10 @@ def test_cancel_in_a_pause() -> None:
         "13:00 #2 skipped cancelled",
         "14:00..15:00 x2 skipped paused",
     ]
-    assert (world.agenda, world.standing.pause) == ([], None)
+    assert (world.agenda, world.status.pause) == ([], None)
 
 
-def test_an_occurrence_whose_jitter_still_runs_has_its_row() -> None:
+def test_cancel_records_an_occurrence_within_its_jitter() -> None:
     world = World(Every(interval=HOUR, jitter=40 * MINUTE)).at(hour(13))
     world.cancel()
     assert world.ledger == ["13:00 skipped cancelled"]
@@ -280,7 +277,7 @@ def test_a_claim_that_lost_the_race_against_a_cancel_starts_nothing(kind: str) -
     world = World().at(hour(13))
     world.run_now()
     (seen,) = (entry for entry in world.due if entry.kind == kind)
-    facts = world.facts._replace(status=world.standing._replace(state=TaskState.CANCELLED, ended=hour(13)))
+    facts = world.facts._replace(status=world.status._replace(state=TaskState.CANCELLED, ended=hour(13)))
     change = fire(facts, seen, 1, ClaimContext(NODE, hour(13), CEILING))
     assert [(run.state, run.reason) for run in change.new_runs] == [("skipped", "cancelled")]
     assert change.dropped == (seen.slot,)
@@ -291,7 +288,7 @@ def test_a_claim_that_lost_the_race_against_a_cancel_starts_nothing(kind: str) -
 
 def test_cancel_a_run() -> None:
     world = World().claim_at(hour(13))
-    run = world.going
+    run = world.live_run
     assert world.cancel_run().cancelled == ((run.id, Reason.CANCELLED),)
     world.fail()
     assert world.ledger == ["13:00 cancelled cancelled"]
@@ -319,14 +316,14 @@ def test_delete() -> None:
     assert world.events[-1].kind is EventKind.TASK_DELETED
 
 
-def test_delete_what_somebody_outside_holds() -> None:
+def test_delete_ends_a_waiting_run() -> None:
     world = World().claim_at(hour(13))
     world.settle(Waiting(hour(20)))
     world.delete()
     assert world.deleted
 
 
-def test_delete_waits_for_what_is_going() -> None:
+def test_delete_waits_for_live_runs() -> None:
     world = World().claim_at(hour(13))
     with pytest.raises(Conflict) as refusal:
         world.delete()

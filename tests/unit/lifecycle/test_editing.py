@@ -16,8 +16,7 @@ from horae.model.policy import Missed, Policies, Retry
 from horae.model.run import Origin
 from horae.model.task import TaskState
 from horae.schedule import Cron, Every, Now, Once
-
-from .world import HOUR, MICROSECOND, MINUTE, SECOND, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MICROSECOND, MINUTE, SECOND, World, hour
 
 HALF_HOURLY = Every(interval=HOUR / 2)
 
@@ -33,24 +32,24 @@ def test_a_new_schedule_starts_from_now() -> None:
     assert world.events[-1].kind is EventKind.TASK_EDITED
 
 
-def test_now_is_when_it_was_said_and_not_when_the_task_was_made() -> None:
+def test_edit_to_now_fires_at_the_edit() -> None:
     world = World().at(hour(12.25))
     world.edit(schedule=Now())
     assert world.next is not None
     assert world.next.due == hour(12.25) + MICROSECOND
     world.claim_at(hour(12.25) + SECOND).settle()
     assert world.ledger == ["12:15.000001 succeeded"]
-    assert (world.agenda, world.standing.state) == ([], TaskState.COMPLETED)
+    assert (world.agenda, world.status.state) == ([], TaskState.COMPLETED)
 
 
-def test_it_accounts_for_what_was_due_and_fires_nothing_retroactively() -> None:
+def test_edit_accounts_for_due_occurrences_and_fires_nothing_retroactively() -> None:
     world = World(missed=Missed("all")).at(hour(15.25))
     world.edit(schedule=HALF_HOURLY)
     assert world.ledger == ["13:00..15:00 x3 skipped missed_skipped"]
     assert world.agenda == ["next 15:30 timed"]
 
 
-def test_also_for_what_had_its_instant_but_not_its_jitter() -> None:
+def test_edit_accounts_for_an_occurrence_within_its_jitter() -> None:
     world = World(Every(interval=HOUR, jitter=40 * MINUTE)).at(hour(13) + SECOND)
     world.edit(schedule=HALF_HOURLY)
     assert world.ledger == ["13:00 skipped missed_skipped"]
@@ -66,7 +65,7 @@ def test_in_a_pause() -> None:
     assert world.ledger[1:] == ["15:30..16:00 x2 skipped paused"]
 
 
-def test_what_has_begun_goes_on_and_what_only_waited_does_not() -> None:
+def test_edit_keeps_live_runs_and_ends_waiting_ones() -> None:
     world = World(overlap="queue_all", retry=Retry(2, HOUR)).claim_at(hour(13))
     for number in (14, 15):
         world.claim_at(hour(number))
@@ -88,7 +87,7 @@ def test_a_next_that_was_held_behind_a_backlog() -> None:
     assert world.agenda == ["retry 13:00 #2 timed", "next 15:30 timed"]
 
 
-def test_a_new_overlap_that_comes_with_it_holds_nobody_back() -> None:
+def test_edited_overlap_policy_releases_held_entries() -> None:
     world = World(overlap="queue").claim_at(hour(13)).at(hour(13.25))
     world.run_now()
     assert world.claim_all().agenda == ["manual 13:15 held", "next 14:00 timed"]
@@ -96,45 +95,45 @@ def test_a_new_overlap_that_comes_with_it_holds_nobody_back() -> None:
     assert world.agenda == ["manual 13:15 timed", "next 13:30 timed"]
 
 
-def test_repeats_and_wishes_to_skip_belonged_to_the_old_one() -> None:
+def test_edit_resets_repeats_and_requested_skips() -> None:
     world = World(Every(interval=HOUR, repeat=2)).claim_at(hour(13))
     world.skip_next(2)
     world.edit(schedule=Every(interval=HOUR / 2, repeat=2))
-    assert (world.standing.counted, world.standing.skips_left) == (0, 0)
+    assert (world.status.counted, world.status.skips_left) == (0, 0)
 
 
-def test_what_was_completed_begins_again() -> None:
+def test_edit_restarts_a_completed_task() -> None:
     world = World(Once(at=hour(13))).claim_at(hour(13))
     world.settle()
     assert world.state is TaskState.COMPLETED
-    world.later(MINUTE).edit(schedule=Once(at=hour(20)))
-    assert (world.state, world.standing.ended) == (TaskState.ACTIVE, None)
+    world.advance(MINUTE).edit(schedule=Once(at=hour(20)))
+    assert (world.state, world.status.ended) == (TaskState.ACTIVE, None)
     assert world.agenda == ["next 20:00 timed"]
 
 
-def test_new_schedule_lets_a_failed_task_go_on() -> None:
+def test_new_schedule_resumes_a_failed_task() -> None:
     world = World(give_up_after=1, notify_after=1).claim_at(hour(13))
     world.fail(permanent=True)
     assert world.state is TaskState.FAILED
     change = world.at(hour(15.75)).edit(schedule=HALF_HOURLY)
-    standing = world.standing
+    standing = world.status
     assert (standing.state, standing.failures, standing.reason, standing.ended) == (TaskState.ACTIVE, 0, None, None)
     assert world.agenda == ["next 16:00 timed"]
     assert [event.kind for event in change.events] == [EventKind.TASK_EDITED, EventKind.TASK_RESUMED]
 
 
-def test_new_schedule_lets_a_failed_once_task_go_on() -> None:
+def test_new_schedule_resumes_a_failed_once_task() -> None:
     world = World(Once(at=hour(13))).claim_at(hour(13))
     world.fail(permanent=True)
     assert world.state is TaskState.FAILED
-    world.later(MINUTE).edit(schedule=Once(at=hour(20)))
+    world.advance(MINUTE).edit(schedule=Once(at=hour(20)))
     assert (world.state, world.agenda) == (TaskState.ACTIVE, ["next 20:00 timed"])
 
 
 def test_other_edits_leave_a_failed_task_failed() -> None:
     world = World(give_up_after=1).claim_at(hour(13))
     world.fail(permanent=True)
-    change = world.later(MINUTE).edit(name="another name")
+    change = world.advance(MINUTE).edit(name="another name")
     assert (world.state, world.agenda) == (TaskState.FAILED, [])
     assert [event.kind for event in change.events] == [EventKind.TASK_EDITED]
 
@@ -159,13 +158,13 @@ def test_other_edits_leave_the_agenda_alone() -> None:
     assert (world.task.name, world.task.version) == ("another name", 2)
 
 
-def test_whose_it_is_and_since_when_cannot_be_edited() -> None:
+def test_owner_and_creation_cannot_be_edited() -> None:
     world = World().at(hour(12.5))
     world.edit(id="tsk_2", owner="eve", created=hour(12.5), version=7)
     assert (world.task.id, world.task.owner, world.task.created, world.task.version) == ("tsk_1", "ada", hour(12), 2)
 
 
-def test_a_new_priority_moves_what_is_queued() -> None:
+def test_new_priority_applies_to_queued_entries() -> None:
     world = World(overlap="queue").claim_at(hour(13)).claim_at(hour(14))
     world.settle(Waiting(hour(20)))
     world.edit(policies=Policies(overlap="queue", priority=7))
@@ -189,21 +188,21 @@ def test_occurrences_for_a_past_range() -> None:
     world.backfill(hour(13.5), hour(16.5))
     assert world.agenda == ["waiting 14:00..16:00 timed", "next 21:00 timed"]
     for number in (14, 15, 16):
-        run = world.claim_all().going
+        run = world.claim_all().live_run
         assert (run.origin, run.planned, run.attempt) == (Origin.BACKFILL, hour(number), 1)
         world.settle()
     assert world.agenda == ["next 21:00 timed"]
-    assert world.standing.counted == 1
-    assert world.standing.last_end == hour(20.5)
+    assert world.status.counted == 1
+    assert world.status.last_end == hour(20.5)
 
 
-def test_nobody_missed_it_so_it_is_due_when_it_is_asked_for() -> None:
+def test_backfill_is_due_at_the_request() -> None:
     world = World().at(hour(20.5))
     world.claim_all().settle()
     world.backfill(hour(13), hour(14))
-    assert world.later(SECOND).claim_all().going.lateness == SECOND
-    world.later(MINUTE).settle()
-    assert world.claim_all().going.lateness == MINUTE
+    assert world.advance(SECOND).claim_all().live_run.lateness == SECOND
+    world.advance(MINUTE).settle()
+    assert world.claim_all().live_run.lateness == MINUTE
 
 
 def test_both_ends_are_included() -> None:
@@ -213,7 +212,7 @@ def test_both_ends_are_included() -> None:
     assert world.agenda == ["waiting 14:00 timed", "next 21:00 timed"]
 
 
-def test_up_to_this_very_instant() -> None:
+def test_backfill_up_to_now() -> None:
     world = World().at(hour(20))
     world.claim_all().settle()
     (entry,) = edit.backfill(world.facts, hour(19), hour(20), world.now).put
@@ -270,7 +269,7 @@ def test_an_occurrence_cannot_be_backfilled_twice_at_once(where: str) -> None:
     world.backfill(hour(17), hour(18))
 
 
-def test_nor_may_a_second_range_take_the_place_of_the_first() -> None:
+def test_second_backfill_range_does_not_replace_the_first() -> None:
     """The rest of a range keeps the slot that it began with."""
     world = World().at(hour(20.5))
     world.claim_all().settle()
@@ -281,19 +280,19 @@ def test_nor_may_a_second_range_take_the_place_of_the_first() -> None:
         world.backfill(hour(14), hour(14))
 
 
-def test_backfilled_again_they_are_attempted_once_more() -> None:
+def test_repeated_backfill_is_another_attempt() -> None:
     world = World(retry=Retry(2, 0 * HOUR)).at(hour(20.5))
     world.claim_all().settle()
     world.backfill(hour(14), hour(15))
     for _ in range(2):
         world.claim_all().settle()
     world.backfill(hour(14), hour(15), attempts_before=1)
-    assert (world.claim_all().going.attempt, world.going.tries) == (2, 1)
+    assert (world.claim_all().live_run.attempt, world.live_run.tries) == (2, 1)
     world.fail()
-    assert (world.claim_all().going.attempt, world.going.tries) == (3, 2)
+    assert (world.claim_all().live_run.attempt, world.live_run.tries) == (3, 2)
 
 
-def test_a_backfill_lets_the_present_go_first() -> None:
+def test_backfill_yields_to_scheduled_occurrences() -> None:
     world = World(overlap="queue").at(hour(20.5))
     world.claim_all().settle()
     world.backfill(hour(14), hour(16))
@@ -304,18 +303,18 @@ def test_a_backfill_lets_the_present_go_first() -> None:
     assert (backfilled.origin, present.origin) == (Origin.BACKFILL, Origin.SCHEDULED)
     world.claim(backfilled)
     assert world.due == [present]
-    assert world.claim_all().going.planned == hour(21)
+    assert world.claim_all().live_run.planned == hour(21)
     world.settle()
-    assert world.later(MICROSECOND).claim_all().going.planned == hour(15)
+    assert world.advance(MICROSECOND).claim_all().live_run.planned == hour(15)
 
 
-def test_a_backfill_of_what_is_over() -> None:
+def test_backfill_of_an_ended_task() -> None:
     world = World(Every(interval=HOUR, repeat=1)).claim_at(hour(13))
     world.settle()
     assert world.state is TaskState.COMPLETED
     world.at(hour(20)).backfill(hour(14), hour(15))
     world.claim_all()
-    assert world.going.planned == hour(14)
+    assert world.live_run.planned == hour(14)
 
 
 def test_a_new_schedule_ends_a_backfill_of_the_old_one() -> None:
@@ -339,7 +338,7 @@ def test_cancelled_tasks_are_not_backfilled() -> None:
 # --- the rules of a zone ---------------------------------------------------------------------------------------------
 
 
-def test_what_is_still_to_come_moves_and_the_move_is_recorded() -> None:
+def test_replan_moves_future_occurrences_with_an_event() -> None:
     world = World(Cron(expression="0 13 * * *", zone="UTC"))
     assert world.next is not None
     stored = world.next._replace(planned=hour(12.5), due=hour(12.5))  # as other rules had it
@@ -350,7 +349,7 @@ def test_what_is_still_to_come_moves_and_the_move_is_recorded() -> None:
     assert world.events[-1].detail == "2026-03-01T12:30:00+00:00 -> 2026-03-01T13:00:00+00:00"
 
 
-def test_in_a_pause_it_sleeps_on() -> None:
+def test_replan_of_a_paused_task_keeps_it_asleep() -> None:
     world = World(Cron(expression="0 13 * * *", zone="UTC"))
     world.pause()
     world.entries["next"] = world.entries["next"]._replace(planned=hour(12.5), due=hour(12.5))
@@ -358,11 +357,11 @@ def test_in_a_pause_it_sleeps_on() -> None:
     assert world.agenda == ["next 13:00 asleep"]
 
 
-def test_what_has_not_moved_stays() -> None:
+def test_replan_keeps_unchanged_occurrences() -> None:
     assert World(Cron(expression="0 13 * * *", zone="UTC")).replan() == NOTHING
 
 
-def test_what_has_had_its_instant_stays() -> None:
+def test_replan_keeps_an_occurrence_within_its_jitter() -> None:
     """Its jitter is still running: planned again from now, it would be lost."""
     world = World(Cron(expression="0 13 * * *", zone="UTC", jitter=HOUR)).at(hour(13) + SECOND)
     assert world.next is not None
@@ -370,12 +369,12 @@ def test_what_has_had_its_instant_stays() -> None:
     assert world.replan() == NOTHING
 
 
-def test_what_has_no_more_under_the_new_rules_stays() -> None:
+def test_replan_keeps_a_task_without_further_occurrences() -> None:
     world = World(Once(at=hour(13)))
     world.entries["next"] = world.entries["next"]._replace(planned=hour(15), due=hour(15))
     assert world.at(hour(14)).replan() == NOTHING
 
 
-def test_what_has_no_next_has_nothing_to_move() -> None:
+def test_replan_without_a_next_occurrence_changes_nothing() -> None:
     world = World(Once(at=hour(13))).claim_at(hour(13))
     assert world.replan() == NOTHING

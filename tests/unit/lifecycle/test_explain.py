@@ -1,4 +1,4 @@
-"""Why it did, or did not, run: every verdict, in both languages, from the ledger, the agenda and the schedule."""
+"""`why`: every verdict, in both languages, from the ledger, the agenda and the schedule."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, describe_reason
 from horae.model.task import PauseCause, Target, TaskState
 from horae.schedule import Every, Once, Schedule
-
-from .world import HOUR, MINUTE, SECOND, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, SECOND, World, hour
 
 
 def why(world: World, at: datetime) -> Explanation:
@@ -125,7 +124,7 @@ def retry_only() -> World:
     world = World(retry=Retry(None, HOUR, max=HOUR)).claim_at(hour(13))
     world.fail(retry_after=MINUTE)
     world.runs.clear()
-    return world.later(MINUTE)
+    return world.advance(MINUTE)
 
 
 @pytest.mark.parametrize(
@@ -194,12 +193,12 @@ def test_nothing_is_planned_any_more() -> None:
     assert why(world, hour(14)).english == "The schedule has no occurrence then; there is none after it."
 
 
-def test_what_counts_from_the_end_can_only_estimate() -> None:
+def test_from_end_schedule_is_explained_as_an_estimate() -> None:
     world = World(Every(interval=HOUR, since="end")).claim_at(hour(13))
     assert why(world, hour(14)).english == "It is still to come: 2026-03-01 14:00 +00:00."
 
 
-def test_the_rows_that_the_answer_rests_on() -> None:
+def test_explanation_returns_its_rows() -> None:
     world = World(retry=Retry(2, HOUR)).claim_at(hour(13))
     world.fail(retry_after=MINUTE)
     world.claim_at(hour(13) + MINUTE)
@@ -216,7 +215,7 @@ def test_the_rows_that_the_answer_rests_on() -> None:
 
 def taken_over() -> World:
     world = World().claim_at(hour(13))
-    world.later(timedelta(seconds=8)).die()
+    world.advance(timedelta(seconds=8)).lose()
     return world.claim_at(hour(13) + timedelta(seconds=8.02))
 
 
@@ -252,7 +251,7 @@ def test_lateness_of_a_retry_counts_the_jitter_of_the_first_attempt_as_on_time()
     assert why(world, entry.planned).english.startswith("It ran: succeeded. It started 60.000 s after it was due.")
 
 
-def test_attempt_whose_forerunners_are_forgotten_says_its_number() -> None:
+def test_attempt_without_earlier_rows_is_explained_by_its_number() -> None:
     world = taken_over()
     world.settle(Succeeded())
     del world.runs[min(world.runs, key=lambda run_id: world.runs[run_id].attempt)]
@@ -261,7 +260,7 @@ def test_attempt_whose_forerunners_are_forgotten_says_its_number() -> None:
 
 def test_lost_run_under_at_most_once_says_that_it_is_not_run_again() -> None:
     world = World(guarantee="at_most_once").claim_at(hour(13))
-    world.start(world.going)
+    world.start(world.live_run)
     world.release()
     answer = why(world, hour(13))
     assert answer.english.endswith(
@@ -271,7 +270,7 @@ def test_lost_run_under_at_most_once_says_that_it_is_not_run_again() -> None:
     assert "again" not in describe_reason(Reason.RELEASED)
 
 
-def test_a_retry_that_is_still_to_come() -> None:
+def test_pending_retry_is_explained() -> None:
     world = World(retry=Retry(2, HOUR)).claim_at(hour(13))
     world.fail(retry_after=MINUTE)
     answer = why(world, hour(13))
@@ -280,22 +279,22 @@ def test_a_retry_that_is_still_to_come() -> None:
     assert answer.chinese.endswith("将于 2026-03-01 13:01 +00:00 再次尝试。")
 
 
-def test_what_never_started_is_tried_again_too() -> None:
+def test_retry_of_a_run_that_never_started_is_explained() -> None:
     world = World(guarantee="at_most_once").claim_at(hour(13))
-    world.die()
+    world.lose()
     answer = why(world, hour(13))
     assert answer.verdict is Verdict.SKIPPED
     assert answer.english.endswith("Its next attempt is due since 2026-03-01 13:00 +00:00 and waits for a node.")
     assert answer.chinese.endswith("它的下一次尝试自 2026-03-01 13:00 +00:00 起到期，正在等待节点。")
 
 
-def test_it_was_planned_with_jitter() -> None:
+def test_jitter_is_explained() -> None:
     world = World(Every(interval=HOUR, jitter=40 * MINUTE)).at(hour(13))
     assert world.next is not None
     assert why(world, hour(13)).english == f"It is still to come: {world.next.due:%Y-%m-%d %H:%M:%S} +00:00."
 
 
-def test_the_reason_is_there_for_programs_too() -> None:
+def test_explanation_has_the_reason_code() -> None:
     assert why(stretch(), hour(14)).reason is Reason.MISSED_SKIPPED
     assert why(paused(), hour(13)).reason is Reason.PAUSED
     assert why(cancelled(), hour(14)).reason is Reason.CANCELLED
@@ -314,7 +313,7 @@ def test_every_verdict_has_its_sentences() -> None:
     assert set(_SENTENCES) == set(Verdict)
 
 
-def test_times_are_on_the_clock_of_the_task() -> None:
+def test_explained_times_are_in_the_zone_of_the_task() -> None:
     world = World(Every(interval=HOUR, zone="Asia/Shanghai")).at(hour(13))
     assert why(world, hour(14)).english == "It is still to come: 2026-03-01 22:00 +08:00."
     assert why(world, hour(11)).chinese == "任务在 2026-03-01 20:00 +08:00 才创建。"
@@ -328,7 +327,7 @@ def test_times_are_on_the_clock_of_the_task() -> None:
         (PauseCause.AWAITING_APPROVAL, Reason.AWAITING_APPROVAL),
     ],
 )
-def test_pause_that_nobody_asked_for_says_how_it_came_about(cause: PauseCause, reason: Reason) -> None:
+def test_automatic_pause_is_explained_by_its_cause(cause: PauseCause, reason: Reason) -> None:
     world = World().at(hour(12.5))
     world.pause(cause=cause)
     found = why(world.at(hour(15.5)), hour(13))
@@ -360,7 +359,7 @@ def test_pause_of_an_agents_task_names_the_command_that_ends_it(cause: PauseCaus
 @pytest.mark.parametrize(
     ("at", "verdict"), [(hour(13), Verdict.OVERDUE), (hour(14), Verdict.PENDING), (hour(40), Verdict.PENDING)]
 )
-def test_occurrence_of_a_barred_owner_is_announced_as_skipped(at: datetime, verdict: Verdict, reason: Reason) -> None:
+def test_occurrence_of_a_blocked_owner_is_announced_as_skipped(at: datetime, verdict: Verdict, reason: Reason) -> None:
     world = World().at(hour(13.5))
     facts = world.facts._replace(block_reason=reason)
     found = explain(facts, (), at, hour(13.5))
@@ -370,7 +369,7 @@ def test_occurrence_of_a_barred_owner_is_announced_as_skipped(at: datetime, verd
     assert describe_reason(reason, "zh") in found.chinese
 
 
-def test_event_that_no_listener_received_is_told() -> None:
+def test_undelivered_event_is_explained() -> None:
     world = World().claim_at(hour(13))
     world.settle(Succeeded('{"delivered": 0, "to": {}}'))
     facts = world.facts._replace(task=world.facts.task._replace(target=Target("event", "{}")))
@@ -460,7 +459,7 @@ def test_resume_that_skips_writes_no_record_of_the_pause() -> None:
 
 
 @pytest.mark.parametrize(("schedule", "resumable"), [(Once(at=hour(13)), False), (Every(interval=HOUR), True)])
-def test_a_task_that_gave_up_says_so_and_whether_it_can_be_resumed(schedule: Schedule, *, resumable: bool) -> None:
+def test_failed_task_is_explained_with_resumability(schedule: Schedule, *, resumable: bool) -> None:
     world = World(schedule, give_up_after=1).claim_at(hour(13))
     running = explain(world.facts, tuple(world.runs.values()), hour(13), world.now)
     assert with_end(world.facts, running) == running

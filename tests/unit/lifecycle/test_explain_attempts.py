@@ -1,4 +1,4 @@
-"""Why it ran, where an instant has several rows: requests beside the schedule, attempts that never began, retries."""
+"""`why` for an instant with several rows: manual runs, attempts that never started, retries."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, describe_reason
 from horae.model.run import RunState
 from horae.schedule import Every, Once
-
-from .world import HOUR, MINUTE, SECOND, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, SECOND, World, hour
 
 
 def why(world: World, at: datetime) -> Explanation:
@@ -31,14 +30,14 @@ def superseded_retry() -> World:
     """A once task failed; before its retry was due it got a new time, which came first."""
     world = World(Once(at=hour(13)), retry=Retry(4), give_up_after=3).claim_at(hour(13))
     world.fail(retry_after=HOUR)
-    world.later(MINUTE).edit(schedule=Once(at=hour(13.25)))
+    world.advance(MINUTE).edit(schedule=Once(at=hour(13.25)))
     return world.claim_at(hour(13.25))
 
 
 def test_skipped_instant_that_was_run_on_request_has_run() -> None:
     world = skipped_on_request()
     assert why(world, hour(13)).verdict is Verdict.SKIPPED
-    world.later(MINUTE).backfill(hour(13), hour(13))
+    world.advance(MINUTE).backfill(hour(13), hour(13))
     world.claim_all()
     assert why(world, hour(13)).verdict is Verdict.RUNNING
     world.settle()
@@ -53,10 +52,10 @@ def test_skipped_instant_that_was_run_on_request_has_run() -> None:
     assert "它是按请求运行的" in answer.chinese
 
 
-def test_request_for_an_instant_that_has_run_is_told_by_the_request() -> None:
+def test_manual_run_of_an_executed_instant_is_explained_by_the_request() -> None:
     world = World().claim_at(hour(13))
     world.settle()
-    world.later(MINUTE).backfill(hour(13), hour(13))
+    world.advance(MINUTE).backfill(hour(13), hour(13))
     world.claim_all()
     world.fail()
     answer = why(world, hour(13))
@@ -67,7 +66,7 @@ def test_request_for_an_instant_that_has_run_is_told_by_the_request() -> None:
 def test_later_request_that_was_not_run_does_not_hide_the_run() -> None:
     world = World().claim_at(hour(13))
     world.settle()
-    world.later(MINUTE).backfill(hour(13), hour(13))
+    world.advance(MINUTE).backfill(hour(13), hour(13))
     world.cancel()
     answer = why(world, hour(13))
     assert answer.verdict is Verdict.RAN
@@ -90,7 +89,7 @@ def test_failed_run_whose_retry_was_superseded_can_be_tried_again() -> None:
     (unused,) = [run for run in world.runs.values() if run.state is RunState.SKIPPED]
     world.try_again(unused)
     world.claim_all()
-    assert (world.going.planned, world.going.attempt) == (hour(13), 3)
+    assert (world.live_run.planned, world.live_run.attempt) == (hour(13), 3)
 
 
 def test_answer_without_rows_is_about_no_run() -> None:
@@ -102,12 +101,12 @@ def test_answer_without_rows_is_about_no_run() -> None:
 
 def test_requested_attempt_of_a_lost_at_most_once_run_took_nothing_over() -> None:
     world = World(guarantee="at_most_once").claim_at(hour(13))
-    world.start(world.going)
-    lost = world.going
+    world.start(world.live_run)
+    lost = world.live_run
     world.release()
-    world.later(MINUTE).try_again(world.runs[lost.id])
+    world.advance(MINUTE).try_again(world.runs[lost.id])
     world.claim_all()
-    world.start(world.going)
+    world.start(world.live_run)
     world.settle()
     answer = why(world, hour(13))
     assert answer.english.endswith("Attempt 2 was requested after attempt 1 ended as lost.")
@@ -116,9 +115,9 @@ def test_requested_attempt_of_a_lost_at_most_once_run_took_nothing_over() -> Non
 
 def test_requested_attempt_after_a_failure_is_no_retry_of_the_policy() -> None:
     world = World(retry=Retry(1)).claim_at(hour(13))
-    failed = world.going
+    failed = world.live_run
     world.fail()
-    world.later(MINUTE).try_again(world.runs[failed.id])
+    world.advance(MINUTE).try_again(world.runs[failed.id])
     world.claim_all()
     world.settle()
     assert why(world, hour(13)).english.endswith("Attempt 2 was requested after attempt 1 ended as failed.")
@@ -142,7 +141,7 @@ def test_lateness_of_each_attempt_counts_from_the_jittered_due_instant() -> None
 
 def test_cancelled_run_says_when_it_started_not_when_it_was_cancelled() -> None:
     world = World().claim_at(hour(13) + SECOND)
-    world.later(10 * SECOND).settle(Cancelled())
+    world.advance(10 * SECOND).settle(Cancelled())
     assert why(world, hour(13)).english.startswith("It ran: cancelled. It started 1.000 s after it was due.")
 
 
@@ -164,14 +163,14 @@ def test_retry_of_a_paused_task_is_not_announced_for_its_time() -> None:
 
 
 def test_retry_that_is_due_is_not_announced_for_a_time_that_has_passed() -> None:
-    world = waiting_for_retry().later(2 * MINUTE)
+    world = waiting_for_retry().advance(2 * MINUTE)
     answer = why(world, hour(13))
     assert answer.english.endswith("Its next attempt is due since 2026-03-01 13:01 +00:00 and waits for a node.")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_retry_that_waits_for_its_lane_names_the_lane(language: str) -> None:
-    world = waiting_for_retry().later(2 * MINUTE)
+    world = waiting_for_retry().advance(2 * MINUTE)
     world.others = world.limit
     world.claim_all()
     answer = why(world, hour(13))
@@ -200,7 +199,7 @@ def test_stretch_of_an_edited_task_is_not_compared_with_its_new_schedule() -> No
 def test_run_that_the_quota_of_an_agent_skipped_names_it() -> None:
     world = World()
     world.edit(labels=((AGENT_LABEL, "robot"),))
-    world.barred = Reason.AGENT_QUOTA
+    world.block_reason = Reason.AGENT_QUOTA
     world.claim_at(hour(13))
     answer = why(world, hour(13))
     assert answer.reason is Reason.AGENT_QUOTA

@@ -1,4 +1,4 @@
-"""`every … from: end`: no next while an occurrence goes on; what ends it stores end + interval."""
+"""`every … from: end`: no next occurrence while one is live; its end stores end + interval."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from horae.model.policy import Missed, Overlap, Retry
 from horae.model.reason import Reason
 from horae.model.task import TaskState
 from horae.schedule import Every
-
-from .world import HOUR, MINUTE, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
 AFTER_END = Every(interval=HOUR, since="end")
 TWICE = Every(interval=HOUR, since="end", repeat=2)
 
 
 def going(schedule: Every = AFTER_END, **policies: Any) -> World:
-    """The first fires one interval after creation; there is no next while it runs."""
+    """A world whose first occurrence is live; there is no next entry meanwhile."""
     world = World(schedule, **policies).claim_at(hour(13))
     assert world.ledger == ["13:00 running"]
     assert world.agenda == []
@@ -34,17 +33,17 @@ def going(schedule: Every = AFTER_END, **policies: Any) -> World:
     [Succeeded(), Failed("no", permanent=True), Cancelled(), Skipped(), TimedOut(), Failed("no")],
     ids=["succeeded", "failed", "cancelled", "nothing to do", "timed out", "failed for the last time"],
 )
-def test_whatever_ends_it_stores_the_next(outcome: Outcome) -> None:
+def test_every_end_stores_the_next_occurrence(outcome: Outcome) -> None:
     world = going(retry=Retry(1))
     world.settle(outcome)
     assert world.agenda == ["next 14:30 timed"]
-    assert world.standing.last_end == hour(13.5)
+    assert world.status.last_end == hour(13.5)
 
 
-def test_so_does_recovery() -> None:
+def test_recovery_stores_the_next_occurrence() -> None:
     world = World(AFTER_END, guarantee="at_most_once").claim_at(hour(13)).at(hour(13.5))
-    world.start(world.going)
-    world.die()
+    world.start(world.live_run)
+    world.lose()
     assert world.agenda == ["next 14:30 timed"]
 
 
@@ -59,11 +58,11 @@ def test_a_retry_is_not_the_end() -> None:
 
 def test_a_lost_run_is_not_the_end_either() -> None:
     world = going()
-    world.die()
+    world.lose()
     assert world.agenda == ["retry 13:00 #2 timed"]
 
 
-def test_somebody_outside_holds_it() -> None:
+def test_waiting_run_delays_the_next_occurrence() -> None:
     world = going()
     world.settle(Waiting(hour(16)))
     assert world.agenda == ["deadline 16:00 timed"]
@@ -71,18 +70,18 @@ def test_somebody_outside_holds_it() -> None:
     assert world.agenda == ["next 16:00 timed"]
 
 
-def test_found_late_it_is_one_occurrence() -> None:
+def test_late_claim_is_one_occurrence() -> None:
     world = World(AFTER_END, missed=Missed("merge")).claim_at(hour(20))
     assert world.ledger == ["13:00 running"]
-    assert world.going.span is None
+    assert world.live_run.span is None
 
 
 @pytest.mark.parametrize("how", ["missed", "asked", "barred"])
-def test_what_is_skipped_goes_on(how: str) -> None:
+def test_skipped_occurrence_stores_the_next(how: str) -> None:
     world = World(AFTER_END, missed=Missed("skip" if how == "missed" else "latest")).at(hour(15))
     if how == "asked":
         world.skip_next(1)
-    world.barred = Reason.QUOTA if how == "barred" else None
+    world.block_reason = Reason.QUOTA if how == "barred" else None
     world.claim_all()
     assert len(world.ledger) == 1
     assert world.agenda == ["next 16:00 timed"]
@@ -98,7 +97,7 @@ def test_what_is_skipped_goes_on(how: str) -> None:
         ("parallel", ["12:45 running", "13:00 running"], []),
     ],
 )
-def test_due_while_something_else_is_going(overlap: Overlap, ledger: list[str], agenda: list[str]) -> None:
+def test_due_while_another_run_is_live(overlap: Overlap, ledger: list[str], agenda: list[str]) -> None:
     world = World(AFTER_END, overlap=overlap).at(hour(12.75))
     world.run_now()
     world.claim_all().claim_at(hour(13))
@@ -113,9 +112,9 @@ def test_run_now_does_not_move_it() -> None:
     assert world.agenda == ["next 13:00 timed"]
 
 
-def test_run_now_beside_it_does_not_end_it() -> None:
+def test_run_now_does_not_end_the_occurrence() -> None:
     world = going(overlap="parallel")
-    scheduled = world.going
+    scheduled = world.live_run
     world.run_now()
     world.claim_all()
     (manual,) = (run for run in world.live if run is not scheduled)
@@ -125,14 +124,14 @@ def test_run_now_beside_it_does_not_end_it() -> None:
     assert world.agenda == ["next 14:30 timed"]
 
 
-def test_what_was_held_behind_it_goes_on_and_the_next_is_stored_all_the_same() -> None:
+def test_held_entry_starts_and_the_next_is_stored() -> None:
     world = going(overlap="queue")
     world.run_now()
     world.claim_all().settle()
     assert world.agenda == ["manual 13:30 timed", "next 14:30 timed"]
 
 
-def test_replacing_what_somebody_outside_holds_ends_it() -> None:
+def test_replacing_a_waiting_run_ends_it() -> None:
     world = going(overlap="replace")
     world.settle(Waiting(hour(16)))
     world.run_now()
@@ -180,8 +179,8 @@ class TestPause:
         world.settle()
         assert world.agenda == ["next 14:30 timed"]
 
-    def test_only_something_else_is_running_when_resumed(self) -> None:
-        """What somebody asked for by hand stores no next when it ends."""
+    def test_resume_while_a_manual_run_is_live(self) -> None:
+        """A manual run stores no next occurrence at its end."""
         world = World(AFTER_END).at(hour(12.5))
         world.run_now()
         world.claim_all()
@@ -200,15 +199,15 @@ class TestPause:
         assert world.agenda == ["next 16:00 timed"]
 
 
-def test_its_retry_is_barred() -> None:
+def test_skipped_retry_of_a_blocked_owner_stores_the_next() -> None:
     world = going()
     world.fail(retry_after=MINUTE)
-    world.barred = Reason.OWNER_REVOKED
+    world.block_reason = Reason.OWNER_REVOKED
     world.claim_at(hour(14))
     assert world.agenda == ["next 15:00 timed"]
 
 
-def test_it_has_given_up_and_starts_again() -> None:
+def test_failed_from_end_task_restarts() -> None:
     world = going(give_up_after=1)
     world.fail(permanent=True)
     assert (world.state, world.agenda) == (TaskState.FAILED, [])
@@ -234,7 +233,7 @@ def test_backfill_is_refused() -> None:
 class TestEdit:
     """A task becomes one that counts from the end, or stops being one."""
 
-    def test_nothing_is_going(self) -> None:
+    def test_no_live_run(self) -> None:
         world = World().at(hour(12.5))
         world.edit(schedule=Every(interval=2 * HOUR, since="end"))
         assert world.agenda == ["next 14:00 timed"]

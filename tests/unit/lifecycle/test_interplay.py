@@ -1,4 +1,4 @@
-"""Where the policies meet: missed, overlap, retry, pause, lanes, counting from the end, at most once."""
+"""Combinations of policies: missed, overlap, retry, pause, lanes, from end, at most once."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from horae.model.policy import Missed, Overlap, Retry
 from horae.model.reason import Reason
 from horae.model.task import TaskState
 from horae.schedule import Every, Once
-
-from .world import HOUR, MINUTE, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
 
 @pytest.mark.parametrize(
@@ -81,7 +80,7 @@ def test_a_full_lane_ends_no_retry_before_the_newer_one_starts() -> None:
     world.claim_at(hour(14))
     assert world.agenda == ["retry 13:00 #2 timed", "next 14:00 parked"]
     world.others = 0
-    world.seat()
+    world.fill_lane_slots()
     assert world.claim_all().ledger == ["13:00 failed target_failed", "13:00 #2 skipped superseded", "14:00 running"]
 
 
@@ -92,7 +91,7 @@ def test_pause_and_lane() -> None:
     world.pause()
     assert world.agenda == ["next 13:00 asleep"]
     world.others = 0
-    world.seat()
+    world.fill_lane_slots()
     assert world.agenda == ["next 13:00 asleep"]
     world.at(hour(13.5)).resume(missed="latest")
     assert world.claim_all().ledger == ["13:00 running"]
@@ -107,7 +106,7 @@ def test_pause_and_overlap() -> None:
     assert world.claim_all().ledger == ["13:00 succeeded", "14:00 running"]
 
 
-def test_resume_behind_what_is_going() -> None:
+def test_resume_behind_a_live_run() -> None:
     world = World(overlap="skip").claim_at(hour(13))
     world.pause()
     world.at(hour(15.5)).resume(missed="all")
@@ -131,7 +130,7 @@ def test_at_most_once_and_overlap() -> None:
     world = World(guarantee="at_most_once", overlap="queue").claim_at(hour(13)).claim_at(hour(14))
     assert world.ledger == ["13:00 claimed"]
     assert world.agenda == ["waiting 14:00 held", "next 15:00 timed"]
-    world.die()
+    world.lose()
     assert world.agenda == ["retry 13:00 #2 timed", "waiting 14:00 timed", "next 15:00 timed"]
     world.claim_all()
     assert [row for row in world.ledger if "claimed" in row] in (["13:00 #2 claimed"], ["14:00 claimed"])
@@ -140,7 +139,7 @@ def test_at_most_once_and_overlap() -> None:
 
 def test_at_most_once_and_replace() -> None:
     world = World(guarantee="at_most_once", overlap="replace").claim_at(hour(13)).claim_at(hour(14))
-    assert world.going.cancel is Reason.REPLACED
+    assert world.live_run.cancel is Reason.REPLACED
     world.settle(Cancelled())
     assert world.ledger == ["13:00 cancelled replaced"]
 
@@ -149,8 +148,8 @@ def test_at_most_once_and_a_backlog() -> None:
     world = World(guarantee="at_most_once", missed=Missed("all"), give_up_after=None).claim_at(hour(15.5))
     for number in (13, 14, 15):
         assert world.ledger[-1] == f"{number}:00 claimed"
-        world.start(world.going)
-        world.die()
+        world.start(world.live_run)
+        world.lose()
         world.claim_all()
     assert world.ledger == [f"{number}:00 lost lease_lost" for number in (13, 14, 15)]
     assert world.agenda == ["next 16:00 timed"]
@@ -163,7 +162,7 @@ def test_from_end_and_lane() -> None:
     assert world.agenda == ["next 13:00 parked"]
     world.at(hour(18))
     world.others = 0
-    world.seat()
+    world.fill_lane_slots()
     assert world.claim_all().ledger == ["13:00 running"]
     world.settle()
     assert world.agenda == ["next 19:00 timed"]
@@ -179,7 +178,7 @@ def test_from_end_and_giving_up_in_parallel() -> None:
     assert world.agenda == []
 
 
-def test_a_backfill_beside_the_schedule() -> None:
+def test_backfill_obeys_overlap_with_the_schedule() -> None:
     """A run is a run: overlap does not ask where it came from."""
     world = World(overlap="skip").at(hour(20.5))
     world.claim_all().settle()
@@ -196,33 +195,33 @@ def test_a_backfill_does_not_fill_the_queue() -> None:
     assert "waiting 21:00 held" in world.agenda
 
 
-def test_a_backfill_is_not_replaced_but_gives_way() -> None:
+def test_backfill_is_not_replaced_but_yields() -> None:
     world = World(overlap="replace").at(hour(20.5))
     world.claim_all().settle()
     world.backfill(hour(14), hour(16))
     world.claim_all().at(hour(21))
     assert world.claim().cancelled == ()
     world.settle()
-    assert world.claim_all().going.planned == hour(21)
+    assert world.claim_all().live_run.planned == hour(21)
 
 
-def test_a_lost_run_of_a_merged_stretch_stands_for_it_still() -> None:
+def test_retry_of_a_lost_merged_run_keeps_its_span() -> None:
     world = World(missed=Missed("merge")).claim_at(hour(15.5))
-    span = world.going.span
-    world.die()
-    assert world.claim_all().going.span == span
+    span = world.live_run.span
+    world.lose()
+    assert world.claim_all().live_run.span == span
     world.fail(retry_after=timedelta(0))
-    assert world.claim_all().going.span == span
+    assert world.claim_all().live_run.span == span
 
 
-def test_once_that_is_held_by_somebody_and_never_answered() -> None:
+def test_once_run_that_waits_and_is_never_answered() -> None:
     world = World(Once(at=hour(13)), retry=Retry(2, timedelta(0))).claim_at(hour(13))
     world.settle(Waiting(hour(14)))
     world.claim_at(hour(14))
     assert world.ledger == ["13:00 timed_out deadline", "13:00 #2 running"]
     world.settle(Waiting(hour(15)))
     world.claim_at(hour(15))
-    assert (world.state, world.standing.reason) == (TaskState.FAILED, Reason.DEADLINE)
+    assert (world.state, world.status.reason) == (TaskState.FAILED, Reason.DEADLINE)
 
 
 def test_requested_skips_and_overlap() -> None:

@@ -1,4 +1,4 @@
-"""Lanes and owners: a full lane parks, the seat that is freed unparks, and whoever is barred runs nothing."""
+"""Lanes and owners: a full lane parks, a freed slot unparks, and a blocked owner runs nothing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason
 from horae.model.task import TaskState
 from horae.schedule import Every, Once
-
-from .world import HOUR, MINUTE, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
 
 def full(**policies: Any) -> World:
@@ -26,16 +25,16 @@ def full(**policies: Any) -> World:
 
 def freed(world: World) -> World:
     world.others = 0
-    world.seat()
+    world.fill_lane_slots()
     return world.claim_all()
 
 
-def test_a_run_takes_a_seat_in_each_of_its_lanes() -> None:
+def test_run_takes_a_slot_in_each_of_its_lanes() -> None:
     world = World(lane="lane").claim_at(hour(13))
-    assert world.going.lanes == ("lane",)
+    assert world.live_run.lanes == ("lane",)
 
 
-def test_the_first_full_lane_is_the_one_to_wait_for() -> None:
+def test_entry_is_parked_at_the_first_full_lane() -> None:
     facts: Facts = World().facts._replace(
         lanes=(LaneUse("lane", 2, 1), LaneUse(owner_lane("ada"), 1, 1), LaneUse("other", 1, 1))
     )
@@ -49,13 +48,13 @@ def test_a_parked_instant_is_not_missed(missed: str) -> None:
     assert world.agenda == ["next 13:00 parked"]
     assert not world.at(hour(13.75)).due
     assert freed(world).ledger == ["13:00 running"]
-    assert world.going.lateness == 45 * MINUTE
+    assert world.live_run.lateness == 45 * MINUTE
 
 
 def test_it_can_be_parked_again() -> None:
     world = full().claim_at(hour(13))
     world.others = 0
-    world.seat()
+    world.fill_lane_slots()
     assert world.agenda == ["next 13:00 timed"]
     world.others = 1
     world.claim_all()
@@ -63,7 +62,7 @@ def test_it_can_be_parked_again() -> None:
     assert freed(world.at(hour(13.5))).ledger == ["13:00 running"]
 
 
-def test_a_requested_skip_is_decided_before_the_lane_is_asked() -> None:
+def test_requested_skip_is_applied_before_the_lane_check() -> None:
     world = full(missed=Missed("skip"))
     world.skip_next(1)
     world.claim_at(hour(14))
@@ -71,34 +70,34 @@ def test_a_requested_skip_is_decided_before_the_lane_is_asked() -> None:
     assert world.agenda == ["next 14:00 parked"]
     assert world.next is not None
     assert world.next.due == hour(14)
-    assert world.standing.skips_left == 0
+    assert world.status.skips_left == 0
     assert freed(world.at(hour(14.5))).ledger[-1] == "14:00 running"
 
 
-def test_a_requested_skip_counts_where_all_that_was_planned_does() -> None:
+def test_requested_skip_counts_where_planned_counts() -> None:
     world = World(Every(interval=HOUR, repeat=3, counting="planned"), lane="lane")
     world.others = 1
     world.skip_next(1)
     world.claim_at(hour(14))
-    assert world.standing.counted == 1
+    assert world.status.counted == 1
     freed(world)
-    assert world.standing.counted == 2
+    assert world.status.counted == 2
 
 
-def test_a_wish_to_skip_it_reaches_what_is_parked() -> None:
+def test_requested_skip_applies_to_a_parked_entry() -> None:
     world = full().claim_at(hour(13))
     world.skip_next(1)
     assert freed(world.at(hour(13.5))).ledger == ["13:00 skipped skip_requested"]
 
 
-def test_a_pile_that_is_parked_is_judged_when_its_turn_comes() -> None:
+def test_parked_backlog_is_decided_when_unparked() -> None:
     world = full().claim_at(hour(14.5))
     assert world.agenda == ["next 13:00 parked"]
     assert freed(world.at(hour(16.5))).ledger == ["13:00..15:00 x3 skipped merged", "16:00 running"]
 
 
 @pytest.mark.parametrize("what", ["retry", "manual", "waiting"])
-def test_everything_that_starts_needs_a_seat(what: str) -> None:
+def test_every_start_needs_a_lane_slot(what: str) -> None:
     world = World(lane="lane", overlap="queue").claim_at(hour(13))
     if what == "retry":
         world.fail(retry_after=10 * MINUTE)
@@ -114,7 +113,7 @@ def test_everything_that_starts_needs_a_seat(what: str) -> None:
     assert len(freed(world).live) == 1
 
 
-def test_what_was_asked_for_in_time_and_parked_is_not_skipped_for_overlap() -> None:
+def test_parked_manual_run_is_not_skipped_for_overlap() -> None:
     world = full(overlap="skip").at(hour(12.75))
     world.run_now()
     world.claim_at(hour(13))
@@ -127,7 +126,7 @@ def test_what_was_asked_for_in_time_and_parked_is_not_skipped_for_overlap() -> N
     assert world.claim_all().ledger == ["12:45 succeeded", "13:00 running"]
 
 
-def test_nor_does_it_start_beside_the_one_before() -> None:
+def test_parked_manual_run_does_not_start_beside_a_live_run() -> None:
     world = full(overlap="skip").claim_at(hour(13)).at(hour(13.25))
     world.run_now()
     world.claim_all()
@@ -149,23 +148,23 @@ def test_another_lane_by_edit_lets_it_try_again() -> None:
 
 
 @pytest.mark.parametrize("reason", [Reason.QUOTA, Reason.OWNER_REVOKED])
-def test_every_occurrence_of_a_barred_owner_is_recorded(reason: Reason) -> None:
+def test_every_occurrence_of_a_blocked_owner_is_recorded(reason: Reason) -> None:
     world = World()
-    world.barred = reason
+    world.block_reason = reason
     world.claim_at(hour(15.5))
     assert world.ledger == [f"13:00..15:00 x3 skipped {reason}"]
     assert world.agenda == ["next 16:00 timed"]
-    world.barred = None
+    world.block_reason = None
     assert world.claim_at(hour(16)).ledger[-1] == "16:00 running"
 
 
-def test_so_is_what_was_queued() -> None:
+def test_queued_occurrences_of_a_blocked_owner_are_recorded() -> None:
     world = World(overlap="queue_all", retry=Retry(2, HOUR)).claim_at(hour(13))
     for number in (14, 15, 16):
         world.claim_at(hour(number))
     world.fail(retry_after=MINUTE)
-    world.barred = Reason.QUOTA
-    world.later(MINUTE).run_now()
+    world.block_reason = Reason.QUOTA
+    world.advance(MINUTE).run_now()
     world.claim_all()
     assert world.ledger == [
         "13:00 failed target_failed",
@@ -176,29 +175,29 @@ def test_so_is_what_was_queued() -> None:
     assert world.agenda == ["next 17:00 timed"]
 
 
-def test_requested_skips_are_kept_for_better_times() -> None:
+def test_requested_skips_of_a_blocked_owner_are_kept() -> None:
     world = World()
     world.skip_next(1)
-    world.barred = Reason.QUOTA
+    world.block_reason = Reason.QUOTA
     assert world.claim_at(hour(13)).ledger == ["13:00 skipped quota"]
-    assert world.standing.skips_left == 1
+    assert world.status.skips_left == 1
 
 
-def test_the_last_thing_of_a_task_may_be_barred() -> None:
+def test_last_occurrence_of_a_blocked_owner_completes_the_task() -> None:
     world = World(Once(at=hour(13)), retry=Retry(2, HOUR)).claim_at(hour(13))
     world.fail(retry_after=MINUTE)
-    world.barred = Reason.OWNER_REVOKED
+    world.block_reason = Reason.OWNER_REVOKED
     world.claim_at(hour(13) + MINUTE)
     assert world.ledger == ["13:00 failed target_failed", "13:00 #2 skipped owner_revoked"]
     assert world.state is TaskState.COMPLETED
 
 
-def test_what_was_held_behind_a_barred_backlog_goes_on() -> None:
+def test_held_entry_behind_a_blocked_backlog_is_released() -> None:
     world = World(missed=Missed("all"), retry=Retry(2, HOUR)).claim_at(hour(14.5))
     world.fail(retry_after=HOUR)
     world.claim_at(hour(15))
     assert world.agenda == ["retry 13:00 #2 timed", "waiting 14:00 held", "next 15:00 held"]
-    world.barred = Reason.QUOTA
+    world.block_reason = Reason.QUOTA
     world.claim_at(hour(15.5))
     assert world.ledger == [
         "13:00 failed target_failed",
@@ -209,11 +208,11 @@ def test_what_was_held_behind_a_barred_backlog_goes_on() -> None:
     assert world.agenda == ["next 16:00 timed"]
 
 
-def test_a_barred_task_that_is_paused_sleeps_on() -> None:
+def test_paused_task_of_a_blocked_owner_stays_asleep() -> None:
     world = World().at(hour(13))
     seen = world.due[0]
     world.pause()
-    world.barred = Reason.QUOTA
+    world.block_reason = Reason.QUOTA
     world.claim(seen)
     assert world.agenda == ["next 13:00 asleep"]
     assert world.ledger == []

@@ -1,4 +1,4 @@
-"""Missed: occurrences that came due while nothing could run. An hourly task from noon; the table says when it is found."""
+"""The missed policy, for an hourly task from noon that is claimed late."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from horae.model.policy import Missed
 from horae.model.run import Span
 from horae.model.task import TaskState
 from horae.schedule import Cron, Every, Now, Once
-
-from .world import CEILING, HOUR, MICROSECOND, MINUTE, SECOND, World, hour
+from tests.unit.lifecycle.task_world import CEILING, HOUR, MICROSECOND, MINUTE, SECOND, World, hour
 
 SKIP, LATEST, ALL, MERGE = Missed("skip"), Missed("latest"), Missed("all"), Missed("merge")
 TIMES_TWO = Every(interval=HOUR, repeat=2)
@@ -78,7 +77,7 @@ PLANNED_THREE = Every(interval=HOUR, repeat=3, counting="planned")
         ),
     ],
 )
-def test_a_pile_is_found(missed: Missed, found: datetime, ledger: list[str], agenda: list[str]) -> None:
+def test_missed_backlog_by_policy(missed: Missed, found: datetime, ledger: list[str], agenda: list[str]) -> None:
     world = World(missed=missed).claim_at(found)
     assert world.ledger == ledger
     assert world.agenda == agenda
@@ -110,27 +109,27 @@ def test_a_pile_is_found(missed: Missed, found: datetime, ledger: list[str], age
         ),
     ],
 )
-def test_a_pile_of_a_bounded_schedule(
+def test_missed_backlog_of_a_bounded_schedule(
     schedule: Every, missed: Missed, found: datetime, ledger: list[str], agenda: list[str], counted: int
 ) -> None:
     world = World(schedule, missed=missed).claim_at(found)
     assert world.ledger == ledger
     assert world.agenda == agenda
-    assert world.standing.counted == counted
+    assert world.status.counted == counted
     done = not agenda and not world.live
     assert world.state is (TaskState.COMPLETED if done else TaskState.ACTIVE)
 
 
-def test_repeats_that_were_used_up_before_are_not_given_again() -> None:
+def test_used_repeats_are_not_given_again() -> None:
     world = World(Every(interval=HOUR, repeat=3), missed=ALL).claim_at(hour(13))
     world.settle()
     world.claim_at(hour(17.5))
     assert world.ledger == ["13:00 succeeded", "14:00 running"]
     assert world.agenda == ["waiting 15:00 held"]
-    assert world.standing.counted == 3
+    assert world.status.counted == 3
 
 
-def test_two_in_quick_succession_are_a_pile_though_both_are_in_time() -> None:
+def test_two_due_occurrences_are_a_backlog_though_both_in_time() -> None:
     world = World(Every(interval=5 * SECOND)).claim_at(hour(12) + 11 * SECOND)
     assert world.ledger == ["12:00:05 skipped merged", "12:00:10 running"]
 
@@ -141,7 +140,7 @@ def test_once_is_run_however_late() -> None:
     assert world.agenda == []
 
 
-def test_once_can_be_told_otherwise() -> None:
+def test_once_missed_policy_can_be_chosen() -> None:
     world = World(Once(at=hour(13)), missed=SKIP).claim_at(hour(14))
     assert world.ledger == ["13:00 skipped missed_skipped"]
     assert world.state is TaskState.COMPLETED
@@ -150,13 +149,13 @@ def test_once_can_be_told_otherwise() -> None:
 def test_now_is_due_at_once() -> None:
     world = World(Now()).claim_all()
     assert world.ledger == ["12:00 running"]
-    assert world.going.lateness == timedelta(0)
+    assert world.live_run.lateness == timedelta(0)
 
 
-def test_a_merged_run_is_told_its_stretch() -> None:
+def test_merged_run_has_its_span() -> None:
     world = World(missed=MERGE).claim_at(hour(15.5))
-    assert world.going.span == Span(hour(13), hour(15), 3)
-    assert (world.going.planned, world.going.due) == (hour(15), hour(15))
+    assert world.live_run.span == Span(hour(13), hour(15), 3)
+    assert (world.live_run.planned, world.live_run.due) == (hour(15), hour(15))
 
 
 class TestJitter:
@@ -181,7 +180,7 @@ class TestJitter:
     def test_an_instant_whose_jitter_has_run_is(self) -> None:
         world = World(self.schedule, missed=LATEST).claim_at(hour(15) + self.offset())
         assert world.ledger == ["13:00..14:00 x2 skipped merged", "15:00 running"]
-        assert world.going.due == hour(15) + self.offset()
+        assert world.live_run.due == hour(15) + self.offset()
 
     def test_the_ceiling_counts_from_due(self) -> None:
         due = hour(13) + self.offset()
@@ -220,7 +219,7 @@ class TestAfterWaiting:
     def test_parked_for_hours(self, missed: Missed, ledger: list[str], agenda: list[str]) -> None:
         world = parked(missed).at(hour(16.5))
         world.others = 0
-        world.seat()
+        world.fill_lane_slots()
         world.claim_all()
         assert world.ledger == ledger
         assert world.agenda == agenda
@@ -232,7 +231,7 @@ class TestAfterWaiting:
         assert world.agenda == ["next 13:00 parked"]
         world.at(hour(13) + 2 * HOUR - MINUTE)
         world.others = 0
-        world.seat()
+        world.fill_lane_slots()
         assert world.claim_all().ledger == ["13:00 running"]
         assert world.agenda == ["waiting 14:00 held", "next 15:00 timed"]
 
@@ -241,7 +240,7 @@ class TestAfterWaiting:
         world.others = 1
         world.claim_at(hour(13)).at(hour(16.5))
         world.others = 0
-        world.seat()
+        world.fill_lane_slots()
         assert world.claim_all().ledger == ["13:00 running"]
         assert world.agenda == []
 
@@ -250,10 +249,10 @@ class TestAfterWaiting:
         world.others = 1
         world.claim_at(hour(13)).at(hour(16.5))
         world.others = 0
-        world.seat()
+        world.fill_lane_slots()
         assert world.claim_all().ledger == ["13:00 running"]
         assert world.agenda == ["waiting 14:00 held"]
-        assert world.standing.counted == 2
+        assert world.status.counted == 2
 
 
 def parked(missed: Missed) -> World:

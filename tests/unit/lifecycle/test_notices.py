@@ -1,4 +1,4 @@
-"""Failure notices: once when a task is failing, once when it has recovered, and never of the same incident again."""
+"""Failure notices: one when a task is failing, one when it has recovered, once per incident."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from horae.model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped,
 from horae.model.policy import Policies, Retry, from_json, to_json
 from horae.model.run import Origin
 from horae.model.task import TaskState
-
-from .world import HOUR, SECOND, World, hour
+from tests.unit.lifecycle.task_world import HOUR, SECOND, World, hour
 
 NOTICES = {EventKind.TASK_FAILING: "failing", EventKind.TASK_RECOVERED: "recovered"}
 ENDS: dict[str, Outcome] = {
@@ -34,7 +33,7 @@ def lived(world: World, ends: str) -> World:
     for end in ends:
         if world.next is not None:
             world.claim_at(world.next.due)
-            world.later(SECOND).settle(ENDS[end])
+            world.advance(SECOND).settle(ENDS[end])
     return world
 
 
@@ -68,14 +67,14 @@ def test_the_default_is_three() -> None:
     assert notices(lived(a_world(), "FFF")) == ["failing"]
 
 
-def test_it_says_why_and_stands_with_the_run_that_it_is_about() -> None:
+def test_notice_has_the_reason_and_the_run() -> None:
     world = lived(a_world(notify_after=1), "T")
     ended, notice = world.events[-2:]
     assert (ended.kind, notice.kind) == (EventKind.RUN_TIMED_OUT, EventKind.TASK_FAILING)
     assert (notice.detail, notice.run_id, notice.at) == ("deadline", None, ended.at)
 
 
-def test_an_attempt_that_is_tried_again_is_no_failed_occurrence() -> None:
+def test_retried_attempt_is_no_failed_occurrence() -> None:
     world = World(retry=Retry(attempts=3), notify_after=1, give_up_after=None).claim_at(hour(13))
     world.fail()
     assert notices(world) == []
@@ -83,18 +82,18 @@ def test_an_attempt_that_is_tried_again_is_no_failed_occurrence() -> None:
 
 def test_a_run_that_was_lost_for_good_counts_too() -> None:
     world = a_world(notify_after=1, guarantee="at_most_once").claim_at(hour(13))
-    world.start(world.going)
-    world.die()
+    world.start(world.live_run)
+    world.lose()
     assert notices(world) == ["failing"]
 
 
-def test_giving_up_is_told_after_it() -> None:
+def test_give_up_event_follows_the_notice() -> None:
     world = lived(a_world(notify_after=2, give_up_after=2), "FF")
     assert [event.kind for event in world.events[-2:]] == [EventKind.TASK_FAILING, EventKind.TASK_FAILED]
     assert world.state is TaskState.FAILED
 
 
-def test_whoever_resumes_what_gave_up_has_looked_and_the_next_incident_is_a_new_one() -> None:
+def test_resuming_a_failed_task_ends_the_incident() -> None:
     world = lived(a_world(notify_after=2, give_up_after=2), "FF")
     world.resume()
     lived(world, "S")
@@ -103,11 +102,11 @@ def test_whoever_resumes_what_gave_up_has_looked_and_the_next_incident_is_a_new_
     assert notices(world) == ["failing", "failing"]
 
 
-def test_a_success_by_hand_is_a_recovery() -> None:
+def test_manual_success_is_a_recovery() -> None:
     world = lived(a_world(notify_after=2), "FF")
     world.run_now()
     world.claim()
-    assert world.going.origin is Origin.MANUAL
+    assert world.live_run.origin is Origin.MANUAL
     world.settle(Succeeded())
     assert notices(world) == ["failing", "recovered"]
 
@@ -141,23 +140,23 @@ def test_an_edit_that_moves_the_bound_begins_or_ends_an_incident(
     assert notices(world) == (told if told[-1:] != ["failing"] else [*told, "recovered"])
 
 
-def test_the_short_way_is_not_taken_by_a_recovery() -> None:
+def test_recovery_does_not_take_the_fast_path() -> None:
     world = lived(a_world(notify_after=2), "FF").claim_at(hour(15))
-    run = world.going
+    run = world.live_run
     report = Settlement(run.id, run.token, Succeeded(), None, hour(15) + SECOND)
     assert fast_settlement(world.facts, run, report) is None
 
 
-def test_what_a_target_has_told_others_is_in_the_log_as_well() -> None:
+def test_triggered_topic_is_written_as_event() -> None:
     world = World().claim_at(hour(13))
-    run = world.going
+    run = world.live_run
     world.settle(Succeeded('"done"', triggered_topic="garden.thirsty"))
     kinds = [event.kind for event in world.events[-2:]]
     assert kinds == [EventKind.TASK_TRIGGERED, EventKind.RUN_SUCCEEDED]
     assert (world.events[-2].detail, world.events[-2].run_id) == ("garden.thirsty", run.id)
 
 
-def test_policies_that_were_kept_before_there_was_this_one_have_the_usual() -> None:
+def test_stored_policies_without_notify_after_have_the_default() -> None:
     kept = to_json(Policies(notify_after=7))
     assert from_json(kept).notify_after == 7
     del kept["notify_after"]

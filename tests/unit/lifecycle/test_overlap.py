@@ -1,4 +1,4 @@
-"""Overlap: an occurrence comes due while an earlier run of the same task is still going. Hourly, from noon."""
+"""The overlap policy, for an hourly task that comes due while an earlier run is live."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
 from horae.model.policy import Missed, Overlap, Retry
 from horae.model.reason import Reason
 from horae.schedule import Every
-
-from .world import HOUR, MINUTE, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
 PATIENT = Retry(3, 3 * HOUR, max=3 * HOUR)
 ALL_OVERLAPS: list[Overlap] = ["skip", "queue", "queue_all", "replace", "parallel"]
@@ -25,7 +24,7 @@ def going(overlap: Overlap, **policies: Any) -> World:
 
 
 @pytest.mark.parametrize("overlap", ALL_OVERLAPS)
-def test_nothing_is_going(overlap: Overlap) -> None:
+def test_no_live_run(overlap: Overlap) -> None:
     world = going(overlap)
     world.settle()
     assert world.claim_at(hour(14)).ledger == ["13:00 succeeded", "14:00 running"]
@@ -77,7 +76,7 @@ def test_the_waiter_starts_when_the_run_has_ended(overlap: Overlap) -> None:
     assert world.agenda == ["next 15:00 timed"]
 
 
-def test_a_waiting_run_is_going_too() -> None:
+def test_waiting_run_counts_as_live() -> None:
     world = going("skip")
     world.settle(Waiting(hour(20)))
     assert world.claim_at(hour(14)).ledger == ["13:00 waiting", "14:00 skipped overlap"]
@@ -96,10 +95,10 @@ class TestQueueAll:
             world.settle()
             world.claim_all()
             assert world.ledger[-1] == f"{number}:00 running"
-            assert world.going.due == hour(number)
+            assert world.live_run.due == hour(number)
         assert world.agenda == ["next 18:00 timed"]
 
-    def test_what_was_skipped_between_is_not_run_after_all(self) -> None:
+    def test_queue_range_does_not_include_skipped_instants(self) -> None:
         """A range is all that lies between its ends: it must not grow over what has its row already."""
         world = going("queue_all").claim_at(hour(14))
         world.skip_next(1)
@@ -129,7 +128,7 @@ class TestReplace:
     def test_the_run_is_asked_to_end_once(self) -> None:
         world = going("replace")
         change = world.at(hour(14)).claim()
-        assert change.cancelled == ((world.going.id, Reason.REPLACED),)
+        assert change.cancelled == ((world.live_run.id, Reason.REPLACED),)
         assert world.at(hour(15)).claim().cancelled == ()
 
     def test_it_ends_as_replaced_however_it_ends(self) -> None:
@@ -145,7 +144,7 @@ class TestReplace:
 
     def test_or_its_lease_lapsed(self) -> None:
         world = going("replace").claim_at(hour(14))
-        world.die()
+        world.lose()
         assert world.ledger == ["13:00 cancelled replaced"]
         assert world.claim_all().ledger == ["13:00 cancelled replaced", "14:00 running"]
 
@@ -155,7 +154,7 @@ class TestReplace:
         world.claim_at(hour(14))
         assert world.ledger == ["13:00 cancelled replaced", "14:00 running"]
         assert world.agenda == ["next 15:00 timed"]
-        assert world.standing.last_end == hour(14)
+        assert world.status.last_end == hour(14)
         told = [(event.kind, event.detail) for event in world.events[-2:]]
         assert told == [(EventKind.RUN_CANCELLED, "replaced"), (EventKind.RUN_STARTED, None)]
 
@@ -165,12 +164,12 @@ class TestReplace:
         world.claim_at(hour(14.5))
         assert world.ledger == ["13:00 waiting", "14:00 skipped missed_skipped"]
 
-    def test_a_waiter_that_gives_way_was_given_no_run(self) -> None:
+    def test_superseded_waiter_does_not_count_as_a_run(self) -> None:
         """Three times means three runs."""
         world = World(Every(interval=HOUR, repeat=3), overlap="replace").claim_at(hour(13)).claim_at(hour(14))
-        assert world.standing.counted == 2
+        assert world.status.counted == 2
         world.claim_at(hour(15))
-        assert world.standing.counted == 2
+        assert world.status.counted == 2
         assert world.agenda == ["waiting 15:00 held", "next 16:00 timed"]
         world.claim_at(hour(16))
         assert world.ledger == ["13:00 running", "14:00 skipped superseded", "15:00 skipped superseded"]
@@ -179,7 +178,7 @@ class TestReplace:
         assert world.claim_at(hour(17)).ledger[-2:] == ["16:00 succeeded", "17:00 running"]
         assert world.agenda == []
 
-    def test_a_queue_gives_way_as_a_whole(self) -> None:
+    def test_replace_supersedes_the_whole_queue(self) -> None:
         """The policy was another one when they queued up."""
         world = going("queue_all").claim_at(hour(14)).claim_at(hour(15))
         world.edit(policies=World(overlap="replace").task.policies)
@@ -218,7 +217,7 @@ class TestRetries:
     def test_not_by_what_somebody_asks_for(self) -> None:
         world = going("skip", retry=PATIENT)
         world.fail()
-        world.later(MINUTE).run_now()
+        world.advance(MINUTE).run_now()
         world.claim()
         assert "13:00 #2 skipped superseded" not in world.ledger
 
@@ -241,7 +240,7 @@ class TestRetries:
 
 
 class TestRunNow:
-    """Run now obeys overlap; where that says skip, whoever asks is told at once."""
+    """Run now obeys overlap; where that says skip, it is refused at once."""
 
     @pytest.mark.parametrize(
         ("overlap", "agenda"),
@@ -302,7 +301,7 @@ class TestRunNow:
         world.claim_all()
         assert world.ledger == ["12:30 running"]
         assert world.agenda == ["next 13:00 timed"]
-        assert world.standing.counted == 0
+        assert world.status.counted == 0
 
     def test_two_at_one_instant_are_two_occurrences(self) -> None:
         world = World(overlap="queue_all").at(hour(12.5))

@@ -1,4 +1,4 @@
-"""Pause, until, resume: nothing starts in a pause, and whoever resumes says what becomes of what was missed."""
+"""Pause, until and resume: nothing starts in a pause, and resume decides about missed occurrences."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from horae.model.outcome import Succeeded, Waiting
 from horae.model.policy import Missed, MissedMode, Retry
 from horae.model.task import PauseCause, TaskState
 from horae.schedule import Every, Once
-
-from .world import CEILING, HOUR, MICROSECOND, MINUTE, NODE, World, hour
+from tests.unit.lifecycle.task_world import CEILING, HOUR, MICROSECOND, MINUTE, NODE, World, hour
 
 
 def paused(schedule: Every | Once | None = None, **policies: Any) -> World:
@@ -33,10 +32,10 @@ def test_a_pause_puts_the_agenda_to_sleep() -> None:
     assert not world.at(hour(20)).due
 
 
-def test_a_pause_says_since_when_why_and_until_when() -> None:
+def test_pause_has_since_note_and_until() -> None:
     world = World().at(hour(12.5))
     world.pause(cause=PauseCause.AWAITING_APPROVAL, note="n" * 600, until=hour(20))
-    pause = world.standing.pause
+    pause = world.status.pause
     assert pause is not None
     assert (pause.since, pause.cause, pause.until) == (hour(12.5), PauseCause.AWAITING_APPROVAL, hour(20))
     assert pause.note == "n" * 499 + "…"
@@ -44,18 +43,18 @@ def test_a_pause_says_since_when_why_and_until_when() -> None:
     assert world.events[-1].detail == "awaiting_approval"
 
 
-def test_pausing_again_changes_why_and_until_when_but_not_since_when() -> None:
+def test_repeated_pause_keeps_since() -> None:
     world = World().at(hour(12.5))
     world.pause(until=hour(20))
     world.at(hour(12.75)).pause(cause=PauseCause.ORPHANED)
     assert world.agenda == ["next 13:00 asleep"]
-    pause = world.standing.pause
+    pause = world.status.pause
     assert pause is not None
     assert (pause.since, pause.cause, pause.until) == (hour(12.5), PauseCause.ORPHANED, None)
 
 
 @pytest.mark.parametrize("until", [hour(12.5), hour(12)])
-def test_a_pause_that_is_over_already_is_refused(until: datetime) -> None:
+def test_pause_until_a_past_instant_is_refused(until: datetime) -> None:
     with pytest.raises(InvalidTask) as refusal:
         World().at(hour(12.5)).pause(until=until)
     assert refusal.value.code == "until_past"
@@ -71,14 +70,14 @@ def test_a_claim_that_lost_the_race_against_a_pause_starts_nothing() -> None:
     assert not world.runs
 
 
-def test_what_is_going_may_end_and_its_retry_sleeps() -> None:
+def test_live_run_may_end_and_its_retry_sleeps() -> None:
     world = World().claim_at(hour(13))
     world.pause()
     world.fail()
     assert world.agenda == ["retry 13:00 #2 asleep", "next 14:00 asleep"]
 
 
-def test_an_answer_and_a_deadline_still_count() -> None:
+def test_callback_and_deadline_apply_in_a_pause() -> None:
     world = World().claim_at(hour(13))
     world.settle(Waiting(hour(13.5)))
     world.pause()
@@ -101,7 +100,7 @@ def test_resume(mode: MissedMode, ledger: list[str], agenda: list[str]) -> None:
     assert world.ledger == ledger
     assert world.agenda == agenda
     assert world.state is TaskState.ACTIVE
-    assert world.standing.pause is None
+    assert world.status.pause is None
     assert world.events[-1].kind is EventKind.TASK_RESUMED
 
 
@@ -119,13 +118,13 @@ def test_nothing_was_missed(mode: MissedMode) -> None:
     assert world.agenda == ["next 13:00 timed"]
 
 
-def test_what_is_due_at_the_very_end_is_not_in_the_pause() -> None:
+def test_occurrence_due_at_the_end_of_a_pause_is_not_paused() -> None:
     world = paused().at(hour(13))
     world.resume()
     assert world.claim_all().ledger == ["13:00 running"]
 
 
-def test_the_limit_of_the_task_holds_but_whoever_resumes_sets_no_age() -> None:
+def test_resume_applies_the_limit_but_no_age_bound() -> None:
     world = paused(missed=Missed("skip", MINUTE, 2)).at(hour(15.5))
     world.resume(missed="all")
     assert world.ledger == ["13:00 skipped missed_skipped"]
@@ -154,17 +153,17 @@ def test_the_limit_of_the_task_holds_but_whoever_resumes_sets_no_age() -> None:
         ),
     ],
 )
-def test_what_a_pause_counts_for(
+def test_paused_occurrences_count_as_configured(
     schedule: Every, mode: MissedMode, ledger: list[str], agenda: list[str], counted: int
 ) -> None:
     world = paused(schedule).at(hour(15.5))
     world.resume(missed=mode)
-    assert (world.ledger, world.agenda, world.standing.counted) == (ledger, agenda, counted)
+    assert (world.ledger, world.agenda, world.status.counted) == (ledger, agenda, counted)
     assert world.state is (TaskState.ACTIVE if agenda else TaskState.COMPLETED)
 
 
 def test_requested_skips_take_the_oldest_of_the_pause() -> None:
-    """Whoever asked to skip the next one meant the one at 13:00, not whatever comes after the pause."""
+    """A requested skip applies to 13:00, not to the first occurrence after the pause."""
     world = World().at(hour(12.25))
     world.skip_next(1)
     world.at(hour(12.5)).pause()
@@ -178,7 +177,7 @@ def test_more_skips_than_passed() -> None:
     world.skip_next(3)
     world.at(hour(14.5)).resume(missed="all")
     assert world.ledger == ["13:00..14:00 x2 skipped skip_requested"]
-    assert world.standing.skips_left == 1
+    assert world.status.skips_left == 1
 
 
 class TestWaitersAndRetries:
@@ -208,7 +207,7 @@ class TestWaitersAndRetries:
         world = World().claim_at(hour(13))
         world.fail(retry_after=HOUR / 2)
         world.pause()
-        world.later(MINUTE).resume()
+        world.advance(MINUTE).resume()
         assert world.agenda == ["retry 13:00 #2 timed", "next 14:00 timed"]
 
     def test_what_waits_for_a_run_that_is_still_going_goes_on_waiting(self) -> None:
@@ -233,7 +232,7 @@ class TestUntil:
         assert world.agenda == ["next 16:00 timed"]
         assert world.state is TaskState.ACTIVE
 
-    def test_it_ended_then_also_when_that_is_found_out_later(self) -> None:
+    def test_pause_ends_at_its_until_even_if_noticed_later(self) -> None:
         """What passed after the end of the pause was not paused but missed."""
         world = self.world()
         world.at(hour(17.5)).claim()
@@ -256,7 +255,7 @@ class TestUntil:
 
 
 class TestByHand:
-    """What somebody asks for by hand runs in a pause too; what was asked for before it does not."""
+    """Manual runs requested in a pause run; those requested before it do not."""
 
     def test_run_now_in_a_pause(self) -> None:
         world = paused()
@@ -307,8 +306,8 @@ class TestTheEnd:
         world = World(Once(at=hour(13))).claim_at(hour(13))
         world.pause()
         world.settle()
-        assert world.standing.ended is None
-        world.later(MINUTE).resume()
+        assert world.status.ended is None
+        world.advance(MINUTE).resume()
         assert world.state is TaskState.COMPLETED
         assert [event.kind for event in world.events[-2:]] == [EventKind.TASK_RESUMED, EventKind.TASK_COMPLETED]
 
@@ -318,13 +317,13 @@ class TestTheEnd:
         world.claim_all()
         world.pause(until=hour(20))
         world.at(hour(15.5)).fail(permanent=True)
-        assert (world.state, world.standing.pause) == (TaskState.FAILED, None)
+        assert (world.state, world.status.pause) == (TaskState.FAILED, None)
         assert world.ledger == ["13:00 failed target_failed", "14:00..15:00 x2 skipped paused"]
         assert world.agenda == ["manual 13:15 timed"]
 
 
 class TestStartingAgain:
-    """What had given up is resumed by whoever has looked."""
+    """A failed task is resumed by a client."""
 
     def failed(self) -> World:
         world = World(give_up_after=1).claim_at(hour(13)).at(hour(13.25))
@@ -337,7 +336,7 @@ class TestStartingAgain:
         world.resume()
         assert world.ledger == ["13:00 failed target_failed", "14:00..16:00 x3 skipped missed_skipped"]
         assert world.agenda == ["next 17:00 timed"]
-        standing = world.standing
+        standing = world.status
         assert (standing.state, standing.failures, standing.reason, standing.ended) == (TaskState.ACTIVE, 0, None, None)
 
     def test_what_was_missed_can_be_made_up_for(self) -> None:
@@ -361,7 +360,7 @@ class TestStartingAgain:
     def test_nothing_was_missed(self) -> None:
         world = World(give_up_after=1).claim_at(hour(13))
         world.fail(permanent=True)
-        world.later(MINUTE).resume()
+        world.advance(MINUTE).resume()
         assert world.agenda == ["next 14:00 timed"]
 
     def test_nothing_is_left(self) -> None:
@@ -375,15 +374,15 @@ class TestStartingAgain:
     def test_nothing_is_left_but_what_somebody_asked_for(self) -> None:
         world = World(Once(at=hour(13))).claim_at(hour(13))
         world.fail(permanent=True)
-        world.later(MICROSECOND).run_now()
+        world.advance(MICROSECOND).run_now()
         world.claim_all().resume()
-        assert world.standing.ended is None
+        assert world.status.ended is None
         world.settle(Succeeded())
         assert world.state is TaskState.COMPLETED
 
 
 @pytest.mark.parametrize("mode", ["skip", "all"])
-def test_resuming_what_goes_on_changes_nothing_and_what_is_over_is_refused(mode: MissedMode) -> None:
+def test_resume_of_an_active_task_changes_nothing_and_of_an_ended_one_is_refused(mode: MissedMode) -> None:
     world = World().at(hour(12.5))
     world.resume(missed=mode)
     assert world.agenda == ["next 13:00 timed"]
@@ -395,7 +394,7 @@ def test_resuming_what_goes_on_changes_nothing_and_what_is_over_is_refused(mode:
 
 
 @pytest.mark.parametrize("wish", ["pause", "resume"])
-def test_what_is_cancelled_stays_so(wish: str) -> None:
+def test_cancelled_task_cannot_be_resumed(wish: str) -> None:
     world = World()
     world.cancel()
     with pytest.raises(Conflict) as refusal:
@@ -403,7 +402,7 @@ def test_what_is_cancelled_stays_so(wish: str) -> None:
     assert refusal.value.code == "task_cancelled"
 
 
-def test_what_is_over_cannot_be_paused() -> None:
+def test_ended_task_cannot_be_paused() -> None:
     world = World(Once(at=hour(13))).claim_at(hour(13))
     world.settle()
     with pytest.raises(Conflict) as refusal:

@@ -1,4 +1,4 @@
-"""A wish becomes a task: its parts are checked, and its first occurrence stands on the agenda."""
+"""A draft becomes a task: its fields are checked, and its first occurrence is on the agenda."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from horae.model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CH
 from horae.model.policy import Policies
 from horae.model.task import NEW_TASK_STATUS, Target, TaskState
 from horae.schedule import Cron, Every, Now, Once, Schedule
-
-from .world import DAY, HOUR, NOON, hour
+from tests.unit.lifecycle.task_world import DAY, HOUR, NOON, hour
 
 WISH = Draft("ada", "water the plants", Every(interval=HOUR), Target("function", "{}"), "{}", Policies(priority=3))
 
@@ -64,7 +63,7 @@ def test_jitter_makes_it_due_later() -> None:
     "schedule",
     [Every(interval=HOUR, end=hour(12.5)), Cron(expression="0 9 * * *", zone="UTC", end=NOON)],
 )
-def test_what_would_never_fire_is_refused(schedule: Schedule) -> None:
+def test_schedule_that_never_fires_is_refused(schedule: Schedule) -> None:
     with pytest.raises(InvalidTask) as refusal:
         plan(WISH._replace(schedule=schedule), "tsk_1", NOON)
     assert refusal.value.code == "never_fires"
@@ -95,7 +94,7 @@ def test_what_would_never_fire_is_refused(schedule: Schedule) -> None:
         ({"labels": {"a": 1}}, "bad_labels"),
     ],
 )
-def test_parts_that_do_not_fit(fields: dict[str, Any], code: str) -> None:
+def test_invalid_drafts_are_refused(fields: dict[str, Any], code: str) -> None:
     with pytest.raises(InvalidTask) as refusal:
         build_task(WISH._replace(**fields), "tsk_1", NOON)
     assert refusal.value.code == code
@@ -112,11 +111,11 @@ def test_parts_that_do_not_fit(fields: dict[str, Any], code: str) -> None:
         {"labels": {}},
     ],
 )
-def test_parts_that_just_fit(fields: dict[str, Any]) -> None:
+def test_drafts_at_the_limits_are_accepted(fields: dict[str, Any]) -> None:
     assert build_task(WISH._replace(**fields), "tsk_1", NOON).id == "tsk_1"
 
 
-def test_a_task_that_is_made_paused_starts_nothing_before_somebody_says_so() -> None:
+def test_task_created_paused_starts_nothing_until_resumed() -> None:
     change = pause_new_task(plan(WISH, "tsk_1", NOON), NOON, "from the old scheduler")
     assert change.status is not None
     assert change.status.pause is not None
@@ -126,12 +125,12 @@ def test_a_task_that_is_made_paused_starts_nothing_before_somebody_says_so() -> 
     assert pause_new_task(Change(), NOON) == Change()
 
 
-def test_nobody_sits_in_the_quota_of_an_owner_by_name() -> None:
+def test_owner_lane_cannot_be_chosen_as_lane() -> None:
     with pytest.raises(InvalidTask):
         plan(WISH._replace(lane="owner:bob"), "tsk_1", NOON)
 
 
-def test_half_a_letter_is_kept_nowhere() -> None:
+def test_lone_surrogate_is_refused() -> None:
     for wish in (WISH._replace(payload='"\ud800"'), WISH._replace(target=Target("function", '"\ud800"'))):
         with pytest.raises(InvalidTask) as refusal:
             plan(wish, "tsk_1", NOON)

@@ -1,35 +1,15 @@
-"""Any life of a task, step by random step: every instant is accounted for once, nothing is stuck, what is over stays so."""
+"""Random lifecycles: every instant is accounted for once, nothing is stuck, ended tasks stay ended."""
 
 from __future__ import annotations
-
-from datetime import timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .lives import SCHEDULES, STEPS, Chosen, Step, live
-from .world import MINUTE, SECOND
-
-chosen = st.builds(
-    Chosen,
-    notify_after=st.sampled_from((0, 1, 2, 3)),
-    schedule=st.sampled_from(sorted(SCHEDULES)),
-    overlap=st.integers(0, 4),
-    mode=st.integers(0, 3),
-    within=st.sampled_from([None, 90 * SECOND, 5 * MINUTE]),
-    limit=st.sampled_from([1, 2, 4]),
-    attempts=st.sampled_from([1, 2, 3, None]),
-    backoff=st.sampled_from([timedelta(0), 40 * SECOND, 3 * MINUTE]),
-    give_up_after=st.sampled_from([None, 1, 2]),
-    careful=st.booleans(),
-    max_duration=st.sampled_from([None, 2 * MINUTE]),
-    lane=st.sampled_from([None, "lane", "other"]),
-    priority=st.integers(-1, 1),
-)
-steps = st.builds(Step, st.sampled_from(list(STEPS)), st.integers(0, 5), st.integers(0, 11))
+from tests.unit.lifecycle.task_steps import Chosen, Step, live
+from tests.unit.lifecycle.task_strategies import chosen, steps
 
 
 @settings(max_examples=400, deadline=None)
 @given(chosen, st.lists(st.tuples(steps, chosen), max_size=40))
-def test_any_life(first: Chosen, happening: list[tuple[Step, Chosen]]) -> None:
+def test_random_operations_keep_the_invariants(first: Chosen, happening: list[tuple[Step, Chosen]]) -> None:
     live(first, happening)

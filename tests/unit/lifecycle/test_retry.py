@@ -1,4 +1,4 @@
-"""Retry, giving up, `lost`, poison, `at_most_once`, deadlines: what follows when a run does not succeed."""
+"""Retry, give up, lost, poison, at_most_once and deadlines: the effect of a run that does not succeed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import TaskState
 from horae.schedule import Every, Once
-
-from .world import HOUR, MINUTE, NODE, SECOND, World, hour
+from tests.unit.lifecycle.task_world import HOUR, MINUTE, NODE, SECOND, World, hour
 
 ONCE = Once(at=hour(13))
 ENDS: dict[str, Outcome] = {
@@ -59,47 +58,52 @@ def going(**policies: Any) -> World:
         (Skipped("nothing new", Reason.QUOTA), RunState.SKIPPED, Reason.QUOTA, False),
     ],
 )
-def test_what_an_outcome_becomes(outcome: Outcome, state: RunState, reason: Reason | None, tried_again: bool) -> None:  # noqa: FBT001
+def test_state_and_reason_by_outcome(
+    outcome: Outcome,
+    state: RunState,
+    reason: Reason | None,
+    tried_again: bool,  # noqa: FBT001 - one column of a table
+) -> None:
     world = going()
-    run = world.going
-    world.later(MINUTE).settle(outcome)
+    run = world.live_run
+    world.advance(MINUTE).settle(outcome)
     ended = world.runs[run.id]
     assert (ended.state, ended.reason, ended.ended) == (state, reason, hour(13) + MINUTE)
     assert ("retry 13:00 #2 timed" in world.agenda) == tried_again
     assert (EventKind.RUN_RETRYING in [event.kind for event in world.events]) == tried_again
 
 
-def test_what_came_of_it_is_kept_with_the_run_and_in_short_with_the_task() -> None:
+def test_result_is_stored_with_the_run_and_shortened_with_the_task() -> None:
     world = going()
     world.settle(Succeeded("x" * 300))
     (run,) = world.runs.values()
     assert (run.result_json, run.error) == ("x" * 300, None)
-    assert world.standing.last_result == "x" * 199 + "…"
+    assert world.status.last_result == "x" * 199 + "…"
     world.claim_at(hour(14))
     world.fail()
-    assert world.standing.last_result == "no"
+    assert world.status.last_result == "no"
     world.claim_all()
     world.claim_at(hour(15))
     world.settle(Succeeded())
-    assert world.standing.last_result is None
+    assert world.status.last_result is None
 
 
 @pytest.mark.parametrize("outcome", [Succeeded(), Waiting(hour(14))])
 @pytest.mark.parametrize(("said", "started"), [(hour(13) + SECOND, hour(13) + SECOND), (None, hour(13))])
-def test_when_it_started_is_for_the_node_to_say(outcome: Outcome, said: datetime | None, started: datetime) -> None:
-    """It may have taken a moment from the claim to the call; where the node says nothing, the claim has to do."""
+def test_start_is_the_one_reported_by_the_node(outcome: Outcome, said: datetime | None, started: datetime) -> None:
+    """The call may start after the claim; without a reported start, the claim counts."""
     world = going()
-    run = world.going
+    run = world.live_run
     report = Settlement(run.id, run.token, outcome, said, hour(13) + MINUTE)
     world.decide(lambda facts: settle(facts, run, report))
     assert world.runs[run.id].started == started
 
 
-def test_the_wait_is_a_share_of_a_longest_wait_that_doubles() -> None:
+def test_backoff_is_a_share_of_a_doubling_maximum() -> None:
     """60 s, 120 s, 240 s, at most `max`. Which share belongs to the run, so that a replay repeats it."""
     world = World(ONCE, retry=Retry(attempts=None, max=5 * MINUTE)).claim_at(hour(13))
     for longest in (60, 120, 240, 300, 300):
-        run = world.going
+        run = world.live_run
         world.fail()
         (retry,) = world.queued(EntryKind.RETRY)
         assert retry.due == world.now + timedelta(seconds=longest) * hash_fraction(run.id)
@@ -110,11 +114,11 @@ def test_the_wait_is_a_share_of_a_longest_wait_that_doubles() -> None:
     ("tries", "longest"),
     [(1, 60), (2, 120), (3, 240), (6, 1920), (7, 3600), (8, 3600), (1000, 3600), (10**9, 3600)],
 )
-def test_the_longest_wait(tries: int, longest: int) -> None:
+def test_backoff_maximum(tries: int, longest: int) -> None:
     assert Retry().longest_wait(tries) == timedelta(seconds=longest)
 
 
-def test_shares_are_spread_over_all_of_the_wait() -> None:
+def test_backoff_jitter_covers_the_whole_range() -> None:
     shares = sorted(hash_fraction(f"run_{number}") for number in range(1000))
     assert 0 <= shares[0] < 0.01
     assert 0.99 < shares[-1] < 1
@@ -125,7 +129,7 @@ def test_shares_are_spread_over_all_of_the_wait() -> None:
     ("wanted", "waits"),
     [(90 * SECOND, 90 * SECOND), (timedelta(0), timedelta(0)), (-HOUR, timedelta(0)), (timedelta.max, MAX_BACKOFF)],
 )
-def test_a_target_may_say_when_to_try_again(wanted: timedelta, waits: timedelta) -> None:
+def test_retry_after_of_the_target(wanted: timedelta, waits: timedelta) -> None:
     world = World(ONCE).claim_at(hour(13))
     world.fail(retry_after=wanted)
     (retry,) = world.queued(EntryKind.RETRY)
@@ -167,22 +171,22 @@ def test_failed_occurrences_in_a_row(outcomes: str, failures: int) -> None:
     world = World(retry=Retry(1), guarantee="at_most_once")
     for number, letter in enumerate(outcomes):
         world.claim_at(hour(13 + number))
-        world.start(world.going)
+        world.start(world.live_run)
         if letter == "L":
-            world.die()
+            world.lose()
         else:
             world.settle(ENDS[letter])
-    assert world.standing.failures == failures
+    assert world.status.failures == failures
     assert world.state is TaskState.ACTIVE
 
 
-def test_ten_in_a_row_and_a_person_must_look() -> None:
+def test_task_fails_after_ten_failures_in_a_row() -> None:
     world = World(retry=Retry(1))
     for number in range(10):
         assert world.state is TaskState.ACTIVE
         world.claim_at(hour(13 + number))
         world.fail(reason=Reason.NO_ANSWER)
-    assert (world.state, world.standing.reason, world.standing.ended) == (TaskState.FAILED, Reason.NO_ANSWER, hour(22))
+    assert (world.state, world.status.reason, world.status.ended) == (TaskState.FAILED, Reason.NO_ANSWER, hour(22))
     assert world.agenda == []
     assert world.events[-1].kind is EventKind.TASK_FAILED
     assert world.events[-1].detail == "no_answer"
@@ -191,10 +195,10 @@ def test_ten_in_a_row_and_a_person_must_look() -> None:
 def test_only_the_last_attempt_of_an_occurrence_counts() -> None:
     world = World(retry=Retry(3, timedelta(0)), give_up_after=2).claim_at(hour(13))
     for _ in range(3):
-        assert world.standing.failures == 0
+        assert world.status.failures == 0
         world.fail()
         world.claim_all()
-    assert world.standing.failures == 1
+    assert world.status.failures == 1
 
 
 def test_never_giving_up() -> None:
@@ -202,18 +206,18 @@ def test_never_giving_up() -> None:
     for number in range(12):
         world.claim_at(hour(13 + number))
         world.fail()
-    assert (world.state, world.standing.failures) == (TaskState.ACTIVE, 12)
+    assert (world.state, world.status.failures) == (TaskState.ACTIVE, 12)
 
 
-def test_what_somebody_asked_for_counts_neither_way_when_it_fails() -> None:
+def test_failed_manual_run_does_not_count() -> None:
     world = World(retry=Retry(1), give_up_after=1).at(hour(12.5))
     world.run_now()
     world.claim_all()
     world.fail()
-    assert (world.state, world.standing.failures, world.standing.last_end) == (TaskState.ACTIVE, 0, None)
+    assert (world.state, world.status.failures, world.status.last_end) == (TaskState.ACTIVE, 0, None)
 
 
-def test_what_was_due_is_recorded_and_what_was_asked_for_stays() -> None:
+def test_give_up_records_due_occurrences_and_keeps_manual_ones() -> None:
     world = going(overlap="queue_all", give_up_after=1).claim_at(hour(14)).at(hour(14.5))
     world.run_now()
     world.claim_all()
@@ -225,25 +229,25 @@ def test_what_was_due_is_recorded_and_what_was_asked_for_stays() -> None:
     assert world.state is TaskState.FAILED
 
 
-def test_where_all_that_was_planned_counts_so_does_what_giving_up_records() -> None:
+def test_give_up_records_count_where_planned_counts() -> None:
     world = World(Every(interval=HOUR, repeat=4, counting="planned"), give_up_after=1).claim_at(hour(13)).at(hour(15.5))
     world.fail(permanent=True)
     assert world.ledger == ["13:00 failed target_failed", "14:00..15:00 x2 skipped cancelled"]
-    assert world.standing.counted == 3
+    assert world.status.counted == 3
     world.resume()
     world.claim_at(hour(16)).settle()
     assert world.state is TaskState.COMPLETED
 
 
 @pytest.mark.parametrize(("at", "counted"), [(hour(14) - SECOND, 1), (hour(14), 2)])
-def test_giving_up_counts_nothing_that_is_still_to_come(at: datetime, counted: int) -> None:
+def test_give_up_counts_no_future_occurrence(at: datetime, counted: int) -> None:
     world = World(Every(interval=HOUR, repeat=4, counting="planned"), give_up_after=1).claim_at(hour(13)).at(at)
     world.fail(permanent=True)
-    assert world.standing.counted == counted
+    assert world.status.counted == counted
     assert len(world.ledger) == counted
 
 
-def test_others_of_its_runs_may_still_end() -> None:
+def test_other_live_runs_may_end_after_give_up() -> None:
     world = going(overlap="parallel", give_up_after=1).claim_at(hour(14))
     first, second = world.live
     world.fail(first, permanent=True)
@@ -257,17 +261,17 @@ def test_others_of_its_runs_may_still_end() -> None:
 # --- lost ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_lost_run_is_tried_again_at_once_and_uses_up_no_attempt() -> None:
-    world = World(ONCE, retry=Retry(1)).claim_at(hour(13)).later(MINUTE)
-    world.die()
+def test_lost_run_is_retried_at_once_without_using_an_attempt() -> None:
+    world = World(ONCE, retry=Retry(1)).claim_at(hour(13)).advance(MINUTE)
+    world.lose()
     assert world.agenda == ["retry 13:00 #2 timed"]
     assert world.claim_all().ledger == ["13:00 lost lease_lost", "13:00 #2 running"]
-    assert (world.going.tries, world.going.forgiven, world.going.deaths) == (1, 1, 1)
+    assert (world.live_run.tries, world.live_run.forgiven, world.live_run.deaths) == (1, 1, 1)
     world.fail()
     assert world.state is TaskState.FAILED
 
 
-def test_a_graceful_hand_back_is_recovery_done_early() -> None:
+def test_release_equals_early_recovery() -> None:
     world = World(ONCE, retry=Retry(1)).claim_at(hour(13))
     for _ in range(7):
         world.release()
@@ -277,21 +281,21 @@ def test_a_graceful_hand_back_is_recovery_done_early() -> None:
         *(f"13:00 #{n} lost released" for n in range(2, 8)),
         "13:00 #8 running",
     ]
-    assert (world.going.tries, world.going.deaths, world.going.alone) == (1, 0, False)
+    assert (world.live_run.tries, world.live_run.deaths, world.live_run.alone) == (1, 0, False)
 
 
-def test_a_run_that_was_asked_to_end_and_died_has_ended() -> None:
+def test_lost_run_with_a_cancel_request_is_cancelled() -> None:
     world = going()
     world.cancel_run()
-    world.die()
+    world.lose()
     assert world.ledger == ["13:00 cancelled cancelled"]
     assert world.agenda == ["next 14:00 timed"]
 
 
-@pytest.mark.parametrize("how", ["die", "release"])
+@pytest.mark.parametrize("how", ["lose", "release"])
 def test_lost_by_a_task_that_is_cancelled(how: str) -> None:
     world = going()
-    run = world.going
+    run = world.live_run
     world.cancel()
     world.runs[run.id] = world.runs[run.id]._replace(cancel=None)
     getattr(world, how)()
@@ -303,12 +307,12 @@ def test_lost_by_a_task_that_is_cancelled(how: str) -> None:
 # --- poison ----------------------------------------------------------------------------------------------------------
 
 
-def test_after_two_deaths_it_goes_alone() -> None:
+def test_run_is_isolated_after_two_deaths() -> None:
     world = going()
     assert DEATHS_BEFORE_ISOLATION == 2
     for alone in (False, False, True):
-        assert world.going.alone is alone
-        world.die()
+        assert world.live_run.alone is alone
+        world.lose()
         world.claim_all()
 
 
@@ -317,38 +321,38 @@ def test_a_failure_is_no_death() -> None:
     for _ in range(3):
         world.fail()
         world.claim_all()
-    assert (world.going.attempt, world.going.deaths, world.going.alone) == (4, 0, False)
+    assert (world.live_run.attempt, world.live_run.deaths, world.live_run.alone) == (4, 0, False)
 
 
-def test_dying_alone_is_quarantine() -> None:
+def test_death_in_isolation_quarantines_the_task() -> None:
     world = going()
     world.fail(died_isolated=True)
     assert world.ledger == ["13:00 failed quarantined"]
-    assert (world.state, world.standing.reason) == (TaskState.FAILED, Reason.QUARANTINED)
+    assert (world.state, world.status.reason) == (TaskState.FAILED, Reason.QUARANTINED)
     assert world.agenda == []
 
 
-def test_so_are_five_deaths_wherever_it_went() -> None:
+def test_five_deaths_quarantine_the_task() -> None:
     world = going(give_up_after=None)
     for _ in range(MAX_DEATHS - 1):
-        world.die()
+        world.lose()
         world.claim_all()
     assert world.state is TaskState.ACTIVE
-    world.die()
-    assert (world.state, world.standing.reason) == (TaskState.FAILED, Reason.QUARANTINED)
+    world.lose()
+    assert (world.state, world.status.reason) == (TaskState.FAILED, Reason.QUARANTINED)
     assert world.ledger[-1] == "13:00 #5 lost lease_lost"
 
 
-def test_what_waits_for_a_poisonous_run_is_recorded_as_such() -> None:
+def test_waiters_of_a_quarantined_task_are_recorded() -> None:
     world = going(overlap="queue").claim_at(hour(14))
     world.fail(died_isolated=True)
     assert world.ledger == ["13:00 failed quarantined", "14:00 skipped quarantined"]
 
 
-def test_what_is_over_is_not_quarantined() -> None:
+def test_ended_task_is_not_quarantined() -> None:
     world = World(ONCE).claim_at(hour(13))
     world.settle()
-    world.later(MINUTE).run_now()
+    world.advance(MINUTE).run_now()
     world.claim_all()
     world.fail(died_isolated=True)
     assert world.state is TaskState.COMPLETED
@@ -359,33 +363,33 @@ def test_what_is_over_is_not_quarantined() -> None:
 
 def careful() -> World:
     world = World(ONCE, guarantee="at_most_once").claim_at(hour(13))
-    assert (world.going.state, world.going.started, world.going.claimed) == (RunState.CLAIMED, None, hour(13))
+    assert (world.live_run.state, world.live_run.started, world.live_run.claimed) == (RunState.CLAIMED, None, hour(13))
     return world
 
 
 def test_at_least_once_is_running_from_its_claim() -> None:
-    run = World(ONCE).claim_at(hour(13)).going
+    run = World(ONCE).claim_at(hour(13)).live_run
     assert (run.state, run.started, run.node) == (RunState.RUNNING, hour(13), NODE)
 
 
-@pytest.mark.parametrize("how", ["die", "release"])
-def test_what_never_started_is_queued_again(how: str) -> None:
+@pytest.mark.parametrize("how", ["lose", "release"])
+def test_at_most_once_run_that_never_started_is_queued_again(how: str) -> None:
     world = careful()
     getattr(world, how)()
     assert world.agenda == ["retry 13:00 #2 timed"]
-    assert world.claim_all().going.deaths == 0
+    assert world.claim_all().live_run.deaths == 0
 
 
-@pytest.mark.parametrize("how", ["die", "release", "fail"])
-def test_what_started_is_not(how: str) -> None:
+@pytest.mark.parametrize("how", ["lose", "release", "fail"])
+def test_at_most_once_run_that_started_is_not_queued_again(how: str) -> None:
     world = careful()
-    world.start(world.going)
+    world.start(world.live_run)
     getattr(world, how)()
     assert world.agenda == []
     assert world.state is TaskState.FAILED
 
 
-def test_what_never_started_and_is_cancelled_never_started() -> None:
+def test_cancelled_claimed_run_never_started() -> None:
     world = careful()
     world.cancel_run()
     world.settle(Cancelled())
@@ -393,7 +397,7 @@ def test_what_never_started_and_is_cancelled_never_started() -> None:
     assert (run.state, run.started) == (RunState.CANCELLED, None)
 
 
-# --- somebody else holds it ------------------------------------------------------------------------------------------
+# --- waiting for a callback -----------------------------------------------------------------------------------------
 
 
 def handed_on(**policies: Any) -> World:
@@ -401,24 +405,24 @@ def handed_on(**policies: Any) -> World:
     world.settle(Waiting(hour(13.5)))
     assert world.ledger == ["13:00 waiting"]
     assert world.agenda == ["deadline 13:30 timed", "next 14:00 timed"]
-    assert (world.going.node, world.going.deadline) == (None, hour(13.5))
+    assert (world.live_run.node, world.live_run.deadline) == (None, hour(13.5))
     return world
 
 
-def test_it_answers() -> None:
+def test_waiting_run_is_answered() -> None:
     world = handed_on().at(hour(13.25))
     world.settle(Succeeded("{}"))
     assert world.ledger == ["13:00 succeeded"]
     assert world.agenda == ["next 14:00 timed"]
 
 
-def test_it_says_that_it_is_still_at_work() -> None:
+def test_waiting_run_moves_its_deadline() -> None:
     world = handed_on().at(hour(13.25))
     world.settle(Waiting(hour(13.75)))
     assert world.agenda == ["deadline 13:45 timed", "next 14:00 timed"]
 
 
-def test_it_never_answers() -> None:
+def test_waiting_run_times_out() -> None:
     world = handed_on().claim_at(hour(13.5))
     assert world.ledger == ["13:00 timed_out deadline"]
     assert world.agenda == ["retry 13:00 #2 timed", "next 14:00 timed"]
@@ -435,31 +439,31 @@ def test_a_deadline_concerns_one_run_only() -> None:
     assert len(world.live) == 2
 
 
-def test_it_never_answers_and_has_no_attempt_left() -> None:
+def test_waiting_run_times_out_without_attempts_left() -> None:
     world = handed_on(retry=Retry(1)).claim_at(hour(13.5))
     assert world.agenda == ["next 14:00 timed"]
-    assert world.standing.failures == 1
+    assert world.status.failures == 1
 
 
-def test_it_never_answers_and_the_task_gives_up() -> None:
+def test_waiting_run_times_out_and_the_task_fails() -> None:
     world = handed_on(retry=Retry(1), give_up_after=1).claim_at(hour(13.5))
     assert (world.state, world.agenda) == (TaskState.FAILED, [])
 
 
-def test_it_is_cancelled() -> None:
+def test_waiting_run_is_cancelled() -> None:
     world = handed_on()
     world.cancel_run()
     assert world.ledger == ["13:00 cancelled cancelled"]
     assert world.agenda == ["next 14:00 timed"]
 
 
-def test_the_longest_duration_bounds_the_whole() -> None:
-    world = going(max_duration=20 * MINUTE).later(15 * MINUTE)
+def test_max_duration_bounds_a_waiting_run() -> None:
+    world = going(max_duration=20 * MINUTE).advance(15 * MINUTE)
     world.settle(Waiting(hour(13.5)))
     assert world.agenda[0] == "deadline 13:20 timed"
 
 
-def test_what_was_asked_to_end_is_not_handed_on() -> None:
+def test_run_with_a_cancel_request_does_not_start_waiting() -> None:
     world = going()
     world.cancel_run()
     world.settle(Waiting(hour(14)))
@@ -476,15 +480,20 @@ def test_a_deadline_of_a_run_that_has_ended_is_dropped() -> None:
     assert world.agenda == ["next 14:00 timed"]
 
 
-def test_what_kills_its_process_is_found_out_also_where_the_next_occurrence_always_comes_first() -> None:
-    """Each time the retry is superseded, and whoever takes its place takes over how often the process died under it."""
+def test_deaths_are_inherited_by_the_superseding_occurrence() -> None:
+    """Each retry is superseded, and the superseding occurrence inherits its number of deaths."""
     world = World(Every(interval=HOUR)).claim_at(hour(13))
-    world.at(hour(14)).die()
+    world.at(hour(14)).lose()
     world.claim(world.next)
-    assert (world.going.planned, world.going.attempt, world.going.deaths, world.going.alone) == (hour(14), 1, 1, False)
-    world.at(hour(15)).die()
+    assert (world.live_run.planned, world.live_run.attempt, world.live_run.deaths, world.live_run.alone) == (
+        hour(14),
+        1,
+        1,
+        False,
+    )
+    world.at(hour(15)).lose()
     world.claim(world.next)
-    assert (world.going.planned, world.going.deaths, world.going.alone) == (hour(15), 2, True)
+    assert (world.live_run.planned, world.live_run.deaths, world.live_run.alone) == (hour(15), 2, True)
     world.settle()
     world.claim_at(hour(16))
-    assert (world.going.deaths, world.going.alone) == (0, False)
+    assert (world.live_run.deaths, world.live_run.alone) == (0, False)

@@ -1,4 +1,4 @@
-"""Owners, tokens and quotas as values: what counts of two limits, who is valid when, and nothing lost on the way to a record."""
+"""Owners, tokens and quotas as values: limits, validity, record round trips."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_names_of_owners(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a b", "a/b", "张三", "x" * 101, "horae:x", None, 7])
-def test_what_is_no_name_of_an_owner(name: object) -> None:
+def test_invalid_owner_names(name: object) -> None:
     assert not is_owner_name(name)
 
 
@@ -58,14 +58,14 @@ def test_names_of_agents() -> None:
     assert not any(is_agent_name(name) for name in ("", "a b", "x" * 65, None))
 
 
-def test_what_was_chosen_counts_and_the_rest_is_usual_for_the_role() -> None:
+def test_chosen_quotas_override_role_defaults() -> None:
     chosen = (("active_tasks", 5), ("shortest_interval", None))
     assert quotas_of(Role.MEMBER, chosen) == MEMBER_QUOTAS._replace(active_tasks=5, shortest_interval=None)
     assert quotas_of(Role.ADMIN, chosen) == NO_QUOTAS._replace(active_tasks=5)
     assert quotas_of(Role.VIEWER, (), Quotas(active_tasks=1)) == Quotas(active_tasks=1)
 
 
-def test_of_two_limits_the_stricter_one_counts() -> None:
+def test_stricter_of_two_limits_applies() -> None:
     one = Quotas(timedelta(seconds=10), 20, None, None, 3)
     other = Quotas(timedelta(minutes=1), 5, 1024, None, None)
     assert (
@@ -75,14 +75,14 @@ def test_of_two_limits_the_stricter_one_counts() -> None:
     assert agent_quotas(Quotas(active_tasks=2)).active_tasks == 2
 
 
-def test_limits_are_seconds_on_the_way() -> None:
+def test_limits_are_serialised_in_seconds() -> None:
     chosen = (("shortest_interval", timedelta(seconds=90)), ("active_tasks", None), ("longest_life", None))
     assert limits_json(chosen) == {"shortest_interval": 90, "active_tasks": None, "longest_life": None}
     assert limits_from(limits_json(chosen)) == chosen
 
 
 @pytest.mark.parametrize("over", [None, NOW])
-def test_an_owner_survives_its_record(over: datetime | None) -> None:
+def test_owner_record_round_trip(over: datetime | None) -> None:
     day = None if over is None else date(2026, 11, 16)
     chosen = (("runs_per_day", 7),)
     owner = Owner("ada", Role.MEMBER, NOW, "Asia/Shanghai", quotas_of(Role.MEMBER, chosen), "嗯", over, 1, chosen, day)
@@ -100,7 +100,7 @@ def test_an_owner_survives_its_record(over: datetime | None) -> None:
         (datetime(9999, 12, 31, tzinfo=UTC), None, None),
     ],
 )
-def test_a_token_survives_its_record_which_goes_some_time_after_its_end(
+def test_token_record_round_trip_and_expiry(
     expires: datetime | None, revoked: datetime | None, kept_from: datetime | None
 ) -> None:
     token = TOKEN._replace(agent="helper", expires=expires, revoked=revoked)
@@ -117,7 +117,7 @@ def test_a_token_is_valid_until_it_ends() -> None:
     assert not ending.is_valid(NOW)
 
 
-def test_who_lacks_a_right_is_refused_and_an_agent_is_never_an_admin() -> None:
+def test_missing_right_is_refused_and_agents_are_never_admins() -> None:
     LOCAL.require_scope(Scope.ADMIN)
     reader = Principal("ada", scopes=frozenset({Scope.READ}))
     reader.require_scope(Scope.READ)
@@ -146,7 +146,7 @@ def test_hint_for_a_missing_scope_depends_on_the_role(role: Role | None, scope: 
     assert "{" not in refused.value.in_language("zh").hint
 
 
-def test_limits_of_an_agent_come_back_from_their_record() -> None:
+def test_agent_limits_record_round_trip() -> None:
     chosen = (("shortest_interval", timedelta(seconds=90)), ("active_tasks", None))
     record = agent_record("ada", "robot", chosen)
     assert (record.kind, record.key, record.owner) == ("agent", agent_key("ada", "robot"), "ada")

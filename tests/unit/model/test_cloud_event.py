@@ -1,4 +1,4 @@
-"""CloudEvents of what happened, and what a webhook and its deliveries are worth: pure, to the last branch."""
+"""CloudEvents of runs and tasks, webhooks and their deliveries as values."""
 
 from __future__ import annotations
 
@@ -59,39 +59,39 @@ def test_sequences_order_as_texts(one: int, other: int) -> None:
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=40_000), max_size=5))
-def test_no_body_is_larger_than_receivers_take(more: dict[str, str]) -> None:
+def test_event_body_is_bounded(more: dict[str, str]) -> None:
     shape = cloud_event(NumberedEvent(8, EVENT), more)
     assert len(encode_body(shape)) <= MAX_BODY_BYTES
     kept = {name: value for name, value in shape["data"].items() if name in more and name != "left_out"}
     assert all(more[name] == value for name, value in kept.items())
 
 
-def test_what_was_left_out_is_named_the_largest_first_to_go() -> None:
+def test_omitted_fields_are_named_largest_first() -> None:
     data = cloud_event(NumberedEvent(8, EVENT), {"a": "x" * 15_000, "b": "x" * 30_000, "c": 1})["data"]
     assert (data["left_out"], len(data["a"]), data["c"]) == (["b"], 15_000, 1)
 
 
 @pytest.mark.parametrize("payload", ["", "null", '{"sourceId": true}'])
-def test_a_task_that_names_no_source(payload: str) -> None:
+def test_task_without_a_source(payload: str) -> None:
     task = a_task(payload=payload)
     body = triggered_json(task, a_run(task), {"topic": "t"}, NOON)
     assert (body["sourceType"], body["sourceId"], "text" in body) == ("unknown", task.id, False)
 
 
-def test_a_task_that_names_its_source_and_what_to_say() -> None:
+def test_task_with_source_and_data() -> None:
     task = a_task(payload='{"sourceType": "goal", "sourceId": 7}')
     body = triggered_json(task, a_run(task), {"topic": "t", "say": "hello"}, NOON)
     assert (body["sourceType"], body["sourceId"], body["text"]) == ("goal", "7", "hello")
 
 
-def test_what_a_webhook_takes() -> None:
+def test_webhook_event_filter() -> None:
     assert WEBHOOK.matches(EVENT._replace(owner="ada"))
     assert not WEBHOOK.matches(EVENT)
     assert not WEBHOOK._replace(types=("task.*",)).matches(EVENT._replace(owner="ada"))
     assert WEBHOOK._replace(types=("task.*", "run.f*")).matches(EVENT._replace(owner="ada"))
 
 
-def test_which_secrets_sign() -> None:
+def test_signing_secrets_of_a_webhook() -> None:
     rotated = WEBHOOK._replace(secret=2, former=1, former_until=NOON)
     assert WEBHOOK.secrets_at(NOON) == (1,)
     assert rotated.secrets_at(NOON - timedelta(seconds=1)) == (2, 1)
@@ -115,19 +115,19 @@ def test_which_secrets_sign() -> None:
         ),
     ],
 )
-def test_a_webhook_is_kept_as_it_is(webhook: Webhook) -> None:
+def test_webhook_record_round_trip(webhook: Webhook) -> None:
     assert webhook_from(webhook_record(webhook)) == webhook
     assert webhook.enabled == (webhook.disabled is None)
 
 
-def test_a_delivery_is_kept_as_it_is() -> None:
+def test_delivery_record_round_trip() -> None:
     attempts = (Attempt(NOON, 500, "no"), Attempt(NOON, None, "away"), Attempt(NOON, 204, ""))
     delivery = DELIVERY._replace(attempts=attempts, state=DeliveryState.FAILED, due=None, tried=3, version=4)
     assert delivery_from(delivery_record(delivery)) == delivery
     assert [each.ok for each in attempts] == [False, False, True]
 
 
-def test_the_queue_of_a_webhook_is_in_the_order_of_what_is_due() -> None:
+def test_webhook_queue_is_ordered_by_due_instant() -> None:
     dues = [NOON + timedelta(microseconds=number) for number in (0, 1, 999, 10**9)]
     records = [due_record(DELIVERY._replace(due=due)) for due in dues]
     keys = [record.key for record in records if record is not None]
@@ -135,7 +135,7 @@ def test_the_queue_of_a_webhook_is_in_the_order_of_what_is_due() -> None:
     assert [parse_due_key(key) for key in keys] == [(due, "dlv_1") for due in dues]
 
 
-def test_a_place_in_the_queue_comes_moves_and_goes() -> None:
+def test_queue_entry_is_added_moved_and_removed() -> None:
     later, done = DELIVERY._replace(due=NOON + timedelta(seconds=5)), DELIVERY._replace(due=None)
 
     def queued(writings: Any) -> list[tuple[bool, bool]]:
@@ -149,7 +149,7 @@ def test_a_place_in_the_queue_comes_moves_and_goes() -> None:
     assert queued(changed_delivery_writes(done, done)) == []
 
 
-def test_the_waits_are_a_little_different_for_each_and_end() -> None:
+def test_delivery_backoff_has_jitter_and_ends() -> None:
     for number, wait in enumerate(RETRY_WAITS, 1):
         at = retry_at(DELIVERY._replace(tried=number), NOON)
         assert at is not None

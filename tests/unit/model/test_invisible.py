@@ -1,4 +1,4 @@
-"""Characters that nobody can see: the table against Unicode's own data, and what is refused because of it."""
+"""Invisible characters: the table equals Unicode's data, and names with them are refused."""
 
 from __future__ import annotations
 

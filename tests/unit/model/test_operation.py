@@ -1,4 +1,4 @@
-"""An operation as a record: what comes back is what went in, and silence is an end."""
+"""Operations as records: round trips, and silence counts as interruption."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ LAST = FIRST._replace(
 
 
 @pytest.mark.parametrize("operation", [FIRST, LAST])
-def test_what_comes_back_is_what_went_in(operation: Operation) -> None:
+def test_operation_record_round_trip(operation: Operation) -> None:
     record = operation_record(operation)
     assert operation_from(record) == operation
     assert (record.owner, record.expires) == ("ada", NOON + OPERATION_RETENTION)
 
 
-def test_half_a_letter_stays_an_escape() -> None:
+def test_lone_surrogate_is_kept_as_escape() -> None:
     record = operation_record(FIRST._replace(filter={"text": "\ud800"}))
     assert record.body.encode()
     assert operation_from(record).filter == {"text": "\ud800"}
 
 
-def test_who_is_silent_for_too_long_was_interrupted() -> None:
+def test_silent_operation_is_interrupted() -> None:
     assert FIRST.as_of(NOON + HEARTBEAT_TIMEOUT) is FIRST
     after = FIRST.as_of(NOON + HEARTBEAT_TIMEOUT + timedelta(microseconds=1))
     assert (after.state, after.ended) == (OperationState.INTERRUPTED, NOON)
     assert LAST.as_of(NOON + timedelta(days=1)) is LAST
 
 
-def test_an_owner_has_one_seat() -> None:
+def test_one_operation_per_owner() -> None:
     first = take_slot(FIRST, None)
     assert (first.record.key, first.replacing, operation_in_slot(first.record)) == ("ada", None, "opn_1")
     second = take_slot(FIRST._replace(id="opn_2"), first.record)

@@ -1,4 +1,4 @@
-"""Notes of a pause that Horae wrote itself have a Chinese text; those of people stay as they are."""
+"""Pause notes written by Horae have a Chinese text; notes of users stay unchanged."""
 
 from __future__ import annotations
 

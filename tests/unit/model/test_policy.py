@@ -1,4 +1,4 @@
-"""Policies: their defaults, what may stand in them, and the shape in which they travel."""
+"""Policies: defaults, limits, JSON form."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_defaults_fit_the_schedule(schedule: Schedule, defaults: Policies) -
     assert (chosen.missed, chosen.give_up_after) == (defaults.missed, defaults.give_up_after)
 
 
-def test_what_fires_once_is_run_however_late_and_fails_at_the_first_failure() -> None:
+def test_defaults_of_once_tasks() -> None:
     assert (ONE_SHOT_POLICIES.missed, ONE_SHOT_POLICIES.give_up_after) == (Missed("latest", None, 100), 1)
 
 
@@ -118,32 +118,32 @@ def test_what_fires_once_is_run_however_late_and_fails_at_the_first_failure() ->
         (lambda: Policies(retry=3), "bad_policy"),  # type: ignore[arg-type]
     ],
 )
-def test_what_does_not_fit_is_refused(make: Any, code: str) -> None:
+def test_invalid_policies_are_refused(make: Any, code: str) -> None:
     with pytest.raises(InvalidTask) as refusal:
         make()
     assert refusal.value.code == code
 
 
 @given(policies)
-def test_the_shape_in_which_they_travel(chosen: Policies) -> None:
+def test_policies_json_round_trip(chosen: Policies) -> None:
     assert from_json(json.loads(json.dumps(to_json(chosen)))) == chosen
 
 
 @given(policies, st.integers(1, 10_000))
-def test_a_wait_is_never_longer_than_the_longest(chosen: Policies, tries: int) -> None:
+def test_backoff_is_bounded(chosen: Policies, tries: int) -> None:
     wait = chosen.retry.longest_wait(tries)
     assert timedelta(0) <= wait <= chosen.retry.max
     assert wait <= chosen.retry.longest_wait(tries + 1)
 
 
 @pytest.mark.parametrize(("jitter", "share", "seconds"), [("full", 0.25, 30), ("none", 0.25, 120), ("none", 0.0, 120)])
-def test_a_retry_waits_a_share_of_its_backoff_or_exactly_that(jitter: Any, share: float, seconds: int) -> None:
+def test_backoff_with_and_without_jitter(jitter: Any, share: float, seconds: int) -> None:
     retry = Retry(backoff=timedelta(seconds=60), factor=2, jitter=jitter)
 
     assert retry.wait(2, share) == timedelta(seconds=seconds)
 
 
-def test_policies_that_were_kept_without_a_jitter_have_the_usual_one() -> None:
+def test_stored_policies_without_jitter_have_the_default() -> None:
     kept = to_json(Policies(retry=Retry(jitter="none")))
     assert from_json(kept).retry.jitter == "none"
 

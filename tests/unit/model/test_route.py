@@ -1,4 +1,4 @@
-"""Doors: one for each function, one for each other kind of target, and never a guess where the spec cannot be read."""
+"""Routes: one per function, one per other target kind, none for an unreadable spec."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ from horae.model.task import Target
         (Target("function", '{"name":7}'), "function:7"),
     ],
 )
-def test_every_target_has_a_door(target: Target, door: str) -> None:
+def test_every_target_has_a_route(target: Target, door: str) -> None:
     assert route_of(target) == door
     assert route_of(target) == door, "the same when it is asked again"
     assert is_route(door)
 
 
-def test_a_function_called_like_a_kind_has_a_door_of_its_own() -> None:
+def test_function_named_like_a_kind_has_its_own_route() -> None:
     assert function_route("http") != kind_route("http")
 
 
 @pytest.mark.parametrize("lane", [None, "", "press", owner_lane("ada"), "targets", "functions", "function", "a:b"])
-def test_an_ordinary_lane_is_no_door(lane: str | None) -> None:
+def test_lane_name_is_no_route(lane: str | None) -> None:
     assert not is_route(lane)
 
 
-def test_what_is_remembered_is_bounded() -> None:
+def test_route_cache_is_bounded() -> None:
     for number in range(route._MAX_CACHED + 10):
         assert route_of(Target("function", f'{{"name":"f{number}"}}')) == f"function:f{number}"
     assert len(route._routes) <= route._MAX_CACHED
 
 
-def test_a_name_that_no_function_can_have_is_cut() -> None:
+def test_long_function_name_is_truncated_in_the_route() -> None:
     """Where an entry waits is indexed by every store: a name of any length would keep all that is due from being claimed."""
     assert route_of(Target("function", json.dumps({"name": "g" * 5_000}))) == function_route("g" * 200)
 
 
-def test_half_a_character_is_none_that_a_store_could_keep() -> None:
+def test_lone_surrogate_is_replaced_in_the_route() -> None:
     assert route_of(Target("function", '{"name":"g\\ud800"}')) == "function:g?"

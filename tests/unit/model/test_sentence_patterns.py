@@ -21,7 +21,7 @@ def test_facts_move_into_the_chinese_sentence() -> None:
     assert in_chinese("port 80 is closed: by hand") == "端口 80 已关闭：by hand"
 
 
-def test_place_that_comes_twice_has_the_same_fact() -> None:
+def test_repeated_placeholder_has_one_value() -> None:
     assert in_chinese("a and a fit") == "a 相符"
     assert in_chinese("a and b fit") == "a and b fit"
 

@@ -8,12 +8,12 @@ from horae.model.task import TaskState
 from horae.state_names import CHINESE_STATE_NAMES, state_name
 
 
-def test_every_state_has_a_word_and_no_word_is_left_over() -> None:
+def test_state_words_are_complete() -> None:
     assert set(CHINESE_STATE_NAMES) == {*map(str, RunState), *map(str, TaskState)}
     assert all(state_name(state, "en") == state and state_name(state, "zh") != state for state in CHINESE_STATE_NAMES)
 
 
-def test_a_refusal_says_the_state_in_the_language_of_its_sentence() -> None:
+def test_refusal_translates_the_state() -> None:
     refused = refuse("run_over", task="tsk_1", state="succeeded")
     assert "succeeded" in refused.in_language("en").message
     assert "成功" in refused.in_language("zh").message

@@ -1,4 +1,4 @@
-"""A run's place in a trace follows from the run: one trace for all attempts at an occurrence, one span for each."""
+"""Trace ids follow from the run: one trace per occurrence, one span per attempt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_attempts_share_a_trace_and_occurrences_do_not() -> None:
         assert re.fullmatch(r"[0-9a-f]{32}", trace_id(run))
 
 
-def test_the_first_attempt_is_known_before_there_is_a_run() -> None:
+def test_trace_of_the_first_attempt_is_known_before_the_run() -> None:
     run = a_run(NOW, 1)
     assert run.id == run_id(run.task_id, Origin.SCHEDULED, NOW, 1)
     assert first_traceparent(run.task_id, Origin.SCHEDULED, NOW) == traceparent(run)

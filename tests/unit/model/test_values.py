@@ -1,4 +1,4 @@
-"""The small values: names, instants, lanes, principals, reasons, refusals, states."""
+"""Small values: ids, instants, lanes, principals, reasons, refusals, states."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_names_that_are_made_together_rise(seed: int) -> None:
     assert {len(name) for name in names} == {len(make_id("tsk", NOON, bytes(ENTROPY_BYTES)))}
     assert {name[:16] for name in names} == {make_id("tsk", NOON, bytes(ENTROPY_BYTES))[:16]}
     steps = [int(after[16:], 16) - int(before[16:], 16) for before, after in pairwise(names)]
-    assert max(steps).bit_length() > 40, "nobody guesses the next one"
+    assert max(steps).bit_length() > 40, "the next id cannot be guessed"
 
 
 def test_names_made_together_go_on_in_the_next_millisecond_when_the_randomness_is_used_up() -> None:
@@ -118,7 +118,7 @@ def test_a_shortened_id_has_a_kind_and_some_but_not_all_digits(text: object, exp
     assert is_id_prefix("run", text) is expected
 
 
-def test_even_without_chance_no_name_comes_twice() -> None:
+def test_ids_are_unique_without_randomness() -> None:
     assert list(islice(ascending_ids("tsk", EPOCH - timedelta(days=1), bytes), 3)) == [
         f"tsk_{number:032x}" for number in range(3)
     ]
@@ -135,7 +135,7 @@ def test_before_1970_names_are_still_names() -> None:
     assert run_id("tsk_1", Origin.BACKFILL, EPOCH - timedelta(days=1), 1).startswith("run_000000000000")
 
 
-def test_a_runs_name_is_its_identity() -> None:
+def test_run_id_follows_from_its_identity() -> None:
     base = ("tsk_1", Origin.SCHEDULED, NOON, 1)
     others = [
         ("tsk_2", Origin.SCHEDULED, NOON, 1),
@@ -159,7 +159,7 @@ def test_the_idempotency_key_is_the_same_for_every_attempt_and_for_no_other_occu
 
 
 @given(st.text())
-def test_a_share_belongs_to_a_name(name: str) -> None:
+def test_jitter_share_follows_from_the_id(name: str) -> None:
     assert 0 <= hash_fraction(name) < 1
     assert hash_fraction(name) == hash_fraction(name)
 
@@ -218,7 +218,7 @@ def test_repr_of_a_run_names_state_instant_attempt_and_outcome() -> None:
     assert "3 occurrences" in repr(run._replace(span=Span(NOON, NOON, 3)))
 
 
-def test_the_past_of_a_task_is_what_its_schedule_may_know() -> None:
+def test_past_of_a_task() -> None:
     task = Task("tsk_1", "ada", "a task", Now(), Target("function", ""), "{}", DEFAULT_POLICIES, NOON)
     assert past_of(task, NEW_TASK_STATUS) == Past(NOON, 0, None)
     assert past_of(task, TaskStatus(counted=2, last_end=NOON)) == Past(NOON, 2, NOON)
@@ -292,7 +292,7 @@ def test_hostile_facts_come_back_short_and_printable() -> None:
     assert refusal.facts["id"] == "\x1b[2J" + "x" * 10_000
 
 
-def test_a_fact_that_cannot_be_spelled_is_told_by_its_kind() -> None:
+def test_fact_without_repr_is_shown_by_its_type() -> None:
     deep: list[object] = []
     for _ in range(100_000):
         deep = [deep]

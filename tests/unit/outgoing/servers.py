@@ -1,4 +1,4 @@
-"""Real servers on loopback for the outgoing client: a well-behaved one, and one that sends whatever bytes a test wants."""
+"""Real servers on loopback for the outgoing client: an ordinary one and one that sends arbitrary bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client against real servers that mean no good: every end is a value, every bound holds."""
+"""The outgoing client against hostile servers: every end is a value, every limit holds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_an_answer_has_its_status_its_headers_and_its_body() -> None:
     assert (reply.status, reply.body, reply.truncated, reply.headers["x-twice"]) == (201, b"made", False, "one")
 
 
-async def test_what_is_sent_is_what_was_asked_and_little_else() -> None:
+async def test_request_has_only_the_given_headers_and_body() -> None:
     async with wire(answering()) as server, a_client() as client:
         url = server.url("/a%20b?x=%7B1%7D", host="127.0.0.1")
         headers = (("X-One", "1"), ("Content-Type", "text/x"))
@@ -108,13 +108,13 @@ async def test_a_body_of_exactly_the_bound_is_whole_and_one_byte_more_is_cut() -
 
 
 @pytest.mark.parametrize(("encoding", "bomb"), [("gzip", GZIP_BOMB), ("deflate", zlib.compress(bytes(50_000_000)))])
-async def test_a_bomb_is_cut_at_the_bound(encoding: str, bomb: bytes) -> None:
+async def test_decompression_bomb_is_cut_at_the_limit(encoding: str, bomb: bytes) -> None:
     reply = await reply_to(answering(body=bomb, headers=(("Content-Encoding", encoding),)), max_body_bytes=1000)
     assert isinstance(reply, Response)
     assert (reply.body, reply.truncated) == (bytes(1000), True)
 
 
-def test_a_bomb_never_unfolds_in_memory() -> None:
+def test_decompression_bomb_is_never_unpacked_in_memory() -> None:
     unpacking = Decompressor("gzip", 1000)
     assert not unpacking.feed(GZIP_BOMB)
     assert len(unpacking._body) == 1001
@@ -149,7 +149,7 @@ async def halfway(writer: asyncio.StreamWriter) -> None:
 
 
 @pytest.mark.parametrize("speak", [silence, slowly, halfway, endlessly(b"", b"HTTP/1.1 100 Continue\r\n\r\n")])
-async def test_what_does_not_end_in_time_ends_all_the_same(speak: Speak) -> None:
+async def test_slow_response_times_out(speak: Speak) -> None:
     assert trouble(await reply_to(speak, timeout=0.2)) is FailureKind.TIMEOUT
 
 
@@ -170,7 +170,7 @@ async def test_what_does_not_end_in_time_ends_all_the_same(speak: Speak) -> None
         (answering(body=gzip.compress(b"hello")[:-9], headers=(("Content-Encoding", "gzip"),)), FailureKind.MALFORMED),
     ],
 )
-async def test_what_breaks_has_a_name(speak: Speak, kind: FailureKind) -> None:
+async def test_transport_errors_have_codes(speak: Speak, kind: FailureKind) -> None:
     assert trouble(await reply_to(speak)) is kind
 
 
@@ -184,7 +184,7 @@ async def test_a_reset_connection_is_broken() -> None:
     assert trouble(await reply_to(reset)) is FailureKind.BROKEN
 
 
-async def test_nobody_listens() -> None:
+async def test_connection_refused() -> None:
     async with wire(silence) as server:
         url = server.url()
     async with a_client() as client:
@@ -233,7 +233,7 @@ async def test_messages_name_the_host_alone() -> None:
     assert "hunter2" not in reply.message
 
 
-async def test_a_url_that_nobody_checked_is_checked() -> None:
+async def test_unchecked_url_is_checked_before_sending() -> None:
     async with a_client(Client()) as client:
         outcome = await client.send(a_request(CheckedUrl("http", "169.254.169.254", 80, "/latest/meta-data")))
     assert trouble(outcome) is FailureKind.FORBIDDEN

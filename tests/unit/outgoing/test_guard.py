@@ -1,4 +1,4 @@
-"""What may be called: no spelling of a special address passes, and nothing that two parsers could read differently."""
+"""The network guard: every spelling of a special address is refused, and every ambiguous URL."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_every_spelling_of_an_inner_address_is_refused(host: str) -> None:
         ({"secret": "x"}, "url_host"),
     ],
 )
-def test_what_is_not_a_plain_url_is_refused(url: object, code: str) -> None:
+def test_invalid_url_is_refused(url: object, code: str) -> None:
     assert code_of(url) == code
 
 
@@ -159,7 +159,7 @@ def test_an_operator_can_allow_a_network() -> None:
 
 
 @pytest.mark.parametrize("network", ["10.0.0.1/8", "ten", "", 10, None])
-def test_what_is_not_a_network_is_refused(network: object) -> None:
+def test_invalid_network_is_refused(network: object) -> None:
     with pytest.raises(Refusal) as refused:
         read_networks([network])
     assert refused.value.code == "bad_network"
@@ -217,7 +217,7 @@ def test_numbers_are_read_as_the_system_reads_them(host: str) -> None:
 
 
 @given(st.text(max_size=60), st.sampled_from(["", "http://", "https://", "http://a.example", "http://127.0.0.1"]))
-def test_whatever_comes_is_refused_or_stays_as_it_is_when_read_again(junk: str, start: str) -> None:
+def test_url_check_is_idempotent(junk: str, start: str) -> None:
     try:
         checked = parse_url(start + junk)
     except Refusal:

@@ -1,4 +1,4 @@
-"""Headers: names are tokens, values are one line, and what frames a message is not for tasks to say."""
+"""Header checks: names are tokens, values are one line, framing headers are reserved."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_ordinary_headers_pass_as_they_are() -> None:
     """Host host Content-Length Transfer-Encoding Connection Keep-Alive TE Trailer Upgrade Expect Accept-Encoding
     Proxy-Authorization proxy-connection HTTP2-Settings""".split(),
 )
-def test_what_frames_a_message_is_reserved(name: str) -> None:
+def test_framing_headers_are_reserved(name: str) -> None:
     assert code_of({name: "x"}) == "header_reserved"
 
 
@@ -36,7 +36,7 @@ def test_a_name_is_a_token(name: str) -> None:
     assert code_of({name: "x"}) == "header_name"
 
 
-def test_a_name_comes_once() -> None:
+def test_duplicate_header_is_refused() -> None:
     assert code_of({"X-A": "1", "x-a": "2"}) == "header_name"
 
 

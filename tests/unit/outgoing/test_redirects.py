@@ -1,4 +1,4 @@
-"""Redirects: off unless asked for, checked at each hop, and what is private does not travel."""
+"""Redirects: off by default, checked at each hop, without credentials for another origin."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def both(location_of: str, redirects: int = 1, **changes: object) -> tuple
         return await client.send(request), first, second
 
 
-async def test_an_allowed_redirect_is_followed_without_what_is_private() -> None:
+async def test_redirect_drops_credentials() -> None:
     reply, first, second = await both("http://127.0.0.2:{port}/", method="POST", body=b"{}", headers=PRIVATE)
     assert isinstance(reply, Response)
     assert reply.body == b"there"
@@ -75,7 +75,7 @@ async def test_a_redirect_inward_fails_without_a_connection(location: str) -> No
     assert (first.connections, second.connections) == (1, 0)
 
 
-async def test_a_circle_ends() -> None:
+async def test_redirect_loop_ends() -> None:
     async with wire(answering(302, headers=(("Location", "/again"),))) as server, a_client() as client:
         reply, connections = await client.send(a_request(server.url(), redirects=3)), server.connections
     assert isinstance(reply, Unreachable)
@@ -83,7 +83,7 @@ async def test_a_circle_ends() -> None:
     assert connections == 4
 
 
-async def test_a_body_does_not_go_to_another_origin() -> None:
+async def test_body_is_not_sent_to_another_origin() -> None:
     reply, _, second = await both("http://127.0.0.2:{port}/", method="POST", body=b"{}", status=307)
     assert isinstance(reply, Unreachable)
     assert reply.kind is FailureKind.REDIRECTED
@@ -105,7 +105,7 @@ async def test_a_body_does_not_go_to_another_origin() -> None:
         "https:" + "a" * 5_000,
     ],
 )
-def test_a_redirect_to_where_nobody_may_go_is_refused(location: str) -> None:
+def test_redirect_to_a_forbidden_url_is_refused(location: str) -> None:
     found = hop("https://a.example/", location)
     assert isinstance(found, Unreachable)
     assert found.kind is FailureKind.REDIRECTED

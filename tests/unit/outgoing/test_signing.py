@@ -65,7 +65,7 @@ def test_several_secrets_sign_several_times_and_each_is_enough() -> None:
         {"webhook-signature": "v1a," + "A" * 44},
     ],
 )
-def test_whatever_was_changed_does_not_verify(change: dict[str, str]) -> None:
+def test_modified_message_does_not_verify(change: dict[str, str]) -> None:
     headers = dict(sign_message([SECRET], "occ_1", NOON, BODY))
     assert verify([SECRET], {name.title(): value for name, value in headers.items()}, BODY, NOON)
     assert not verify([SECRET], headers | change, BODY, NOON)
@@ -74,7 +74,7 @@ def test_whatever_was_changed_does_not_verify(change: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("seconds", [-300, 300])
-def test_what_is_older_or_newer_than_the_tolerance_does_not_verify(seconds: int) -> None:
+def test_timestamp_outside_of_the_tolerance_does_not_verify(seconds: int) -> None:
     headers = dict(sign_message([SECRET], "occ_1", NOON, BODY))
     assert verify([SECRET], headers, BODY, NOON + timedelta(seconds=seconds))
     assert not verify([SECRET], headers, BODY, NOON + timedelta(seconds=seconds + (1 if seconds > 0 else -1)))

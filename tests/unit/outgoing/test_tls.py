@@ -1,4 +1,4 @@
-"""TLS is by the name that was asked for, whatever address it led to, and a certificate that nobody vouches for is refused."""
+"""TLS: the certificate must match the requested name and be trusted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = "named.example"
 
 
 def a_certificate(folder: Path) -> Path:
-    """For the right name, by nobody of repute."""
+    """For the right name, but from an untrusted issuer."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
     certificate = (
@@ -40,7 +40,7 @@ def a_certificate(folder: Path) -> Path:
     return path
 
 
-async def test_the_name_is_asked_for_and_a_stranger_is_refused(tmp_path: Path) -> None:
+async def test_certificate_must_match_the_requested_name(tmp_path: Path) -> None:
     asked: list[str | None] = []
     spoken: list[bytes] = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

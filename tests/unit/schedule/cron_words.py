@@ -1,4 +1,4 @@
-"""Reads the description of a cron expression literally, as a person would, into the times of day that it claims."""
+"""Reads the description of a cron expression literally into the times of day that it names."""
 
 from __future__ import annotations
 

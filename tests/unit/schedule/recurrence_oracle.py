@@ -1,4 +1,4 @@
-"""A second reading of RFC 5545, as slow and as literal as possible: every day of every period is asked by its date."""
+"""Slow, literal implementation of RFC 5545: tests every day of every period."""
 
 from __future__ import annotations
 

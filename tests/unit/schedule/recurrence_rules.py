@@ -1,4 +1,4 @@
-"""Recurrence rules for tests: random ones from a seed, with starts, and a way to walk through what they yield."""
+"""Random recurrence rules from a seed, with starts and an iterator over their instants."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_the_anchor_is_read_in_the_zone() -> None:
     ]
 
 
-def test_asking_later_with_the_same_past_keeps_the_rhythm() -> None:
+def test_later_query_with_the_same_past_keeps_the_rhythm() -> None:
     schedule = horae.parse({"kind": "calendar", "unit": "day", "every": 3, "at": ["09:00"], "zone": "UTC"})
     past = Past(datetime.fromisoformat("2026-01-01T12:00:00Z"))
     later = datetime.fromisoformat("2026-06-01T00:00:00Z")

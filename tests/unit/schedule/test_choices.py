@@ -48,7 +48,7 @@ def test_choices_keep_the_stated_hour_and_the_language_of_the_text(text: str, ex
     assert choices_of(text) == expected
 
 
-def test_hour_that_is_unclear_too_is_offered_both_ways() -> None:
+def test_ambiguous_hour_is_offered_in_both_readings() -> None:
     found = choices_of("friday at 5")
     assert found[:2] == ["every friday at 05:00", "every friday at 17:00"]
     assert len(found) == 6

@@ -1,4 +1,4 @@
-"""DailyUse's recurrences: months end where they end, anchors do not drift, and nothing is lost on the way back."""
+"""DailyUse recurrences: month ends, fixed anchors, round trips."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_recurrences_fire_where_people_expect_them(mapping: dict[str, Any], zone
 
 
 @pytest.mark.parametrize("recurrence", [None, {"type": "NONE"}, {"type": "NONE", "interval": 1}])
-def test_without_a_recurrence_it_happens_once(recurrence: Any) -> None:
+def test_entry_without_recurrence_fires_once(recurrence: Any) -> None:
     read = dailyuse.read({"scheduledTime": "2026-03-01T15:00:00", "recurrence": recurrence}, zone=SHANGHAI)
 
     assert read.schedule == Once(datetime(2026, 3, 1, 15), zone=SHANGHAI)
@@ -109,7 +109,7 @@ def test_the_third_failed_occurrence_in_a_row_is_the_last() -> None:
     assert dailyuse.read(recurring("2026-03-01T15:00:00", "DAILY"), zone=SHANGHAI).policies == {"give_up_after": 3}
 
 
-def test_it_ends_with_its_date_or_its_number() -> None:
+def test_recurrence_ends_with_its_date_or_count() -> None:
     by_date = dailyuse.read(recurring("2026-03-01T09:00:00", "DAILY", endDate="2026-03-02"), zone="UTC")
     by_time = dailyuse.read(recurring("2026-03-01T09:00:00", "DAILY", endDate="2026-03-02T08:59:59Z"), zone="UTC")
     by_number = dailyuse.read(recurring("2026-03-01T09:00:00", "DAILY", maxOccurrences=2), zone="UTC")
@@ -152,7 +152,7 @@ def test_the_second_of_two_equal_times_is_kept() -> None:
         ),
     ],
 )
-def test_what_may_surprise_is_told(mapping: dict[str, Any], notes: list[str]) -> None:
+def test_surprising_recurrences_have_a_note(mapping: dict[str, Any], notes: list[str]) -> None:
     assert [each.code for each in dailyuse.read(mapping, zone="UTC").notes] == notes
 
 
@@ -181,7 +181,7 @@ def test_what_may_surprise_is_told(mapping: dict[str, Any], notes: list[str]) ->
         (recurring("2026-03-01T15:00:00", "DAILY", cronExpression={}), "compat_not_text"),
     ],
 )
-def test_what_makes_no_sense_is_refused(mapping: Any, code: str) -> None:
+def test_invalid_input_is_refused(mapping: Any, code: str) -> None:
     with pytest.raises(InvalidSchedule) as refused:
         dailyuse.read(mapping, zone="UTC")
 
@@ -227,7 +227,7 @@ SPELLINGS = st.fixed_dictionaries({"scheduledTime": TIMES | WALL | INSTANTS}, op
 
 
 @given(SPELLINGS, ZONES)
-def test_nothing_is_lost_on_the_way_back(mapping: dict[str, Any], zone: str) -> None:
+def test_round_trip_loses_nothing(mapping: dict[str, Any], zone: str) -> None:
     read = dailyuse.read(mapping, zone=zone)
     back = dailyuse.write(read, zone=zone)
 
@@ -266,7 +266,7 @@ def expressible(draw: st.DrawFn) -> Calendar | Cron | Once:
 
 
 @given(expressible())
-def test_every_schedule_that_it_can_express_comes_back(schedule: Calendar | Cron | Once) -> None:
+def test_every_expressible_schedule_round_trips(schedule: Calendar | Cron | Once) -> None:
     zone = schedule.zone or BERLIN
 
     found = dailyuse.read(dailyuse.write(Translation(schedule), zone=zone), zone=zone).schedule
@@ -298,7 +298,7 @@ NINE = (time(9),)
         (Calendar(unit="day", at=NINE, start=START, zone=SHANGHAI), "compat_lost", "zone"),
     ],
 )
-def test_what_it_cannot_say_is_refused_by_name(schedule: Any, code: str, told: str) -> None:
+def test_inexpressible_schedule_is_refused_by_name(schedule: Any, code: str, told: str) -> None:
     with pytest.raises(InvalidSchedule) as refused:
         dailyuse.write(Translation(schedule), zone=BERLIN)
 

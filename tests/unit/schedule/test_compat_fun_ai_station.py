@@ -1,4 +1,4 @@
-"""fun-ai-station's spellings: seconds, UTC times, kept oddities with a warning, and nothing lost on the way back."""
+"""fun-ai-station spellings: seconds, UTC times, documented oddities with a warning, round trips."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_first_run_of_an_interval_may_be_chosen() -> None:
     assert first(schedule, Past(anchor=instant("2026-02-27T01:00Z"))) == instant("2026-02-27T01:30Z")
 
 
-def test_a_first_run_that_the_expression_does_not_know_is_moved_and_told() -> None:
+def test_first_run_off_the_expression_is_moved_with_a_note() -> None:
     mapping = {"schedule_expr": "0 9 * * *", "timezone": "Asia/Shanghai", "next_run_at": "2026-02-27T01:30:00"}
 
     read = fun_ai_station.read(mapping)
@@ -74,7 +74,7 @@ def test_a_first_run_that_the_expression_does_not_know_is_moved_and_told() -> No
     assert not fun_ai_station.read(mapping | {"next_run_at": "2026-02-27T01:00:00"}).notes
 
 
-def test_a_first_run_after_all_time_is_told() -> None:
+def test_first_run_beyond_the_calendar_has_a_note() -> None:
     late = {"schedule_expr": "0 0 1 1 *", "timezone": "UTC", "next_run_at": "9999-12-27T23:00:00"}
 
     assert [each.code for each in fun_ai_station.read(late).notes] == ["compat_never_runs"]
@@ -118,7 +118,7 @@ def test_once_is_an_instant_and_utc_without_a_suffix(next_run_at: Any, fires: st
         ({"schedule_expr": "0 9 * * *", "timezone": ""}, Cron("0 9 * * *", zone="UTC"), ["zone_assumed"]),
     ],
 )
-def test_its_oddities_are_kept_with_a_warning(mapping: dict[str, Any], schedule: Any, notes: list[str]) -> None:
+def test_documented_oddities_are_kept_with_a_warning(mapping: dict[str, Any], schedule: Any, notes: list[str]) -> None:
     read = fun_ai_station.read(mapping)
 
     assert read.schedule == schedule
@@ -153,7 +153,7 @@ def test_disabled_is_paused() -> None:
         (None, "compat_not_a_mapping"),
     ],
 )
-def test_what_makes_no_sense_is_refused(mapping: Any, code: str) -> None:
+def test_invalid_input_is_refused(mapping: Any, code: str) -> None:
     with pytest.raises(InvalidSchedule) as refused:
         fun_ai_station.read(mapping)
 
@@ -193,7 +193,7 @@ SPELLINGS = st.one_of(
 
 
 @given(SPELLINGS, ZONES)
-def test_nothing_is_lost_on_the_way_back(mapping: dict[str, Any], zone: str) -> None:
+def test_round_trip_loses_nothing(mapping: dict[str, Any], zone: str) -> None:
     read = fun_ai_station.read(mapping, zone=zone)
     back = fun_ai_station.write(read, zone=zone)
 
@@ -214,7 +214,7 @@ def test_nothing_is_lost_on_the_way_back(mapping: dict[str, Any], zone: str) -> 
         st.builds(Once, INSTANTS, zone=st.none() | ZONES),
     )
 )
-def test_every_schedule_that_it_can_express_comes_back(schedule: Cron | Every | Once) -> None:
+def test_every_expressible_schedule_round_trips(schedule: Cron | Every | Once) -> None:
     assert fun_ai_station.read(fun_ai_station.write(Translation(schedule))).schedule == schedule
 
 
@@ -232,7 +232,7 @@ def test_every_schedule_that_it_can_express_comes_back(schedule: Cron | Every | 
         (Translation(Cron("0 9 * * *", zone=BERLIN), {"paused": {"counting": True}}), "compat_lost", "paused"),
     ],
 )
-def test_what_it_cannot_say_is_refused_by_name(translation: Translation, code: str, told: str) -> None:
+def test_inexpressible_schedule_is_refused_by_name(translation: Translation, code: str, told: str) -> None:
     with pytest.raises(InvalidSchedule) as refused:
         fun_ai_station.write(translation)
 

@@ -1,4 +1,4 @@
-"""NanoClaw's spellings: what they mean, when they fire, and that nothing is lost on the way back."""
+"""NanoClaw spellings: meaning, fires, round trips."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_once_is_understood_with_and_without_a_suffix(value: str, zone: str, fir
     assert [each.code for each in read.notes] == notes
 
 
-def test_the_note_tells_what_was_understood_in_both_languages() -> None:
+def test_note_explains_the_reading_in_both_languages() -> None:
     (note,) = nanoclaw.read(spelled("once", "2026-03-01T15:00:00"), zone=SHANGHAI).notes
 
     assert (
@@ -122,7 +122,7 @@ def test_a_time_that_has_passed_is_due_at_creation() -> None:
         ("cron", "compat_not_a_mapping"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_code_and_a_hint(mapping: Any, code: str) -> None:
+def test_invalid_input_is_refused_with_a_code_and_a_hint(mapping: Any, code: str) -> None:
     with pytest.raises(InvalidSchedule) as refused:
         nanoclaw.read(mapping, zone=SHANGHAI)
 
@@ -159,7 +159,7 @@ SPELLINGS = st.one_of(
 
 
 @given(SPELLINGS, ZONES)
-def test_nothing_is_lost_on_the_way_back(mapping: dict[str, Any], zone: str) -> None:
+def test_round_trip_loses_nothing(mapping: dict[str, Any], zone: str) -> None:
     read = nanoclaw.read(mapping, zone=zone)
 
     assert repr(nanoclaw.write(read, zone=zone)) == repr(mapping)
@@ -176,7 +176,7 @@ def test_nothing_is_lost_on_the_way_back(mapping: dict[str, Any], zone: str) -> 
     ),
     ZONES,
 )
-def test_every_schedule_that_it_can_express_comes_back(schedule: Cron | Every | Once, zone: str) -> None:
+def test_every_expressible_schedule_round_trips(schedule: Cron | Every | Once, zone: str) -> None:
     found = nanoclaw.read(nanoclaw.write(Translation(schedule), zone=zone), zone=zone).schedule
 
     assert found.with_defaults(zone) == schedule.with_defaults(zone)
@@ -196,7 +196,7 @@ def test_every_schedule_that_it_can_express_comes_back(schedule: Cron | Every | 
         (Translation(Every(timedelta(hours=1), "end"), state={"counted": 3}), "compat_lost", "counted"),
     ],
 )
-def test_what_it_cannot_say_is_refused_by_name(translation: Translation, code: str, told: str) -> None:
+def test_inexpressible_schedule_is_refused_by_name(translation: Translation, code: str, told: str) -> None:
     with pytest.raises(InvalidSchedule) as refused:
         nanoclaw.write(translation, zone=SHANGHAI)
 

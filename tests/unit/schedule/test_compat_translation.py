@@ -1,4 +1,4 @@
-"""What all dialects share: notes, the memory of a spelling, and the promise that writing loses nothing silently."""
+"""Shared parts of the compatibility parsers: notes, remembered spellings, lossless writing."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_change_of_meaning_makes_the_old_spelling_worthless() -> None:
         nanoclaw.write(read, zone="Asia/Tokyo")
 
 
-def test_what_is_handed_out_can_be_scribbled_on() -> None:
+def test_returned_values_are_copies() -> None:
     mapping = {"scheduledTime": "2026-03-02T09:00:00", "recurrence": {"type": "WEEKLY", "daysOfWeek": [1]}}
     read = dailyuse.read(mapping, zone=BERLIN)
     dailyuse.write(read, zone=BERLIN)["recurrence"]["daysOfWeek"].append(2)

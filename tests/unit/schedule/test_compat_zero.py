@@ -1,4 +1,4 @@
-"""Zero's plans: every type, its counters and skips, when they fire, and that nothing is lost on the way back."""
+"""Zero plans: every type, counters and skips, fires, round trips."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_plans_fire_when_they_should(mapping: dict[str, Any], zone: str, expecte
 
 
 @pytest.mark.parametrize("mapping", [plan("none"), plan("time"), plan("time", plan_time=-5)])
-def test_without_a_time_it_runs_at_once(mapping: dict[str, Any]) -> None:
+def test_plan_without_a_time_runs_at_once(mapping: dict[str, Any]) -> None:
     assert first(zero.read(mapping, now=NOW).schedule, Past(anchor=NOW)) == NOW
 
 
@@ -201,7 +201,7 @@ def test_keeping_skipping_pausing_and_retrying(
         (b"plan", "compat_not_a_mapping"),
     ],
 )
-def test_what_makes_no_sense_is_refused(mapping: Any, code: str) -> None:
+def test_invalid_input_is_refused(mapping: Any, code: str) -> None:
     with pytest.raises(InvalidSchedule) as refused:
         zero.read(mapping, now=NOW)
 
@@ -260,7 +260,7 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(plans(), NOWS, ZONES)
-def test_nothing_is_lost_on_the_way_back(mapping: dict[str, Any], now: datetime, zone: str) -> None:
+def test_round_trip_loses_nothing(mapping: dict[str, Any], now: datetime, zone: str) -> None:
     read = zero.read(mapping, now=now, zone=zone)
     back = zero.write(read, zone=zone)
 
@@ -293,7 +293,7 @@ def expressible(draw: st.DrawFn) -> Schedule:
 
 
 @given(expressible())
-def test_every_schedule_that_it_can_express_comes_back(schedule: Schedule) -> None:
+def test_every_expressible_schedule_round_trips(schedule: Schedule) -> None:
     zone = schedule.zone or "UTC"
 
     mapping = zero.write(Translation(schedule), zone=zone)
@@ -334,7 +334,7 @@ NINE = (time(9),)
         (Translation(Every(timedelta(hours=1)), state={"unheard": 1}), "compat_lost", "unheard"),
     ],
 )
-def test_what_it_cannot_say_is_refused_by_name(translation: Translation, code: str, told: str) -> None:
+def test_inexpressible_schedule_is_refused_by_name(translation: Translation, code: str, told: str) -> None:
     with pytest.raises(InvalidSchedule) as refused:
         zero.write(translation)
 

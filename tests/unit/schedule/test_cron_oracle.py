@@ -30,7 +30,7 @@ def test_the_evaluator_agrees_with_the_oracle(shard: int) -> None:
     assert tally.zones == set(zone_oracle.zone_names())
 
 
-def test_the_evaluator_agrees_on_what_chance_would_seldom_draw() -> None:
+def test_evaluator_agrees_on_rare_cases() -> None:
     assert compare_edges().differences == []
 
 

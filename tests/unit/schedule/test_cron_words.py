@@ -1,4 +1,4 @@
-"""What the description of a cron expression claims is what the expression does."""
+"""The description of a cron expression names the times at which it fires."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def assert_words_are_true(expression: str) -> None:
 
 
 @pytest.mark.parametrize("expression", EXAMPLES)
-def test_the_words_claim_the_times_of_day_that_come(expression: str) -> None:
+def test_description_names_the_times_of_day(expression: str) -> None:
     assert_words_are_true(expression)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_words_of_any_expression_claim_its_times_of_day(seed: int) -> None:
+def test_description_of_any_expression_names_its_times_of_day(seed: int) -> None:
     random = Random(seed)
     for _ in range(150):
         near = datetime(
@@ -78,7 +78,7 @@ def test_a_wrong_claim_is_found(wrong: str, expression: str) -> None:
         ("0 9 * * 5#L", "on the last Friday of the month at 09:00", "每月最后一个周五 09:00"),
     ],
 )
-def test_the_words_parse_back_to_the_expression(expression: str, english: str, chinese: str) -> None:
+def test_description_parses_back_to_the_expression(expression: str, english: str, chinese: str) -> None:
     cron = horae.parse(expression, zone="UTC")
 
     assert horae.describe(cron) == f"{english}, UTC (cron {expression})"
@@ -109,7 +109,7 @@ def test_days_before_the_last_and_the_last_of_a_weekday() -> None:
         ("0 9 L-30 2 *", "never", None),
     ],
 )
-def test_what_is_not_supported_is_refused_with_the_truth(expression: str, code: str, position: int | None) -> None:
+def test_unsupported_syntax_is_refused_as_unsupported(expression: str, code: str, position: int | None) -> None:
     with pytest.raises(horae.InvalidSchedule) as refusal:
         horae.parse(expression, zone="UTC")
 

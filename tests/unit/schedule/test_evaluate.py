@@ -1,4 +1,4 @@
-"""The one question and its relatives: next, first, iterate, count, due."""
+"""Evaluation of schedules: next, first, iterate, count, due."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ WORDS = (
 
 @settings(max_examples=sized(800, soak=3_000), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=12), st.sampled_from(["", " "]))
-def test_any_words_of_the_language(words: list[str], glue: str) -> None:
+def test_random_words_of_the_grammar(words: list[str], glue: str) -> None:
     expect_answers(glue.join(words))
 
 
@@ -224,7 +224,7 @@ def test_hostile_texts(text: str) -> None:
         {"kind": "cron", "expression": {}},
     ],
 )
-def test_things_that_are_no_schedule(value: Any) -> None:
+def test_values_that_are_no_schedule(value: Any) -> None:
     expect_answers(value)
 
 

@@ -1,4 +1,4 @@
-"""Warnings that a person wants, and none that only make noise."""
+"""Schedule warnings: useful ones, and none without cause."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_a_time_that_a_clock_change_leaves_out() -> None:
         ("RRULE:FREQ=DAILY;BYHOUR=2;BYMINUTE=30;BYSECOND=0", "gap_dropped", "does not run"),
     ],
 )
-def test_what_a_clock_change_does(text: str, code: str, part: str) -> None:
+def test_clock_change_warnings(text: str, code: str, part: str) -> None:
     assert part in warnings(text, "America/New_York")[code]
 
 
 @pytest.mark.parametrize(
     "text", ["0 9 * * 1-5", "*/5 * * * *", "0 * * * *", "every 5m from 08:00", "every day at 9:00"]
 )
-def test_nothing_to_say_about_schedules_that_no_change_touches(text: str) -> None:
+def test_no_warning_without_a_clock_change(text: str) -> None:
     assert warnings(text, "America/New_York") == {}
 
 
@@ -92,7 +92,7 @@ def test_a_day_of_real_time_drifts_only_where_clocks_change() -> None:
     assert "drifts" not in warnings("every 24h", "Asia/Shanghai")
 
 
-def test_every_warning_is_told_in_both_languages() -> None:
+def test_every_warning_has_both_languages() -> None:
     for text in ("30 2 * * *", "*/7 * * * *", "0 0 31 * *", "every 24h", "every 30s"):
         for each in lint(horae.parse(text, zone="America/New_York", now=NOW), NOW):
             assert each.in_language("zh") != each.in_language("en")

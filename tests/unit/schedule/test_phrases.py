@@ -1,4 +1,4 @@
-"""Phrases that people really type, in both languages, kept as data."""
+"""Phrases of users in both languages, kept as data with their meaning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("phrase", PHRASES, ids=[phrase["text"] for phrase in PHRASES])
-def test_a_phrase_means_what_it_meant(phrase: dict[str, Any]) -> None:
+def test_phrase_has_its_recorded_meaning(phrase: dict[str, Any]) -> None:
     if "refused" in phrase:
         with pytest.raises(horae.InvalidSchedule) as refusal:
             horae.parse(phrase["text"], zone="Asia/Shanghai", now=NOW)

@@ -1,4 +1,4 @@
-"""The comparison with the oracle would notice: each planted defect is caught, and the evaluator as it is passes."""
+"""Each planted defect is found by the comparison with the oracle, and the unmodified evaluator passes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_planted_defect_is_caught(defect: Defect, copy_of_the_source: Path) ->
     assert "expected" in finished.stdout, finished.stderr
 
 
-def test_the_evaluator_as_it_is_passes(copy_of_the_source: Path) -> None:
+def test_unmodified_evaluator_passes(copy_of_the_source: Path) -> None:
     """A few comparisons, in a process like those of the defects; test_cron_oracle makes many."""
     finished = run_comparison(copy_of_the_source, ORDINARY[:1], comparisons=1_500)
 

@@ -1,4 +1,4 @@
-"""Random rules agree with a literal second reading of RFC 5545, and with dateutil wherever that follows the RFC."""
+"""Random rules agree with a literal implementation of RFC 5545, and with dateutil where that follows the RFC."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_random_rules_agree_with_dateutil(shard: int, effort: list[int]) -> None
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_what_comes_is_after_what_was_asked(shard: int) -> None:
+def test_next_is_after_the_query(shard: int) -> None:
     random = Random(shard)
     for rule, start, found in drawn(300 + shard, RULES):
         if found is None:

@@ -1,4 +1,4 @@
-"""From text to value: what is understood, how it is spelled again, and what is refused, with its place."""
+"""Recurrence rules from text: accepted forms, canonical spelling, refusals with a position."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "code", "position"), REFUSED, ids=[row[0][:40] or "empty" for row in REFUSED])
-def test_what_cannot_be_understood_is_refused_with_its_place(text: str, code: str, position: int) -> None:
+def test_invalid_rule_is_refused_with_its_position(text: str, code: str, position: int) -> None:
     with pytest.raises(InvalidSchedule) as refusal:
         parse_rule(text)
 
@@ -216,7 +216,7 @@ NEVER = [
 
 
 @pytest.mark.parametrize(("rule", "start"), NEVER[:-1])
-def test_what_never_comes_is_refused(rule: str, start: str) -> None:
+def test_rule_without_occurrences_is_refused(rule: str, start: str) -> None:
     with pytest.raises(InvalidSchedule) as refusal:
         pattern(rule, wall(start))
 

@@ -1,4 +1,4 @@
-"""A number of times belongs to what repeats: for what fires once it is refused, with a schedule that works."""
+"""A repeat count for a schedule that fires once is refused, with a schedule that works."""
 
 from __future__ import annotations
 

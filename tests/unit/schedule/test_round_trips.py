@@ -1,4 +1,4 @@
-"""Whatever can be said can be said again: canonical JSON and sentences in both languages come back as the same value."""
+"""Canonical JSON and sentences in both languages parse back to the same value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A duration is understood with every digit that was written, in both languages, or it is refused."""
+"""Durations as text are exact in both languages, or refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_any_number_of_seconds(number: int, spelling: str) -> None:
 
 
 @given(st.integers(10**16, 10**40), st.sampled_from(["every {}ms", "每{}毫秒", "every {}s"]))
-def test_what_is_too_long_is_refused(number: int, spelling: str) -> None:
+def test_too_long_duration_is_refused(number: int, spelling: str) -> None:
     with pytest.raises(InvalidSchedule):
         horae.parse(spelling.format(number), zone="UTC")
 
@@ -51,5 +51,5 @@ def test_parts_of_a_millisecond_are_refused_however_small(text: str) -> None:
     assert refusal.value.code == "sub_millisecond"
 
 
-def test_zeros_at_the_end_say_nothing() -> None:
+def test_trailing_zeros_are_ignored() -> None:
     assert interval("every 1.500000000s") == timedelta(seconds=1.5)

@@ -1,4 +1,4 @@
-"""Chinese: what is understood, and what is refused."""
+"""The Chinese schedule grammar: accepted texts and refusals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import horae
 from horae.schedule.lint import lint
 from horae.schedule.text import parse_text
 from horae.schedule.text.chinese_words import chinese_number
-from tests.unit.schedule.test_text_english import NOW, WORKING, ZONE, calendar, every, once, understood
+from tests.unit.schedule.expected_schedules import NOW, WORKING, ZONE, calendar, every, once, understood
 
 
 @pytest.mark.parametrize(

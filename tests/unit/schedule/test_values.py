@@ -1,4 +1,4 @@
-"""Values built by hand: wrong types are refused like wrong text, and values behave as values."""
+"""Schedule values built in code: wrong types are refused, and equality, copies and hashes hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from horae.schedule import Calendar, Cron, Every, Hours, Now, NthWeekday, Once, 
 NINE = (time(9),)
 
 
-# Without their types, as somebody would call them who does not ask a type checker.
+# Untyped, as called by code without a type checker.
 cron: Any = Cron
 every: Any = Every
 once: Any = Once
@@ -89,7 +89,7 @@ def test_copies_are_equal_and_answer_alike(value: Schedule) -> None:
         assert horae.preview(twin, zone="UTC", after=after) == fires
 
 
-def test_a_copy_with_another_zone_forgets_what_it_knew() -> None:
+def test_copy_with_another_zone_drops_cached_values() -> None:
     value = Cron("0 9 * * *", zone="UTC")
     after = datetime(2026, 1, 1, tzinfo=UTC)
     assert horae.preview(value, after=after, limit=1) == [datetime(2026, 1, 1, 9, tzinfo=UTC)]
@@ -97,7 +97,7 @@ def test_a_copy_with_another_zone_forgets_what_it_knew() -> None:
     assert horae.preview(moved, after=after, limit=1) == [datetime(2026, 1, 1, 1, tzinfo=UTC)]
 
 
-def test_equal_schedules_said_in_two_ways_are_equal_values() -> None:
+def test_two_spellings_of_one_schedule_are_equal() -> None:
     all_days = Calendar(unit="week", on=tuple(range(7)), at=NINE)
     assert all_days == Calendar(at=NINE)
     window, step = Hours(time(9), time(18)), timedelta(minutes=10)

@@ -1,4 +1,4 @@
-"""Owners: who may make and change them, what is usual for each role, and what becomes of those that are revoked."""
+"""Owners: rights to create and edit them, default quotas by role, and revocation."""
 
 from __future__ import annotations
 
@@ -29,14 +29,12 @@ from horae.model.accounts.account import (
 from horae.model.accounts.principal import MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas, Role, Scope
 from horae.service.runs.lanes import MAX_LANE_LIMIT
 from horae.testing.factories import HOUR, NOON
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, CHIEF, ROOT, House, code_of
+from tests.unit.service.service_harness import ADA, CHIEF, ROOT, ServiceHarness, code_of, open_harness
 
 
-async def test_an_owner_is_made_and_changed_in_what_is_said() -> None:
-    async with house_on() as house:
-        accounts = house.service.accounts
+async def test_owner_is_created_and_edited_field_by_field() -> None:
+    async with open_harness() as harness:
+        accounts = harness.service.accounts
         made = await accounts.put(CHIEF, "ada", zone="Asia/Tokyo", note="gardener")
         assert made == Owner("ada", Role.MEMBER, NOON, "Asia/Tokyo", MEMBER_QUOTAS, "gardener")
         assert await accounts.get(ROOT, "ada") == made
@@ -54,7 +52,7 @@ async def test_an_owner_is_made_and_changed_in_what_is_said() -> None:
         assert await accounts.get(ROOT, "ada") == admin
 
 
-def test_what_is_usual_may_be_chosen_for_a_deployment() -> None:
+def test_default_quotas_are_configurable() -> None:
     members = MEMBER_QUOTAS._replace(active_tasks=7)
     assert quotas_of(Role.VIEWER, (), members) == members
     assert quotas_of(Role.MEMBER, (("active_tasks", None),), members).active_tasks is None
@@ -62,11 +60,11 @@ def test_what_is_usual_may_be_chosen_for_a_deployment() -> None:
 
 
 async def test_concurrent_runs_are_a_lane() -> None:
-    async with house_on() as house:
-        accounts = house.service.accounts
+    async with open_harness() as harness:
+        accounts = harness.service.accounts
 
         async def seats() -> dict[str, int]:
-            return {lane.name: lane.limit for lane in await house.store.lanes()}
+            return {lane.name: lane.limit for lane in await harness.store.lanes()}
 
         await accounts.put(CHIEF, "root2", role=Role.ADMIN)
         assert await seats() == {}, "without a limit there is no lane to sit in"
@@ -102,30 +100,30 @@ async def test_concurrent_runs_are_a_lane() -> None:
         ("ada", {"expected": 1}, "no_such_owner"),
     ],
 )
-async def test_what_no_owner_can_be_is_refused(name: str, wanted: dict[str, Any], code: str) -> None:
-    async with house_on() as house:
-        assert await code_of(house.service.accounts.put(CHIEF, name, **wanted)) == code
-        assert not (await house.store.records("owner")).items
-        assert not (await house.store.records("audit.open")).items
+async def test_invalid_owner_is_refused(name: str, wanted: dict[str, Any], code: str) -> None:
+    async with open_harness() as harness:
+        assert await code_of(harness.service.accounts.put(CHIEF, name, **wanted)) == code
+        assert not (await harness.store.records("owner")).items
+        assert not (await harness.store.records("audit.open")).items
 
 
-def test_names_that_people_and_machines_have() -> None:
+def test_valid_owner_names_are_accepted() -> None:
     assert all(map(is_owner_name, ["ada", "a.b-c_d", "group:garden", "ada@example.org", "7", "A" * 100]))
 
 
-async def test_a_version_that_was_seen_must_still_be_there() -> None:
-    async with house_on() as house:
-        accounts = house.service.accounts
+async def test_edit_of_an_owner_checks_the_expected_version() -> None:
+    async with open_harness() as harness:
+        accounts = harness.service.accounts
         await accounts.put(CHIEF, "ada")
         await accounts.put(CHIEF, "ada", note="x", expected=1)
         assert await code_of(accounts.put(CHIEF, "ada", note="y", expected=1)) == "stale_owner"
 
 
-async def test_only_an_admin_makes_owners_and_everybody_may_choose_their_own_zone() -> None:
-    async with house_on() as house:
-        accounts = house.service.accounts
-        ada = await house.member("ada")
-        eve = await house.member("eve", Role.VIEWER)
+async def test_only_admins_create_owners_and_owners_choose_their_zone() -> None:
+    async with open_harness() as harness:
+        accounts = harness.service.accounts
+        ada = await harness.make_member("ada")
+        eve = await harness.make_member("eve", Role.VIEWER)
         assert await code_of(accounts.put(ada, "new")) == "not_allowed"
         assert await code_of(accounts.put(ada, "ada", quotas={"active_tasks": 99})) == "not_allowed"
         assert await code_of(accounts.put(ada, "ada", role=Role.ADMIN, zone="UTC")) == "not_allowed"
@@ -138,36 +136,36 @@ async def test_only_an_admin_makes_owners_and_everybody_may_choose_their_own_zon
         assert await code_of(accounts.put(nobody_made, "local", zone="UTC")) == "no_such_owner"
 
 
-async def test_nobody_locks_themselves_out() -> None:
-    async with house_on() as house:
-        accounts = house.service.accounts
-        chief = await house.member("boss", Role.ADMIN)
+async def test_admin_cannot_revoke_or_demote_itself() -> None:
+    async with open_harness() as harness:
+        accounts = harness.service.accounts
+        chief = await harness.make_member("boss", Role.ADMIN)
         assert await code_of(accounts.revoke(chief, "boss")) == "own_account"
         assert await code_of(accounts.put(chief, "boss", role=Role.MEMBER)) == "own_account"
         await accounts.put(chief, "boss", note="still here")
 
 
-async def test_what_is_revoked_is_barred_and_what_is_restored_goes_on() -> None:
-    async with house_on() as house:
-        accounts = house.service.accounts
-        task = await house.add("every 1h")
+async def test_revoked_owner_is_blocked_until_restored() -> None:
+    async with open_harness() as harness:
+        accounts = harness.service.accounts
+        task = await harness.add("every 1h")
         assert await code_of(accounts.revoke(CHIEF, "ada")) == "no_such_owner"
         await accounts.put(CHIEF, "ada")
         gone = await accounts.revoke(CHIEF, "ada")
-        assert gone.revoked == house.clock.now()
+        assert gone.revoked == harness.clock.now()
         assert await accounts.revoke(CHIEF, "ada") == gone
-        facts = await house.store.facts(task.id, None)
+        facts = await harness.store.facts(task.id, None)
         assert facts is not None
         assert facts.block_reason == "owner_revoked"
         assert (await accounts.restore(CHIEF, "ada")).revoked is None
-        facts = await house.store.facts(task.id, None)
+        facts = await harness.store.facts(task.id, None)
         assert facts is not None
         assert facts.block_reason is None
 
 
-async def test_many_who_change_an_owner_at_once_all_get_their_turn() -> None:
-    async with house_on() as house:
-        accounts = house.service.accounts
+async def test_concurrent_edits_of_an_owner_all_succeed() -> None:
+    async with open_harness() as harness:
+        accounts = harness.service.accounts
         await accounts.put(CHIEF, "ada")
         await asyncio.gather(*(accounts.put(CHIEF, "ada", note=f"{number}") for number in range(20)))
         assert (await accounts.get(ROOT, "ada")).version == 21
@@ -176,81 +174,81 @@ async def test_many_who_change_an_owner_at_once_all_get_their_turn() -> None:
 # --- runs per day --------------------------------------------------------------------------------------------------
 
 
-async def _ran(house: House, number: int, who: Principal) -> None:
+async def _run_times(harness: ServiceHarness, number: int, who: Principal) -> None:
     for _ in range(number):
-        await house.add("now", who=who)
-        (run,) = await house.claim()
-        await house.settle(run)
+        await harness.add("now", who=who)
+        (run,) = await harness.claim()
+        await harness.settle(run)
 
 
-async def test_who_has_used_up_a_day_waits_for_the_next() -> None:
-    async with house_on() as house:
-        daily, accounts = house.service.daily_quota, house.service.accounts
-        ada = await house.member("ada", runs_per_day=3, active_tasks=None)
-        await _ran(house, 2, ada)
-        assert await daily.enforce(house.clock.now()) == 0
-        await _ran(house, 1, ada)
-        assert await daily.enforce(house.clock.now()) == 1
-        assert await daily.enforce(house.clock.now()) == 0, "once"
-        assert (await accounts.get(ROOT, "ada")).exhausted_on == house.clock.now().date()
-        late = await house.add("now", who=ada)
-        assert await house.claim() == []
-        why = await house.ledger.explain(ROOT, late.id, None)
+async def test_owner_over_runs_per_day_is_skipped_until_the_next_day() -> None:
+    async with open_harness() as harness:
+        daily, accounts = harness.service.daily_quota, harness.service.accounts
+        ada = await harness.make_member("ada", runs_per_day=3, active_tasks=None)
+        await _run_times(harness, 2, ada)
+        assert await daily.enforce(harness.clock.now()) == 0
+        await _run_times(harness, 1, ada)
+        assert await daily.enforce(harness.clock.now()) == 1
+        assert await daily.enforce(harness.clock.now()) == 0, "once"
+        assert (await accounts.get(ROOT, "ada")).exhausted_on == harness.clock.now().date()
+        late = await harness.add("now", who=ada)
+        assert await harness.claim() == []
+        why = await harness.ledger.explain(ROOT, late.id, None)
         assert why.explanation.reason == "quota"
-        house.later(12 * HOUR)
-        assert await daily.enforce(house.clock.now()) == 1
-        await _ran(house, 1, ada)
+        harness.advance(12 * HOUR)
+        assert await daily.enforce(harness.clock.now()) == 1
+        await _run_times(harness, 1, ada)
         assert (await accounts.get(ROOT, "ada")).exhausted_on is None
 
 
-async def test_a_higher_limit_lifts_it_the_same_day() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", runs_per_day=1)
-        await _ran(house, 1, ada)
-        assert await house.service.daily_quota.enforce(house.clock.now()) == 1
-        await house.service.accounts.put(CHIEF, "ada", quotas={"runs_per_day": 5})
-        assert await house.service.daily_quota.enforce(house.clock.now()) == 0, "it was lifted with the change"
-        await _ran(house, 1, ada)
+async def test_higher_runs_per_day_unblocks_the_same_day() -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", runs_per_day=1)
+        await _run_times(harness, 1, ada)
+        assert await harness.service.daily_quota.enforce(harness.clock.now()) == 1
+        await harness.service.accounts.put(CHIEF, "ada", quotas={"runs_per_day": 5})
+        assert await harness.service.daily_quota.enforce(harness.clock.now()) == 0, "it was lifted with the change"
+        await _run_times(harness, 1, ada)
 
 
-async def test_a_new_day_never_lifts_a_revocation() -> None:
-    async with house_on() as house:
-        daily, accounts = house.service.daily_quota, house.service.accounts
-        ada = await house.member("ada", runs_per_day=1)
-        task = await house.add("every 1h", who=ada)
-        await _ran(house, 1, ada)
-        await daily.enforce(house.clock.now())
+async def test_new_day_does_not_lift_a_revocation() -> None:
+    async with open_harness() as harness:
+        daily, accounts = harness.service.daily_quota, harness.service.accounts
+        ada = await harness.make_member("ada", runs_per_day=1)
+        task = await harness.add("every 1h", who=ada)
+        await _run_times(harness, 1, ada)
+        await daily.enforce(harness.clock.now())
         await accounts.revoke(CHIEF, "ada")
-        house.later(12 * HOUR)
-        await daily.enforce(house.clock.now())
-        facts = await house.store.facts(task.id, None)
+        harness.advance(12 * HOUR)
+        await daily.enforce(harness.clock.now())
+        facts = await harness.store.facts(task.id, None)
         assert facts is not None
         assert facts.block_reason == "owner_revoked"
         await accounts.restore(CHIEF, "ada")
-        facts = await house.store.facts(task.id, None)
+        facts = await harness.store.facts(task.id, None)
         assert facts is not None
         assert facts.block_reason is None
 
 
-async def test_who_was_revoked_while_somebody_counted_stays_revoked() -> None:
+async def test_revocation_during_quota_enforcement_is_kept() -> None:
     """The bar of a quota must not take the place of one that was set a moment before."""
 
-    async with house_on() as house:
-        accounts = house.service.accounts
-        await house.member("ada", runs_per_day=1)
+    async with open_harness() as harness:
+        accounts = harness.service.accounts
+        await harness.make_member("ada", runs_per_day=1)
         seen = await accounts.get(ROOT, "ada")
         await accounts.revoke(CHIEF, "ada")
-        assert not await accounts.block_for_quota(seen, house.clock.now())
-        task = await house.add(who=ROOT, owner="ada")
-        facts = await house.store.facts(task.id, None)
+        assert not await accounts.block_for_quota(seen, harness.clock.now())
+        task = await harness.add(who=ROOT, owner="ada")
+        facts = await harness.store.facts(task.id, None)
         assert facts is not None
         assert facts.block_reason == "owner_revoked"
 
 
-async def test_an_owner_that_nobody_made_has_no_limit() -> None:
-    async with house_on() as house:
-        await _ran(house, 5, ADA)
-        assert await house.service.daily_quota.enforce(house.clock.now()) == 0
+async def test_owner_without_a_record_has_no_limit() -> None:
+    async with open_harness() as harness:
+        await _run_times(harness, 5, ADA)
+        assert await harness.service.daily_quota.enforce(harness.clock.now()) == 0
 
 
 # --- values --------------------------------------------------------------------------------------------------------
@@ -262,14 +260,14 @@ INSTANTS = st.datetimes().map(lambda naive: naive.replace(tzinfo=NOON.tzinfo))
 
 
 @given(QUOTAS)
-def test_limits_come_back_from_a_record(quotas: Quotas) -> None:
+def test_quotas_survive_a_record_round_trip(quotas: Quotas) -> None:
     chosen = tuple(quotas._asdict().items())
     back = limits_from(limits_json(chosen))
     assert quotas_of(Role.MEMBER, back) == quotas
 
 
 @given(QUOTAS, QUOTAS)
-def test_the_strictest_of_two_allows_nothing_that_either_forbids(one: Quotas, other: Quotas) -> None:
+def test_stricter_of_two_quotas_forbids_what_either_forbids(one: Quotas, other: Quotas) -> None:
     both = strictest_quotas(one, other)
     assert both == strictest_quotas(other, one)
     assert strictest_quotas(both, one) == both
@@ -281,14 +279,14 @@ def test_the_strictest_of_two_allows_nothing_that_either_forbids(one: Quotas, ot
 
 
 @given(st.sampled_from(Role), QUOTAS, INSTANTS, st.none() | INSTANTS, st.text(max_size=20))
-def test_an_owner_comes_back_from_its_record(role: Role, quotas: Quotas, created: Any, revoked: Any, note: str) -> None:
+def test_owner_survives_a_record_round_trip(role: Role, quotas: Quotas, created: Any, revoked: Any, note: str) -> None:
     chosen = tuple(quotas._asdict().items())
     owner = Owner("ada", role, created, "UTC", quotas, note, revoked, 1, chosen, NOON.date())
     assert owner_from(owner_record(owner)) == owner
 
 
 @given(st.frozensets(st.sampled_from(Scope)), INSTANTS, st.none() | INSTANTS, st.none() | st.just("robot"))
-def test_a_token_comes_back_from_its_record(
+def test_token_survives_a_record_round_trip(
     scopes: frozenset[Scope], created: Any, expires: Any, agent: str | None
 ) -> None:
     token = Token("tok_1", "ada", "laptop", scopes, created, "00", agent, expires)

@@ -1,4 +1,4 @@
-"""The audit trail: a row exactly where there is a change, and a chain in which nothing can be altered unseen."""
+"""The audit trail: a row exactly where there is a change, in a tamper-evident chain."""
 
 from __future__ import annotations
 
@@ -27,67 +27,65 @@ from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import HOUR, NOON, a_node
 from horae.virtual_time import VirtualClock
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House, code_of
+from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, code_of, open_harness
 
 WISH = TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")
-DEEDS: dict[str, Callable[[House, Principal, str], Awaitable[object]]] = {
-    "task.create": lambda house, who, _: house.tasks.create(who, WISH._replace(owner="ada")),
-    "task.edit": lambda house, who, task: house.tasks.edit(who, task, Edits(name="other")),
-    "task.pause": lambda house, who, task: house.tasks.pause(who, task, note="private words"),
-    "task.cancel": lambda house, who, task: house.tasks.cancel(who, task),
-    "task.delete": lambda house, who, task: house.tasks.delete(who, task),
-    "task.run": lambda house, who, task: house.tasks.run_now(who, task),
-    "task.skip": lambda house, who, task: house.tasks.skip_next(who, task),
-    "task.backfill": lambda house, who, task: house.tasks.backfill(who, task, NOON, NOON + HOUR),
-    "secret.set": lambda house, who, _: house.service.secrets.set(who, "token", "private words", "ada"),
-    "lane.limit": lambda house, who, _: house.service.lanes.limit(who, "press", 3),
-    "owner.put": lambda house, who, _: house.service.accounts.put(who, "ada", note=f"private words {who.actor}"),
-    "node.drain": lambda house, who, _: house.service.nodes.drain(who, "nod_1"),
-    "agent.stop": lambda house, who, _: house.service.approvals.stop_agent(who, f"robot{who.actor}", "ada"),
+DEEDS: dict[str, Callable[[ServiceHarness, Principal, str], Awaitable[object]]] = {
+    "task.create": lambda harness, who, _: harness.tasks.create(who, WISH._replace(owner="ada")),
+    "task.edit": lambda harness, who, task: harness.tasks.edit(who, task, Edits(name="other")),
+    "task.pause": lambda harness, who, task: harness.tasks.pause(who, task, note="private words"),
+    "task.cancel": lambda harness, who, task: harness.tasks.cancel(who, task),
+    "task.delete": lambda harness, who, task: harness.tasks.delete(who, task),
+    "task.run": lambda harness, who, task: harness.tasks.run_now(who, task),
+    "task.skip": lambda harness, who, task: harness.tasks.skip_next(who, task),
+    "task.backfill": lambda harness, who, task: harness.tasks.backfill(who, task, NOON, NOON + HOUR),
+    "secret.set": lambda harness, who, _: harness.service.secrets.set(who, "token", "private words", "ada"),
+    "lane.limit": lambda harness, who, _: harness.service.lanes.limit(who, "press", 3),
+    "owner.put": lambda harness, who, _: harness.service.accounts.put(who, "ada", note=f"private words {who.actor}"),
+    "node.drain": lambda harness, who, _: harness.service.nodes.drain(who, "nod_1"),
+    "agent.stop": lambda harness, who, _: harness.service.approvals.stop_agent(who, f"robot{who.actor}", "ada"),
 }
 
 
-async def rows(house: House, who: Principal = ROOT) -> list[AuditRow]:
-    return list((await house.service.audit.page(who)).items)
+async def rows(harness: ServiceHarness, who: Principal = ROOT) -> list[AuditRow]:
+    return list((await harness.service.audit.page(who)).items)
 
 
 @pytest.mark.parametrize("action", DEEDS)
-async def test_a_row_is_written_for_who_answers_for_it_and_for_nobody_else(action: str) -> None:
-    async with house_on() as house:
-        task = await house.add()
-        other = await house.add()
-        await house.store.join(a_node("nod_1"))
+async def test_audit_row_is_written_for_identified_actors_only(action: str) -> None:
+    async with open_harness() as harness:
+        task = await harness.add()
+        other = await harness.add()
+        await harness.store.join(a_node("nod_1"))
         for agent in ("robot", "robottok_2"):
-            await house.service.agents.put(ROOT, agent, {"active_tasks": 3}, "ada")
-        house.later(HOUR)
-        await DEEDS[action](house, ROOT, other.id)
-        assert await rows(house) == [], "what a program does by itself"
-        await DEEDS[action](house, CHIEF._replace(actor="tok_2"), task.id)
-        (row,) = await rows(house)
+            await harness.service.agents.put(ROOT, agent, {"active_tasks": 3}, "ada")
+        harness.advance(HOUR)
+        await DEEDS[action](harness, ROOT, other.id)
+        assert await rows(harness) == [], "what a program does by itself"
+        await DEEDS[action](harness, CHIEF._replace(actor="tok_2"), task.id)
+        (row,) = await rows(harness)
         assert (row.number, row.action, row.actor, row.by) == (1, action, "tok_2", "chief")
-        assert (row.via, row.request, row.at) == ("http", "req_1", house.clock.now())
+        assert (row.via, row.request, row.at) == ("http", "req_1", harness.clock.now())
         assert row.owner == ("ada" if action not in ("lane.limit", "node.drain") else "chief")
         assert "private words" not in repr(row)
 
 
-async def test_what_is_refused_or_changes_nothing_leaves_no_row() -> None:
-    async with house_on() as house:
-        task = await house.add()
-        await house.tasks.resume(CHIEF, task.id)
-        await house.tasks.edit(CHIEF, task.id, Edits(name=task.name))
-        await house.tasks.edit(CHIEF, task.id, Edits(name="x"), dry_run=True)
-        await house.tasks.pause(ROOT, task.id)
-        assert await code_of(house.tasks.skip_next(CHIEF, task.id, -1)) == "bad_number"
-        assert await code_of(house.tasks.edit(CHIEF, task.id, Edits(name="x"), expected=9)) == "stale_version"
-        assert await code_of(house.tasks.create(CHIEF, WISH._replace(name=""))) == "bad_text"
-        assert await code_of(house.tasks.cancel(CHIEF, "tsk_absent")) == "no_such_task"
-        assert await rows(house) == []
+async def test_refused_or_empty_change_writes_no_audit_row() -> None:
+    async with open_harness() as harness:
+        task = await harness.add()
+        await harness.tasks.resume(CHIEF, task.id)
+        await harness.tasks.edit(CHIEF, task.id, Edits(name=task.name))
+        await harness.tasks.edit(CHIEF, task.id, Edits(name="x"), dry_run=True)
+        await harness.tasks.pause(ROOT, task.id)
+        assert await code_of(harness.tasks.skip_next(CHIEF, task.id, -1)) == "bad_number"
+        assert await code_of(harness.tasks.edit(CHIEF, task.id, Edits(name="x"), expected=9)) == "stale_version"
+        assert await code_of(harness.tasks.create(CHIEF, WISH._replace(name=""))) == "bad_text"
+        assert await code_of(harness.tasks.cancel(CHIEF, "tsk_absent")) == "no_such_task"
+        assert await rows(harness) == []
 
 
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
-async def test_a_row_is_there_exactly_when_the_change_is(url: str, tmp_path: Path) -> None:
+async def test_audit_row_commits_with_its_change(url: str, tmp_path: Path) -> None:
     """The decision is made, the row is beside it, and then something breaks."""
 
     async def scene(store: FullStore, service: Service) -> None:
@@ -126,154 +124,154 @@ async def _on(url: str, scene: Callable[[FullStore, Service], Awaitable[None]]) 
     await store.close()
 
 
-async def test_of_many_new_tasks_one_row_tells() -> None:
-    async with house_on() as house:
-        made = await house.tasks.create_many(CHIEF, [WISH] * 5, lambda task: task.id)
-        (row,) = await rows(house)
+async def test_bulk_add_writes_one_audit_row() -> None:
+    async with open_harness() as harness:
+        made = await harness.tasks.create_many(CHIEF, [WISH] * 5, lambda task: task.id)
+        (row,) = await rows(harness)
         assert (row.action, row.subject, dict(row.detail)) == ("task.create", made[0], {"tasks": 5, "last": made[-1]})
 
 
-async def test_of_many_new_tasks_each_owner_sees_what_became_theirs_and_nothing_else() -> None:
-    async with house_on() as house:
+async def test_bulk_add_audit_shows_each_owner_its_tasks_only() -> None:
+    async with open_harness() as harness:
         wishes = [WISH._replace(owner=owner) for owner in ("ada", "bob", "ada", "bob", "bob")]
-        made = await house.tasks.create_many(CHIEF, wishes, lambda task: task.id)
+        made = await harness.tasks.create_many(CHIEF, wishes, lambda task: task.id)
         for who, first, last, number in ((ADA, 0, 2, 2), (BOB, 1, 4, 3)):
-            (row,) = await rows(house, who)
+            (row,) = await rows(harness, who)
             assert (row.owner, row.subject) == (who.owner, made[first])
             assert dict(row.detail) == {"tasks": number, "last": made[last]}
 
 
-async def test_the_names_of_edited_fields_are_told_and_not_what_stands_there() -> None:
-    async with house_on() as house:
-        task = await house.add()
-        await house.tasks.edit(CHIEF, task.id, Edits(name="private words", payload='"private words"'))
-        await house.tasks.declare(CHIEF, WISH._replace(key="k", owner="ada"))
-        await house.tasks.declare(CHIEF, WISH._replace(key="k", owner="ada", payload='"private words"'))
-        edited, made, first = await rows(house)
+async def test_audit_row_names_edited_fields_without_values() -> None:
+    async with open_harness() as harness:
+        task = await harness.add()
+        await harness.tasks.edit(CHIEF, task.id, Edits(name="private words", payload='"private words"'))
+        await harness.tasks.declare(CHIEF, WISH._replace(key="k", owner="ada"))
+        await harness.tasks.declare(CHIEF, WISH._replace(key="k", owner="ada", payload='"private words"'))
+        edited, made, first = await rows(harness)
         assert (first.detail, made.action) == ({"fields": ["name", "payload"], "version": 2}, "task.create")
         assert (edited.action, edited.detail) == ("task.edit", {"fields": ["payload"], "version": 2})
 
 
-async def test_runs_that_somebody_ends_or_tries_again_are_told_of() -> None:
-    async with house_on() as house:
-        await house.add()
-        failed = await house.ran(HOUR, Failed("no", permanent=True))
-        await house.runs.retry(CHIEF, failed.id)
-        house.later(HOUR)
-        going, *_ = await house.claim()
-        await house.runs.cancel(CHIEF, going.id)
-        cancelled, retried = await rows(house)
+async def test_cancelled_and_retried_runs_are_audited() -> None:
+    async with open_harness() as harness:
+        await harness.add()
+        failed = await harness.run_due(HOUR, Failed("no", permanent=True))
+        await harness.runs.retry(CHIEF, failed.id)
+        harness.advance(HOUR)
+        going, *_ = await harness.claim()
+        await harness.runs.cancel(CHIEF, going.id)
+        cancelled, retried = await rows(harness)
         assert (retried.action, dict(retried.detail)) == ("run.retry", {"run": failed.id})
         assert (cancelled.action, dict(cancelled.detail)) == ("run.cancel", {"run": going.id})
 
 
-async def test_an_owner_sees_what_was_done_to_what_is_theirs_newest_first_page_by_page() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada")
-        task = await house.add(who=ada)
+async def test_owner_lists_its_audit_rows_newest_first_in_pages() -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada")
+        task = await harness.add(who=ada)
         for _ in range(3):
-            await house.tasks.pause(CHIEF, task.id)
-            await house.tasks.resume(ada, task.id)
-        await house.tasks.create(CHIEF, WISH)
-        seen = await rows(house, ada)
+            await harness.tasks.pause(CHIEF, task.id)
+            await harness.tasks.resume(ada, task.id)
+        await harness.tasks.create(CHIEF, WISH)
+        seen = await rows(harness, ada)
         assert [row.action for row in seen][:3] == ["task.resume", "task.pause", "task.resume"]
         assert {row.owner for row in seen} == {"ada"}
         assert {row.by for row in seen} == {"ada", "chief"}
         paged: list[AuditRow] = []
         after = None
         while True:
-            page = await house.service.audit.page(ada, after, 2)
+            page = await harness.service.audit.page(ada, after, 2)
             paged += page.items
             after = page.after
             if after is None:
                 break
         assert paged == seen
-        assert len(await rows(house)) == len(seen) + 1
+        assert len(await rows(harness)) == len(seen) + 1
 
 
 # --- the chain -----------------------------------------------------------------------------------------------------
 
 
-async def sealed(house: House, number: int = 6) -> None:
-    task = await house.add()
+async def append_rows(harness: ServiceHarness, number: int = 6) -> None:
+    task = await harness.add()
     for each in range(number):
-        await house.tasks.skip_next(CHIEF, task.id, each + 1)
-    assert await house.service.audit.seal() == number
+        await harness.tasks.skip_next(CHIEF, task.id, each + 1)
+    assert await harness.service.audit.seal() == number
 
 
-async def rewritten(house: House, which: int, **fields: Any) -> None:
-    record = await row_record(house, which)
+async def rewrite_row(harness: ServiceHarness, which: int, **fields: Any) -> None:
+    record = await row_record(harness, which)
     body = json.dumps(json.loads(record.body) | fields, sort_keys=True, separators=(",", ":"))
-    assert await house.store.put_record(record._replace(body=body), replacing=record.version)
+    assert await harness.store.put_record(record._replace(body=body), replacing=record.version)
 
 
-async def row_record(house: House, number: int) -> Record:
-    found = await house.store.get_record("audit", f"{number:020d}")
+async def row_record(harness: ServiceHarness, number: int) -> Record:
+    found = await harness.store.get_record("audit", f"{number:020d}")
     assert found is not None
     return found
 
 
-async def removed(house: House, number: int) -> None:
-    record = await row_record(house, number)
-    assert await house.store.drop_record(record.kind, record.key, record.version)
+async def remove_row(harness: ServiceHarness, number: int) -> None:
+    record = await row_record(harness, number)
+    assert await harness.store.drop_record(record.kind, record.key, record.version)
 
 
-async def swapped(house: House, one: int, other: int) -> None:
-    first, second = await row_record(house, one), await row_record(house, other)
-    assert await house.store.put_record(first._replace(body=second.body), replacing=first.version)
-    assert await house.store.put_record(second._replace(body=first.body), replacing=second.version)
+async def swap_rows(harness: ServiceHarness, one: int, other: int) -> None:
+    first, second = await row_record(harness, one), await row_record(harness, other)
+    assert await harness.store.put_record(first._replace(body=second.body), replacing=first.version)
+    assert await harness.store.put_record(second._replace(body=first.body), replacing=second.version)
 
 
-async def given_away(house: House) -> None:
-    record = await row_record(house, 3)
-    assert await house.store.put_record(record._replace(owner="bob"), replacing=record.version)
+async def change_owner(harness: ServiceHarness) -> None:
+    record = await row_record(harness, 3)
+    assert await harness.store.put_record(record._replace(owner="bob"), replacing=record.version)
 
 
-async def head_gone(house: House) -> None:
-    head = await house.store.get_record("audit.head", "head")
+async def delete_head(harness: ServiceHarness) -> None:
+    head = await harness.store.get_record("audit.head", "head")
     assert head is not None
-    assert await house.store.drop_record("audit.head", "head", head.version)
+    assert await harness.store.drop_record("audit.head", "head", head.version)
 
 
-async def head_of_another_row(house: House) -> None:
-    head = await house.store.get_record("audit.head", "head")
+async def head_of_another_row(harness: ServiceHarness) -> None:
+    head = await harness.store.get_record("audit.head", "head")
     assert head is not None
     body = json.dumps(json.loads(head.body) | {"hash": "0" * 64})
-    assert await house.store.put_record(head._replace(body=body), replacing=head.version)
+    assert await harness.store.put_record(head._replace(body=body), replacing=head.version)
 
 
-async def head_says(house: House, body: str) -> None:
-    head = await house.store.get_record("audit.head", "head")
+async def rewrite_head(harness: ServiceHarness, body: str) -> None:
+    head = await harness.store.get_record("audit.head", "head")
     assert head is not None
-    assert await house.store.put_record(head._replace(body=body), replacing=head.version)
+    assert await harness.store.put_record(head._replace(body=body), replacing=head.version)
 
 
-TAMPERED: dict[str, tuple[Callable[[House], Awaitable[None]], int]] = {
-    "another actor": (lambda house: rewritten(house, 3, actor="tok_other"), 3),
-    "another time": (lambda house: rewritten(house, 1, at="2020-01-01T00:00:00+00:00"), 1),
-    "another number": (lambda house: rewritten(house, 4, number=5), 4),
-    "another hash": (lambda house: rewritten(house, 2, hash="0" * 64), 2),
-    "no row at all": (lambda house: removed(house, 3), 3),
-    "the first one is gone": (lambda house: removed(house, 1), 1),
-    "the last one is gone": (lambda house: removed(house, 6), 6),
-    "the order": (lambda house: swapped(house, 2, 4), 2),
-    "whose it is": (given_away, 3),
-    "the head is gone": (head_gone, 1),
+TAMPERED: dict[str, tuple[Callable[[ServiceHarness], Awaitable[None]], int]] = {
+    "another actor": (lambda harness: rewrite_row(harness, 3, actor="tok_other"), 3),
+    "another time": (lambda harness: rewrite_row(harness, 1, at="2020-01-01T00:00:00+00:00"), 1),
+    "another number": (lambda harness: rewrite_row(harness, 4, number=5), 4),
+    "another hash": (lambda harness: rewrite_row(harness, 2, hash="0" * 64), 2),
+    "no row at all": (lambda harness: remove_row(harness, 3), 3),
+    "the first one is gone": (lambda harness: remove_row(harness, 1), 1),
+    "the last one is gone": (lambda harness: remove_row(harness, 6), 6),
+    "the order": (lambda harness: swap_rows(harness, 2, 4), 2),
+    "whose it is": (change_owner, 3),
+    "the head is gone": (delete_head, 1),
     "the head tells of another end": (head_of_another_row, 6),
-    "the head says nothing": (lambda house: head_says(house, "{}"), 1),
-    "the head is no JSON": (lambda house: head_says(house, "garbage"), 1),
-    "the head is a list": (lambda house: head_says(house, "[1]"), 1),
+    "the head says nothing": (lambda harness: rewrite_head(harness, "{}"), 1),
+    "the head is no JSON": (lambda harness: rewrite_head(harness, "garbage"), 1),
+    "the head is a list": (lambda harness: rewrite_head(harness, "[1]"), 1),
 }
 
 
-async def test_a_chain_that_nobody_touched_is_whole() -> None:
-    async with house_on() as house:
-        audit = house.service.audit
+async def test_unmodified_audit_chain_verifies() -> None:
+    async with open_harness() as harness:
+        audit = harness.service.audit
         assert await audit.verify(ROOT) == ChainVerdict(ok=True, rows=0, open_rows=0)
-        await sealed(house)
+        await append_rows(harness)
         whole = await audit.verify(ROOT)
         assert (whole.ok, whole.rows, whole.open_rows, whole.broken) == (True, 6, 0, None)
-        await house.tasks.create(CHIEF, WISH)
+        await harness.tasks.create(CHIEF, WISH)
         assert (await audit.verify(ROOT)).open_rows == 1
         assert await audit.seal() == 1
         again = await audit.verify(ROOT)
@@ -282,73 +280,73 @@ async def test_a_chain_that_nobody_touched_is_whole() -> None:
 
 
 @pytest.mark.parametrize("how", TAMPERED)
-async def test_whatever_is_altered_is_found_and_named(how: str) -> None:
-    async with house_on() as house:
-        await sealed(house)
+async def test_modified_audit_row_is_found(how: str) -> None:
+    async with open_harness() as harness:
+        await append_rows(harness)
         tamper, number = TAMPERED[how]
-        await tamper(house)
-        verdict = await house.service.audit.verify(ROOT)
+        await tamper(harness)
+        verdict = await harness.service.audit.verify(ROOT)
         assert (verdict.ok, verdict.broken) == (False, number)
 
 
-async def test_a_row_that_is_no_json_is_found_too() -> None:
-    async with house_on() as house:
-        await sealed(house)
-        record = await row_record(house, 2)
-        assert await house.store.put_record(record._replace(body="[]"), replacing=record.version)
-        assert (await house.service.audit.verify(ROOT)).broken == 2
+async def test_audit_row_that_is_no_json_is_found() -> None:
+    async with open_harness() as harness:
+        await append_rows(harness)
+        record = await row_record(harness, 2)
+        assert await harness.store.put_record(record._replace(body="[]"), replacing=record.version)
+        assert (await harness.service.audit.verify(ROOT)).broken == 2
 
 
-async def test_a_row_of_which_nothing_can_be_read_hides_no_other() -> None:
-    async with house_on() as house:
-        await sealed(house)
-        record = await row_record(house, 2)
-        assert await house.store.put_record(record._replace(body="garbage"), replacing=record.version)
-        seen = await rows(house)
+async def test_unreadable_audit_row_does_not_hide_others() -> None:
+    async with open_harness() as harness:
+        await append_rows(harness)
+        record = await row_record(harness, 2)
+        assert await harness.store.put_record(record._replace(body="garbage"), replacing=record.version)
+        seen = await rows(harness)
         assert [row.number for row in seen] == [6, 5, 4, 3, 2, 1]
         assert [row.action for row in seen] == ["task.skip"] * 4 + ["unreadable", "task.skip"]
 
 
 @pytest.mark.parametrize("how", ["the head is gone", "the head says nothing"])
-async def test_with_a_head_of_another_chain_nothing_is_sealed_and_nobody_waits_for_ever(
+async def test_head_of_another_chain_refuses_writes_without_blocking(
     how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with house_on() as house:
-        await sealed(house)
-        await TAMPERED[how][0](house)
-        await house.tasks.create(CHIEF, WISH)
+    async with open_harness() as harness:
+        await append_rows(harness)
+        await TAMPERED[how][0](harness)
+        await harness.tasks.create(CHIEF, WISH)
         async with asyncio.timeout(10):
-            assert [await house.service.audit.seal() for _ in range(3)] == [0, 0, 0]
-            assert len(await rows(house)) == 6
-        verdict = await house.service.audit.verify(ROOT)
+            assert [await harness.service.audit.seal() for _ in range(3)] == [0, 0, 0]
+            assert len(await rows(harness)) == 6
+        verdict = await harness.service.audit.verify(ROOT)
         assert (verdict.ok, verdict.open_rows) == (False, 1)
         assert caplog.text.count("cannot be sealed") == 1, "it is said once"
 
 
-async def test_where_nothing_can_be_written_what_is_there_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_audit_rows_are_readable_when_the_store_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     async def full(_writings: object) -> bool:
         raise StoreFull("no space")
 
-    async with house_on() as house:
-        await sealed(house)
-        await house.tasks.create(CHIEF, WISH)
-        monkeypatch.setattr(house.store, "write_records", full)
-        assert len(await rows(house)) == 6
+    async with open_harness() as harness:
+        await append_rows(harness)
+        await harness.tasks.create(CHIEF, WISH)
+        monkeypatch.setattr(harness.store, "write_records", full)
+        assert len(await rows(harness)) == 6
 
 
-async def test_more_rows_than_fit_into_one_write_or_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_audit_chain_longer_than_a_write_or_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("horae.service.accounts.audit._SEAL_BATCH", 3)
     monkeypatch.setattr("horae.service.accounts.audit.MAX_PAGE_SIZE", 4)
 
-    async with house_on() as house:
-        await sealed(house, 11)
-        verdict = await house.service.audit.verify(ROOT)
+    async with open_harness() as harness:
+        await append_rows(harness, 11)
+        verdict = await harness.service.audit.verify(ROOT)
         assert (verdict.ok, verdict.rows) == (True, 11)
-        await removed(house, 9)
-        assert (await house.service.audit.verify(ROOT)).broken == 9
+        await remove_row(harness, 9)
+        assert (await harness.service.audit.verify(ROOT)).broken == 9
 
 
-async def test_many_who_seal_at_once_make_one_chain(tmp_path: Path) -> None:
+async def test_concurrent_appends_make_one_audit_chain(tmp_path: Path) -> None:
     async def scene(store: FullStore, service: Service) -> None:
         clock = VirtualClock(NOON)
         others = [Service(store, clock, "UTC", service.secrets) for _ in range(4)]
@@ -369,35 +367,35 @@ async def test_many_who_seal_at_once_make_one_chain(tmp_path: Path) -> None:
     await _on(f"sqlite:///{tmp_path}/horae.db", scene)
 
 
-async def test_what_is_sealed_while_somebody_verifies_is_part_of_the_chain() -> None:
-    async with house_on() as house:
-        await sealed(house)
-        audit = house.service.audit
-        real = house.store.records
+async def test_rows_appended_during_verification_are_verified() -> None:
+    async with open_harness() as harness:
+        await append_rows(harness)
+        audit = harness.service.audit
+        real = harness.store.records
         asked: list[str] = []
 
         async def meanwhile(kind: str, *args: Any, **named: Any) -> Any:
             page = await real(kind, *args, **named)
             if kind == "audit" and not asked:
                 asked.append(kind)
-                await house.tasks.create(CHIEF, WISH)
+                await harness.tasks.create(CHIEF, WISH)
                 await audit.seal()
             return page
 
-        house.store.records = meanwhile  # type: ignore[method-assign]
+        harness.store.records = meanwhile  # type: ignore[method-assign]
         verdict = await audit.verify(ROOT)
         assert (verdict.ok, verdict.rows) == (True, 7)
 
 
 async def test_only_an_admin_verifies() -> None:
-    async with house_on() as house:
-        assert await code_of(house.service.audit.verify(ADA)) == "not_allowed"
-        assert await code_of(house.service.audit.page(ADA, limit=0)) == "bad_page"
+    async with open_harness() as harness:
+        assert await code_of(harness.service.audit.verify(ADA)) == "not_allowed"
+        assert await code_of(harness.service.audit.page(ADA, limit=0)) == "bad_page"
 
 
-async def test_a_bulk_wish_leaves_a_row_for_each_task() -> None:
-    async with house_on() as house:
+async def test_bulk_operation_writes_an_audit_row_per_task() -> None:
+    async with open_harness() as harness:
         for _ in range(3):
-            await house.add()
-        await house.service.bulk.each(CHIEF, TaskFilter(), lambda task: house.tasks.pause(CHIEF, task.id))
-        assert [row.action for row in await rows(house)] == ["task.pause"] * 3
+            await harness.add()
+        await harness.service.bulk.each(CHIEF, TaskFilter(), lambda task: harness.tasks.pause(CHIEF, task.id))
+        assert [row.action for row in await rows(harness)] == ["task.pause"] * 3

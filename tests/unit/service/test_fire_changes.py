@@ -1,4 +1,4 @@
-"""What an edit does to the fires ahead: only where both schedules were looked at."""
+"""Effect of an edit on upcoming fires, within the range that both schedules were evaluated for."""
 
 from __future__ import annotations
 

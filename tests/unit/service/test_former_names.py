@@ -1,4 +1,4 @@
-"""Earlier names of functions: which registration is the same function, and what becomes of it."""
+"""Former names of functions: registrations of the same function become aliases."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from horae.model.accounts.principal import LOCAL
 from horae.service.tasks.function_records import NO_DEFAULTS, FormerName, Registration, Signature
 from horae.service.tasks.functions import FunctionCatalogue
 from horae.testing.factories import NOON
-
-from .stage import House
+from tests.unit.service.service_harness import ServiceHarness
 
 JOBS: Final = "/srv/new/jobs.py"
 FORMER: Final = FormerName("report", "jobs.report", (JOBS, "jobs"))
@@ -22,7 +21,7 @@ def registration(name: str, module: str) -> Registration:
 
 
 async def _registered(module: str) -> FunctionCatalogue:
-    functions = House().service.functions
+    functions = ServiceHarness().service.functions
     await functions.register(LOCAL, [registration("report", module)])
     await functions.register(LOCAL, [registration("jobs.report", JOBS)], [FORMER])
     await functions.register(LOCAL, [registration("jobs.report", JOBS)], [FORMER])
@@ -38,7 +37,7 @@ async def test_registration_of_the_same_module_becomes_an_alias(module: str) -> 
 
 
 @pytest.mark.parametrize("module", ["/srv/new/night.py", "night", "__main__"])
-async def test_registration_of_another_module_stays_what_it_is(module: str) -> None:
+async def test_registration_of_another_module_is_unchanged(module: str) -> None:
     catalogue = await _registered(module)
     assert catalogue.aliases == {}
     assert sorted(catalogue.functions) == ["jobs.report", "report"]
@@ -46,19 +45,19 @@ async def test_registration_of_another_module_stays_what_it_is(module: str) -> N
 
 
 @pytest.mark.parametrize(("module", "same"), [(JOBS, True), ("/srv/old/jobs.py", False)])
-def test_file_of_the_same_name_is_another_one_while_nodes_run_with_it(module: str, *, same: bool) -> None:
+def test_file_with_the_same_name_is_another_registration_while_nodes_use_it(module: str, *, same: bool) -> None:
     assert FORMER.is_from(module, running=True) is same
 
 
 async def _forgotten() -> FunctionCatalogue:
-    functions = House().service.functions
+    functions = ServiceHarness().service.functions
     await functions.register(LOCAL, [registration("report", JOBS)])
     await functions.register(LOCAL, [registration("jobs.report", JOBS)], [FORMER])
     await functions.register(LOCAL, [registration("jobs.other", JOBS)])
     return await functions.load(fresh=True)
 
 
-async def test_alias_goes_with_its_function() -> None:
+async def test_alias_is_deleted_with_its_function() -> None:
     found = await _forgotten()
     assert found._replace(removed={}) == FunctionCatalogue({"jobs.other": found.functions["jobs.other"]})
     assert found.removed == {"jobs.report": "/srv/new/jobs.py"}

@@ -1,4 +1,4 @@
-"""Registrations of functions: what was written is read again, and digests tell declarations apart."""
+"""Registrations of functions: record round trips, and digests of declarations."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_registration_is_read_as_it_was_written() -> None:
     assert read_registration("mail", json.dumps(registration_json(one))) == one
 
 
-def test_text_that_means_nothing_does_not_keep_other_registrations_from_being_read() -> None:
+def test_unreadable_registration_does_not_hide_others() -> None:
     options = Options(missed="latest within soon")
     assert read_options(options_json(options)).missed == "latest within soon"
     assert defaults_json(Defaults(options=options))["policies"] == {"missed": "latest within soon"}
@@ -86,7 +86,7 @@ def test_parts_of_retry_are_merged(said: Options, declared: Options, attempts: i
     assert (retry.attempts, retry.backoff) == (attempts, timedelta(seconds=backoff))
 
 
-def test_part_of_missed_that_the_caller_leaves_out_is_as_declared() -> None:
+def test_missed_keeps_declared_parts_that_the_caller_omits() -> None:
     said, declared = (
         Options(missed=MissedRequest(limit=3)),
         Defaults(options=Options(missed=MissedRequest("all", "1h"))),

@@ -1,4 +1,4 @@
-"""Ids, numbers and names that nobody means: each is refused, alike on every store, and nothing else comes of it."""
+"""Hostile ids, numbers and names are refused alike on every store."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
-
-from .stage import ADA, ROOT, TARGET
+from tests.unit.service.service_harness import ADA, ROOT, TARGET
 
 STORES = ("memory", "sqlite")
 HALF = "\ud800"
@@ -139,7 +138,7 @@ async def all_refused(
 
 
 @pytest.mark.parametrize("kind", STORES)
-async def test_an_id_that_nothing_can_have_is_the_id_of_nothing(kind: str, tmp_path: Path) -> None:
+async def test_impossible_id_is_not_found(kind: str, tmp_path: Path) -> None:
     async with a_service(kind, tmp_path) as service:
         told = await all_refused(service, TASK_METHODS, IDS)
         assert told == {key: {"no_such_task"} for key in TASK_METHODS}
@@ -148,7 +147,7 @@ async def test_an_id_that_nothing_can_have_is_the_id_of_nothing(kind: str, tmp_p
 
 
 @pytest.mark.parametrize("kind", STORES)
-async def test_numbers_that_no_store_counts_to_are_refused(kind: str, tmp_path: Path) -> None:
+async def test_numbers_beyond_the_range_of_a_store_are_refused(kind: str, tmp_path: Path) -> None:
     async with a_service(kind, tmp_path) as service:
         assert await all_refused(service, NUMBERED, NUMBERS) == {key: {"bad_number"} for key in NUMBERED}
         limits = NUMBERS | {"none at all": 0, "minus five": -5}
@@ -157,7 +156,7 @@ async def test_numbers_that_no_store_counts_to_are_refused(kind: str, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", STORES)
-async def test_texts_that_no_store_keeps_are_refused_wherever_they_stand(kind: str, tmp_path: Path) -> None:
+async def test_texts_that_no_store_accepts_are_refused_in_every_field(kind: str, tmp_path: Path) -> None:
     async with a_service(kind, tmp_path) as service:
         texts = {name: text for name, text in IDS.items() if isinstance(text, str) and len(text) != 201}
         told = await all_refused(service, TEXTS, texts)
@@ -167,7 +166,7 @@ async def test_texts_that_no_store_keeps_are_refused_wherever_they_stand(kind: s
 
 
 @pytest.mark.parametrize("kind", STORES)
-async def test_what_a_task_carries_must_be_letters_too(kind: str, tmp_path: Path) -> None:
+async def test_lone_surrogates_in_payload_target_or_labels_are_refused(kind: str, tmp_path: Path) -> None:
     async with a_service(kind, tmp_path) as service:
         for wish in (
             WISH._replace(payload=f'"{HALF}"'),
@@ -180,7 +179,7 @@ async def test_what_a_task_carries_must_be_letters_too(kind: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", STORES)
-async def test_an_instant_without_a_zone_is_not_looked_for(kind: str, tmp_path: Path) -> None:
+async def test_naive_instant_is_refused(kind: str, tmp_path: Path) -> None:
     async with a_service(kind, tmp_path) as service:
         naive = NOON.replace(tzinfo=None)
         for wanted in (RunFilter(since=naive), RunFilter(until=naive)):
@@ -188,7 +187,7 @@ async def test_an_instant_without_a_zone_is_not_looked_for(kind: str, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", STORES)
-async def test_a_lane_has_a_name_of_its_own_and_quotas_are_set_by_an_admin(kind: str, tmp_path: Path) -> None:
+async def test_reserved_lane_names_are_refused_and_quotas_need_an_admin(kind: str, tmp_path: Path) -> None:
     async with a_service(kind, tmp_path) as service:
 
         async def code(name: str, limit: Any = 1, who: Principal = ROOT) -> str | None:
@@ -205,7 +204,7 @@ async def test_a_lane_has_a_name_of_its_own_and_quotas_are_set_by_an_admin(kind:
 
 
 @pytest.mark.parametrize("kind", STORES)
-async def test_the_names_of_secrets_are_read_on_from_the_longest_key(kind: str, tmp_path: Path) -> None:
+async def test_secret_names_page_past_the_longest_key(kind: str, tmp_path: Path) -> None:
     async with a_service(kind, tmp_path) as service:
         owner, names = "o" * 200, ["a" * 100, "b" * 100]
         for name in names:

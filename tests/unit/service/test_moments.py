@@ -1,4 +1,4 @@
-"""The moment that somebody asks about: instants, times of day and days, in the zone of the task, and nothing else."""
+"""Moments in questions: instants, times of day and days, in the zone of the task."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_so_long_ago_is_a_moment(text: str, length: timedelta) -> None:
         "every day at 9am",
         "yesterday at 9am at 10am",
         "-1:00",
-        "5m" * 100 + " ago",  # so many minutes, and at this length nobody is given their time
+        "5m" * 100 + " ago",  # too long to be parsed
     ],
 )
 def test_what_is_no_moment_is_refused_with_examples(text: str) -> None:

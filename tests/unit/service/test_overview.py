@@ -1,4 +1,4 @@
-"""How it stands: counted as things happen, what needs a person, what many at once came to, and what was told."""
+"""The overview: counts, tasks that need attention, bulk operations, events."""
 
 from __future__ import annotations
 
@@ -16,46 +16,44 @@ from horae.ports.store import TaskFilter, WaitingCounts
 from horae.service.runs.overview import NeedKind, find_needs
 from horae.service.tasks.task_request import Options
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_entry
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, BOB, ROOT
+from tests.unit.service.service_harness import ADA, BOB, ROOT, open_harness
 
 # --- at a glance -----------------------------------------------------------------------------------------------------
 
 
-async def test_an_empty_house_is_quiet() -> None:
-    async with house_on() as house:
-        seen = await house.service.overview.now(ROOT)
+async def test_overview_of_an_empty_store() -> None:
+    async with open_harness() as harness:
+        seen = await harness.service.overview.now(ROOT)
         assert set(seen.tasks.values()) == {0}
         assert (seen.outcomes, seen.on_time, seen.waiting, seen.needs) == ({}, None, WaitingCounts(), ())
         assert (seen.running, seen.upcoming, seen.lanes, seen.nodes) == ((), (), (), ())
 
 
-async def test_whether_an_engine_lives_is_told_to_everybody_and_which_to_admins_alone() -> None:
-    async with house_on() as house:
-        assert not (await house.service.overview.now(ADA)).alive
-        await house.store.join(a_node(renewed=house.clock.now()))
-        seen = await house.service.overview.now(ADA)
+async def test_engine_liveness_is_public_and_node_names_are_for_admins() -> None:
+    async with open_harness() as harness:
+        assert not (await harness.service.overview.now(ADA)).alive
+        await harness.store.join(a_node(renewed=harness.clock.now()))
+        seen = await harness.service.overview.now(ADA)
         assert (seen.alive, seen.nodes) == (True, ())
-        house.later(HOUR)
-        assert not (await house.service.overview.now(ADA)).alive, "it has not renewed its lease for an hour"
+        harness.advance(HOUR)
+        assert not (await harness.service.overview.now(ADA)).alive, "it has not renewed its lease for an hour"
 
 
-async def test_a_day_is_summed_up() -> None:
-    async with house_on() as house:
-        task = await house.add(lane="press")
-        await house.add("in 30d", who=BOB)
-        paused = await house.add()
-        await house.tasks.pause(ADA, paused.id)
-        await house.ran(HOUR)
-        await house.ran(HOUR + 5 * SECOND)
-        await house.tasks.skip_next(ADA, task.id)
-        house.later(HOUR - 5 * SECOND)
-        await house.claim()
-        house.later(HOUR)
-        (going,) = await house.claim()
-        seen = await house.service.overview.now(ADA)
-        assert seen.at == house.clock.now()
+async def test_overview_counts_the_last_day() -> None:
+    async with open_harness() as harness:
+        task = await harness.add(lane="press")
+        await harness.add("in 30d", who=BOB)
+        paused = await harness.add()
+        await harness.tasks.pause(ADA, paused.id)
+        await harness.run_due(HOUR)
+        await harness.run_due(HOUR + 5 * SECOND)
+        await harness.tasks.skip_next(ADA, task.id)
+        harness.advance(HOUR - 5 * SECOND)
+        await harness.claim()
+        harness.advance(HOUR)
+        (going,) = await harness.claim()
+        seen = await harness.service.overview.now(ADA)
+        assert seen.at == harness.clock.now()
         assert {state: number for state, number in seen.tasks.items() if number} == {
             TaskState.ACTIVE: 1,
             TaskState.PAUSED: 1,
@@ -65,30 +63,30 @@ async def test_a_day_is_summed_up() -> None:
         assert seen.running == (going,)
         assert [facts.task for facts in seen.upcoming] == [task]
         assert (seen.lanes, seen.nodes) == ((), ()), "lanes and nodes are the operator's"
-        everything = await house.service.overview.now(ROOT)
+        everything = await harness.service.overview.now(ROOT)
         assert everything.tasks[TaskState.ACTIVE] == 2
         assert [lane.name for lane in everything.lanes] == ["ada/press"]
         assert [node.id for node in everything.nodes] == [NODE]
 
 
-async def test_what_ended_more_than_a_day_ago_is_counted_no_more() -> None:
-    async with house_on() as house:
-        await house.add("in 1h")
-        await house.ran(HOUR)
-        house.later(23 * HOUR)
-        assert (await house.service.overview.now(ADA)).outcomes == {"succeeded": 1}
-        house.later(2 * HOUR)
-        seen = await house.service.overview.now(ADA)
+async def test_runs_older_than_a_day_are_not_counted() -> None:
+    async with open_harness() as harness:
+        await harness.add("in 1h")
+        await harness.run_due(HOUR)
+        harness.advance(23 * HOUR)
+        assert (await harness.service.overview.now(ADA)).outcomes == {"succeeded": 1}
+        harness.advance(2 * HOUR)
+        seen = await harness.service.overview.now(ADA)
         assert (seen.outcomes, seen.on_time, seen.tasks[TaskState.COMPLETED]) == ({}, None, 1)
 
 
-async def test_what_waits_is_told_by_what_it_waits_for() -> None:
-    async with house_on() as house:
-        await house.add("in 1h")
-        house.later(HOUR)
-        assert (await house.service.overview.now(ADA)).waiting == WaitingCounts(overdue=1)
-        await house.claim(routes=frozenset())
-        assert (await house.service.overview.now(ADA)).waiting == WaitingCounts(stranded=1)
+async def test_waiting_tasks_are_counted_by_cause() -> None:
+    async with open_harness() as harness:
+        await harness.add("in 1h")
+        harness.advance(HOUR)
+        assert (await harness.service.overview.now(ADA)).waiting == WaitingCounts(overdue=1)
+        await harness.claim(routes=frozenset())
+        assert (await harness.service.overview.now(ADA)).waiting == WaitingCounts(stranded=1)
 
 
 # --- what needs a person ---------------------------------------------------------------------------------------------
@@ -123,20 +121,20 @@ def paused(cause: PauseCause) -> TaskStatus:
         (facts(NEW_TASK_STATUS._replace(failures=2), stand=EntryState.READY), HOUR, NeedKind.OVERDUE),
     ],
 )
-def test_what_a_task_needs_a_person_for(given: Facts, later: timedelta, kind: NeedKind | None) -> None:
+def test_attention_reasons_of_a_task(given: Facts, later: timedelta, kind: NeedKind | None) -> None:
     assert [need.kind for need in find_needs((given, given), NOON + later)] == ([] if kind is None else [kind])
 
 
-async def test_a_task_that_gave_up_is_not_hidden_by_many_that_somebody_paused() -> None:
-    async with house_on() as house:
+async def test_failed_task_is_not_hidden_by_many_paused_ones() -> None:
+    async with open_harness() as harness:
         for _ in range(30):
-            task = await house.add()
-            await house.tasks.pause(ADA, task.id)
-        failing = await house.add(options=Options(retries=0, give_up_after=1))
-        orphan = await house.add(name="orphan")
-        await house.tasks.pause(ADA, orphan.id, cause=PauseCause.ORPHANED)
-        await house.ran(HOUR, Failed("no"))
-        needs = (await house.service.overview.now(ADA)).needs
+            task = await harness.add()
+            await harness.tasks.pause(ADA, task.id)
+        failing = await harness.add(options=Options(retries=0, give_up_after=1))
+        orphan = await harness.add(name="orphan")
+        await harness.tasks.pause(ADA, orphan.id, cause=PauseCause.ORPHANED)
+        await harness.run_due(HOUR, Failed("no"))
+        needs = (await harness.service.overview.now(ADA)).needs
         assert [(need.kind, need.facts.task.id) for need in needs] == [
             (NeedKind.FAILED, failing.id),
             (NeedKind.ORPHANED, orphan.id),
@@ -146,82 +144,82 @@ async def test_a_task_that_gave_up_is_not_hidden_by_many_that_somebody_paused() 
 # --- many at once ----------------------------------------------------------------------------------------------------
 
 
-async def test_everything_that_a_filter_finds_has_its_turn_and_a_refusal_keeps_nobody_else_from_it() -> None:
-    async with house_on() as house:
-        tasks = [await house.add(labels={"room": "a" if number % 2 else "b"}) for number in range(6)]
-        await house.tasks.cancel(ADA, tasks[3].id)
+async def test_bulk_operation_handles_all_matches_despite_refusals() -> None:
+    async with open_harness() as harness:
+        tasks = [await harness.add(labels={"room": "a" if number % 2 else "b"}) for number in range(6)]
+        await harness.tasks.cancel(ADA, tasks[3].id)
         seen: list[int] = []
-        report = await house.service.bulk.each(
+        report = await harness.service.bulk.each(
             ADA,
             TaskFilter(labels=(("room", "a"),)),
-            lambda task: house.tasks.pause(ADA, task.id),
+            lambda task: harness.tasks.pause(ADA, task.id),
             progress=seen.append,
         )
         assert (report.matched, report.done, seen) == (3, 2, [1, 2, 3])
         ((refused, refusal),) = report.refused
         assert (refused.id, refusal.code) == (tasks[3].id, "task_cancelled")
-        states = [each.status.state for each in (await house.tasks.page(ADA)).items]
+        states = [each.status.state for each in (await harness.tasks.page(ADA)).items]
         assert states == ["active", "paused", "active", "cancelled", "active", "paused"]
 
 
 async def test_a_dry_run_only_counts() -> None:
-    async with house_on() as house:
-        await house.add()
+    async with open_harness() as harness:
+        await harness.add()
         called: list[Task] = []
 
         async def note(task: Task) -> None:
             called.append(task)
 
-        report = await house.service.bulk.each(ADA, TaskFilter(), note, dry_run=True)
+        report = await harness.service.bulk.each(ADA, TaskFilter(), note, dry_run=True)
         assert (report, called) == ((1, 0, ()), [])
-        assert (await house.service.bulk.each(ADA, TaskFilter(name="other"), note)).matched == 0
-        assert (await house.service.bulk.each(ADA, TaskFilter(), note)).done == len(called) == 1
+        assert (await harness.service.bulk.each(ADA, TaskFilter(name="other"), note)).matched == 0
+        assert (await harness.service.bulk.each(ADA, TaskFilter(), note)).done == len(called) == 1
 
 
 async def test_more_than_a_page_of_tasks_are_all_deleted() -> None:
-    async with house_on() as house:
-        wish = (await house.add()).name
+    async with open_harness() as harness:
+        wish = (await harness.add()).name
         for _ in range(1_100):
-            await house.add()
-        report = await house.service.bulk.each(
-            ADA, TaskFilter(name=wish), lambda task: house.tasks.delete(ADA, task.id)
+            await harness.add()
+        report = await harness.service.bulk.each(
+            ADA, TaskFilter(name=wish), lambda task: harness.tasks.delete(ADA, task.id)
         )
         assert (report.matched, report.done, report.refused) == (1_101, 1_101, ())
-        assert (await house.tasks.page(ADA)).items == ()
+        assert (await harness.tasks.page(ADA)).items == ()
 
 
-async def test_of_many_refusals_the_first_hundred_are_kept() -> None:
-    async with house_on() as house:
-        tasks = [await house.add() for _ in range(120)]
+async def test_bulk_report_stores_the_first_hundred_refusals() -> None:
+    async with open_harness() as harness:
+        tasks = [await harness.add() for _ in range(120)]
         for task in tasks:
-            await house.tasks.cancel(ADA, task.id)
-        report = await house.service.bulk.each(ADA, TaskFilter(), lambda task: house.tasks.resume(ADA, task.id))
+            await harness.tasks.cancel(ADA, task.id)
+        report = await harness.service.bulk.each(ADA, TaskFilter(), lambda task: harness.tasks.resume(ADA, task.id))
         assert (report.matched, report.done, len(report.refused)) == (120, 0, 100)
         assert [each.task for each in report.refused] == tasks[:100]
 
 
-async def test_what_is_no_refusal_ends_it() -> None:
-    async with house_on() as house:
-        await house.add()
+async def test_error_other_than_a_refusal_ends_the_bulk_operation() -> None:
+    async with open_harness() as harness:
+        await harness.add()
 
         async def break_down(_: Task) -> None:
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
-            await house.service.bulk.each(ADA, TaskFilter(), break_down)
+            await harness.service.bulk.each(ADA, TaskFilter(), break_down)
 
 
-# --- what was told ---------------------------------------------------------------------------------------------------
+# --- events ----------------------------------------------------------------------------------------------------------
 
 
-async def test_events_are_read_on_from_a_number() -> None:
-    async with house_on() as house:
-        events = house.service.events
-        task = await house.add()
-        await house.add(who=BOB)
+async def test_events_resume_from_a_number() -> None:
+    async with open_harness() as harness:
+        events = harness.service.events
+        task = await harness.add()
+        await harness.add(who=BOB)
         start = await events.last(ADA)
-        await house.tasks.pause(ADA, task.id)
-        await house.tasks.resume(ADA, task.id)
+        await harness.tasks.pause(ADA, task.id)
+        await harness.tasks.resume(ADA, task.id)
         assert [each.event.kind for each in await events.after(ADA, start)] == [
             EventKind.TASK_PAUSED,
             EventKind.TASK_RESUMED,
@@ -233,11 +231,11 @@ async def test_events_are_read_on_from_a_number() -> None:
         assert len(await events.after(ROOT, 0)) == 4
 
 
-async def test_a_conflict_is_told_to_whoever_asks_and_not_to_everybody() -> None:
-    async with house_on() as house:
-        task = await house.add()
-        await house.tasks.cancel(ADA, task.id)
-        last = await house.service.events.last(ADA)
+async def test_refused_change_writes_no_event() -> None:
+    async with open_harness() as harness:
+        task = await harness.add()
+        await harness.tasks.cancel(ADA, task.id)
+        last = await harness.service.events.last(ADA)
         with pytest.raises(Conflict):
-            await house.tasks.pause(ADA, task.id, until=NOON + MINUTE)
-        assert await house.service.events.last(ADA) == last
+            await harness.tasks.pause(ADA, task.id, until=NOON + MINUTE)
+        assert await harness.service.events.last(ADA) == last

@@ -1,9 +1,8 @@
-"""Owners: whatever somebody asks of what is not theirs, the answer is that of what does not exist. Every method, one table."""
+"""Isolation of owners: every service method answers for a foreign resource as for an absent one."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, NamedTuple
 
@@ -49,42 +48,14 @@ from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
-from tests.unit.service.stage import house_on
-
-from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House
+from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, open_harness
+from tests.unit.service.service_methods import SERVICES, public_methods
 
 ABSENT: Final = "tsk_000000000000"
 ABSENT_RUN: Final = "run_000000000000"
-SERVICES: Final = (
-    Tasks,
-    Runs,
-    Ledger,
-    Overviews,
-    Events,
-    Bulk,
-    Operations,
-    DeclaredTasks,
-    Functions,
-    Outages,
-    ListenerRegistry,
-    SecretVault,
-    Lanes,
-    Nodes,
-    Accounts,
-    Agents,
-    Approvals,
-    FireRights,
-    QuotaSweep,
-    Audit,
-    DailyQuota,
-    KeyBudget,
-    EventEncoder,
-    Tokens,
-    Webhooks,
-)
 
 
-class Theirs(NamedTuple):
+class ForeignResources(NamedTuple):
     """What belongs to Ada, and Bob asks for: a task with a run that failed and one that goes on, and their names."""
 
     task: Task
@@ -92,12 +63,12 @@ class Theirs(NamedTuple):
     going: Run
 
 
-Ask = Callable[[House, str], Awaitable[object]]
+Ask = Callable[[ServiceHarness, str], Awaitable[object]]
 """Bob asks for a task or a run by its id, or by a name."""
 
 
-def _nobody_sees(facts: Facts | None) -> None:
-    """A condition on what is somebody else's must not even be asked."""
+def _raises_if_evaluated(facts: Facts | None) -> None:
+    """A condition on a foreign task must not be evaluated."""
     raise AssertionError(facts)
 
 
@@ -106,57 +77,57 @@ def _wish(**fields: Any) -> TaskRequest:
 
 
 BY_TASK: Final[dict[tuple[type, str], Ask]] = {
-    (Tasks, "get"): lambda house, ask: house.tasks.get(BOB, ask),
-    (Tasks, "find_by_name"): lambda house, ask: house.tasks.find_by_name(BOB, ask),
-    (Tasks, "rename_declared"): lambda house, ask: house.tasks.rename_declared(
+    (Tasks, "get"): lambda harness, ask: harness.tasks.get(BOB, ask),
+    (Tasks, "find_by_name"): lambda harness, ask: harness.tasks.find_by_name(BOB, ask),
+    (Tasks, "rename_declared"): lambda harness, ask: harness.tasks.rename_declared(
         BOB, ask, "code:x", FormerName("water", "garden.water")
     ),
-    (Tasks, "edit"): lambda house, ask: house.tasks.edit(BOB, ask, Edits(name="mine")),
-    (Tasks, "pause"): lambda house, ask: house.tasks.pause(BOB, ask),
-    (Tasks, "resume"): lambda house, ask: house.tasks.resume(BOB, ask),
-    (Tasks, "cancel"): lambda house, ask: house.tasks.cancel(BOB, ask),
-    (Tasks, "delete"): lambda house, ask: house.tasks.delete(BOB, ask),
-    (Tasks, "run_now"): lambda house, ask: house.tasks.run_now(BOB, ask),
-    (Tasks, "queue_now"): lambda house, ask: house.tasks.queue_now(BOB, ask),
-    (Tasks, "with_condition"): lambda house, ask: house.tasks.with_condition(_nobody_sees).pause(BOB, ask),
-    (Tasks, "skip_next"): lambda house, ask: house.tasks.skip_next(BOB, ask),
-    (Tasks, "backfill"): lambda house, ask: house.tasks.backfill(BOB, ask, NOON, NOON + HOUR),
-    (Tasks, "cancel_run"): lambda house, ask: house.tasks.cancel_run(BOB, ask, "run_any"),
-    (Tasks, "import_history"): lambda house, ask: house.tasks.import_history(BOB, ask, ()),
-    (Tasks, "find_by_key"): lambda house, ask: house.tasks.find_by_key(BOB, ask),
-    (Approvals, "approve"): lambda house, ask: house.service.approvals.approve(BOB, ask, "0" * 64),
-    (Ledger, "why"): lambda house, ask: house.ledger.why(BOB, ask, NOON),
-    (Ledger, "explain"): lambda house, ask: house.ledger.explain(BOB, ask, None),
+    (Tasks, "edit"): lambda harness, ask: harness.tasks.edit(BOB, ask, Edits(name="mine")),
+    (Tasks, "pause"): lambda harness, ask: harness.tasks.pause(BOB, ask),
+    (Tasks, "resume"): lambda harness, ask: harness.tasks.resume(BOB, ask),
+    (Tasks, "cancel"): lambda harness, ask: harness.tasks.cancel(BOB, ask),
+    (Tasks, "delete"): lambda harness, ask: harness.tasks.delete(BOB, ask),
+    (Tasks, "run_now"): lambda harness, ask: harness.tasks.run_now(BOB, ask),
+    (Tasks, "queue_now"): lambda harness, ask: harness.tasks.queue_now(BOB, ask),
+    (Tasks, "with_condition"): lambda harness, ask: harness.tasks.with_condition(_raises_if_evaluated).pause(BOB, ask),
+    (Tasks, "skip_next"): lambda harness, ask: harness.tasks.skip_next(BOB, ask),
+    (Tasks, "backfill"): lambda harness, ask: harness.tasks.backfill(BOB, ask, NOON, NOON + HOUR),
+    (Tasks, "cancel_run"): lambda harness, ask: harness.tasks.cancel_run(BOB, ask, "run_any"),
+    (Tasks, "import_history"): lambda harness, ask: harness.tasks.import_history(BOB, ask, ()),
+    (Tasks, "find_by_key"): lambda harness, ask: harness.tasks.find_by_key(BOB, ask),
+    (Approvals, "approve"): lambda harness, ask: harness.service.approvals.approve(BOB, ask, "0" * 64),
+    (Ledger, "why"): lambda harness, ask: harness.ledger.why(BOB, ask, NOON),
+    (Ledger, "explain"): lambda harness, ask: harness.ledger.explain(BOB, ask, None),
 }
 """What takes the id of a task."""
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
-    (Runs, "get"): lambda house, ask: house.runs.get(BOB, ask),
-    (Runs, "lines"): lambda house, ask: house.runs.lines(BOB, ask),
-    (Runs, "cancel"): lambda house, ask: house.runs.cancel(BOB, ask),
-    (Runs, "retry"): lambda house, ask: house.runs.retry(BOB, ask),
-    (Runs, "awaiting_answer"): lambda house, ask: house.runs.awaiting_answer(ask, lambda _: False),
-    (Runs, "answer"): lambda house, ask: house.runs.answer(ask, lambda _: False, Succeeded()),
+    (Runs, "get"): lambda harness, ask: harness.runs.get(BOB, ask),
+    (Runs, "lines"): lambda harness, ask: harness.runs.lines(BOB, ask),
+    (Runs, "cancel"): lambda harness, ask: harness.runs.cancel(BOB, ask),
+    (Runs, "retry"): lambda harness, ask: harness.runs.retry(BOB, ask),
+    (Runs, "awaiting_answer"): lambda harness, ask: harness.runs.awaiting_answer(ask, lambda _: False),
+    (Runs, "answer"): lambda harness, ask: harness.runs.answer(ask, lambda _: False, Succeeded()),
 }
 """What takes the id of a run. Who answers is no principal: without a proof it learns as little."""
 MORE_WAYS: Final[dict[str, Ask]] = {
-    "dry run of an edit": lambda house, ask: house.tasks.edit(BOB, ask, Edits(name="mine"), dry_run=True),
-    "edit of a version": lambda house, ask: house.tasks.edit(BOB, ask, Edits(name="mine"), expected=99),
-    "by the key of somebody": lambda house, ask: house.tasks.find_by_key(BOB, ask, "ada"),
-    "its runs": lambda house, ask: house.runs.page(BOB, RunFilter(task_id=ask)),
-    "a day": lambda house, ask: house.ledger.explain(BOB, ask, "yesterday", "Asia/Tokyo"),
-    "an empty backfill": lambda house, ask: house.tasks.backfill(BOB, ask, NOON + HOUR, NOON),
+    "dry run of an edit": lambda harness, ask: harness.tasks.edit(BOB, ask, Edits(name="mine"), dry_run=True),
+    "edit of a version": lambda harness, ask: harness.tasks.edit(BOB, ask, Edits(name="mine"), expected=99),
+    "by the key of another owner": lambda harness, ask: harness.tasks.find_by_key(BOB, ask, "ada"),
+    "its runs": lambda harness, ask: harness.runs.page(BOB, RunFilter(task_id=ask)),
+    "a day": lambda harness, ask: harness.ledger.explain(BOB, ask, "yesterday", "Asia/Tokyo"),
+    "an empty backfill": lambda harness, ask: harness.tasks.backfill(BOB, ask, NOON + HOUR, NOON),
 }
 
 
-async def _bulk(house: House, *, dry_run: bool = False) -> object:
-    report = await house.service.bulk.each(
-        BOB, TaskFilter(owner="ada"), lambda task: house.tasks.cancel(BOB, task.id), dry_run=dry_run
+async def _bulk(harness: ServiceHarness, *, dry_run: bool = False) -> object:
+    report = await harness.service.bulk.each(
+        BOB, TaskFilter(owner="ada"), lambda task: harness.tasks.cancel(BOB, task.id), dry_run=dry_run
     )
     return report.matched, report.done, report.refused
 
 
-async def _overview(house: House) -> object:
-    seen = await house.service.overview.now(BOB)
+async def _overview(harness: ServiceHarness) -> object:
+    seen = await harness.service.overview.now(BOB)
     states = [number for number in seen.tasks.values() if number]
     return (
         states,
@@ -170,106 +141,108 @@ async def _overview(house: House) -> object:
     )
 
 
-async def _listed_of(house: House) -> object:
-    """Whoever shows Bob the facts of Ada's task, he reads no more of it."""
-    everything = (await house.store.tasks(TaskFilter())).items
+async def _listed_of(harness: ServiceHarness) -> object:
+    """Bob reads nothing through facts of Ada's task."""
+    everything = (await harness.store.tasks(TaskFilter())).items
     assert everything
-    return await house.tasks.latest(BOB, everything)
+    return await harness.tasks.latest(BOB, everything)
 
 
-LISTS: Final[dict[tuple[type, str], Callable[[House], Awaitable[object]]]] = {
-    (Tasks, "page"): lambda house: house.tasks.page(BOB, TaskFilter(owner="ada")),
-    (Tasks, "count"): lambda house: house.tasks.count(BOB, TaskFilter(owner="ada")),
-    (Tasks, "upcoming"): lambda house: house.tasks.upcoming(BOB),
+LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]]]] = {
+    (Tasks, "page"): lambda harness: harness.tasks.page(BOB, TaskFilter(owner="ada")),
+    (Tasks, "count"): lambda harness: harness.tasks.count(BOB, TaskFilter(owner="ada")),
+    (Tasks, "upcoming"): lambda harness: harness.tasks.upcoming(BOB),
     (Tasks, "latest"): _listed_of,
-    (Runs, "page"): lambda house: house.runs.page(BOB, RunFilter(owner="ada")),
+    (Runs, "page"): lambda harness: harness.runs.page(BOB, RunFilter(owner="ada")),
     (Overviews, "now"): _overview,
-    (Events, "after"): lambda house: house.service.events.after(BOB, 0),
+    (Events, "after"): lambda harness: harness.service.events.after(BOB, 0),
     (Bulk, "each"): _bulk,
-    (Operations, "page"): lambda house: house.service.operations.page(BOB),
-    (DeclaredTasks, "register_start"): lambda house: house.service.declared_tasks.register_start(BOB, {"garden": []}),
-    (DeclaredTasks, "rename"): lambda house: house.service.declared_tasks.rename(
+    (Operations, "page"): lambda harness: harness.service.operations.page(BOB),
+    (DeclaredTasks, "register_start"): lambda harness: harness.service.declared_tasks.register_start(
+        BOB, {"garden": []}
+    ),
+    (DeclaredTasks, "rename"): lambda harness: harness.service.declared_tasks.rename(
         BOB, FormerName("water", "garden.water")
     ),
-    (DeclaredTasks, "restore"): lambda house: house.service.declared_tasks.restore(BOB, "water"),
-    (SecretVault, "names"): lambda house: house.service.secrets.names(BOB),
-    (Lanes, "all"): lambda house: house.service.lanes.all(BOB),
-    (Lanes, "limit"): lambda house: house.service.lanes.limit(BOB, "garden", 1),
-    (Accounts, "page"): lambda house: house.service.accounts.page(BOB),
-    (Tokens, "page"): lambda house: house.service.tokens.page(BOB, "ada"),
-    (Audit, "page"): lambda house: house.service.audit.page(BOB),
-    (Webhooks, "page"): lambda house: house.service.webhooks.page(BOB),
+    (DeclaredTasks, "restore"): lambda harness: harness.service.declared_tasks.restore(BOB, "water"),
+    (SecretVault, "names"): lambda harness: harness.service.secrets.names(BOB),
+    (Lanes, "all"): lambda harness: harness.service.lanes.all(BOB),
+    (Lanes, "limit"): lambda harness: harness.service.lanes.limit(BOB, "garden", 1),
+    (Accounts, "page"): lambda harness: harness.service.accounts.page(BOB),
+    (Tokens, "page"): lambda harness: harness.service.tokens.page(BOB, "ada"),
+    (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
+    (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
 }
-"""What takes no id: it answers as in an empty house."""
+"""What takes no id: it answers as in an empty harness."""
 OTHERWISE: Final[dict[tuple[type, str], str]] = {
-    (Tasks, "create"): "test_nobody_makes_a_task_for_somebody_else",
-    (Tasks, "create_many"): "test_nobody_makes_a_task_for_somebody_else",
-    (Tasks, "declare"): "test_nobody_makes_a_task_for_somebody_else",
-    (Tasks, "preview_declaration"): "test_nobody_makes_a_task_for_somebody_else",
-    (SecretVault, "set"): "test_nobody_keeps_a_secret_for_somebody_else",
-    (SecretVault, "remove"): "test_a_secret_of_somebody_else_is_not_there",
-    (SecretVault, "grant"): "test_a_secret_of_somebody_else_is_not_there",
-    (SecretVault, "revoke_grant"): "test_a_secret_of_somebody_else_is_not_there",
+    (Tasks, "create"): "test_member_cannot_create_a_task_for_another_owner",
+    (Tasks, "create_many"): "test_member_cannot_create_a_task_for_another_owner",
+    (Tasks, "declare"): "test_member_cannot_create_a_task_for_another_owner",
+    (Tasks, "preview_declaration"): "test_member_cannot_create_a_task_for_another_owner",
+    (SecretVault, "set"): "test_member_cannot_set_a_secret_of_another_owner",
+    (SecretVault, "remove"): "test_secret_of_another_owner_is_absent",
+    (SecretVault, "grant"): "test_secret_of_another_owner_is_absent",
+    (SecretVault, "revoke_grant"): "test_secret_of_another_owner_is_absent",
     (Agents, "get"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Agents, "is_stopped"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Agents, "put"): "test_agents_of_another_owner_are_not_shown_or_limited",
-    (Agents, "quotas"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (FireRights, "check"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (SecretVault, "reveal"): "test_a_secret_of_somebody_else_is_not_there",
-    (SecretVault, "rotate"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (SecretVault, "check"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Outages, "record_start"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Outages, "record_stop"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Outages, "all"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Outages, "at"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Nodes, "all"): "test_only_an_admin_lets_nodes_go",
-    (Nodes, "drain"): "test_only_an_admin_lets_nodes_go",
-    (Nodes, "drain_host"): "test_only_an_admin_lets_nodes_go",
-    (SecretVault, "with_records"): "test_a_secret_of_somebody_else_is_not_there",
-    (Accounts, "get"): "test_an_account_of_somebody_else_is_not_there",
-    (Accounts, "put"): "test_an_account_of_somebody_else_is_not_there",
-    (Accounts, "revoke"): "test_an_account_of_somebody_else_is_not_there",
-    (Accounts, "restore"): "test_an_account_of_somebody_else_is_not_there",
-    (Accounts, "block_for_quota"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Accounts, "unblock_for_quota"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Accounts, "set_agent_spent"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Accounts, "fill_storage"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Accounts, "free_storage"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Accounts, "read"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Tokens, "get"): "test_an_account_of_somebody_else_is_not_there",
-    (Tokens, "make"): "test_an_account_of_somebody_else_is_not_there",
-    (Tokens, "revoke"): "test_an_account_of_somebody_else_is_not_there",
-    (Tokens, "authenticate"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Tokens, "make_first"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Audit, "row"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Audit, "seal"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Audit, "verify"): "test_an_account_of_somebody_else_is_not_there",
-    (DailyQuota, "enforce_owner"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Accounts, "find"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (QuotaSweep, "sweep"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (QuotaSweep, "sweep_all"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Agents, "quotas"): "test_operator_methods_return_nothing_of_owners",
+    (FireRights, "check"): "test_operator_methods_return_nothing_of_owners",
+    (SecretVault, "reveal"): "test_secret_of_another_owner_is_absent",
+    (SecretVault, "rotate"): "test_operator_methods_return_nothing_of_owners",
+    (SecretVault, "check"): "test_operator_methods_return_nothing_of_owners",
+    (Outages, "record_start"): "test_operator_methods_return_nothing_of_owners",
+    (Outages, "record_stop"): "test_operator_methods_return_nothing_of_owners",
+    (Outages, "all"): "test_operator_methods_return_nothing_of_owners",
+    (Outages, "at"): "test_operator_methods_return_nothing_of_owners",
+    (Nodes, "all"): "test_only_an_admin_drains_nodes",
+    (Nodes, "drain"): "test_only_an_admin_drains_nodes",
+    (Nodes, "drain_host"): "test_only_an_admin_drains_nodes",
+    (SecretVault, "with_records"): "test_secret_of_another_owner_is_absent",
+    (Accounts, "get"): "test_account_of_another_owner_is_absent",
+    (Accounts, "put"): "test_account_of_another_owner_is_absent",
+    (Accounts, "revoke"): "test_account_of_another_owner_is_absent",
+    (Accounts, "restore"): "test_account_of_another_owner_is_absent",
+    (Accounts, "block_for_quota"): "test_operator_methods_return_nothing_of_owners",
+    (Accounts, "unblock_for_quota"): "test_operator_methods_return_nothing_of_owners",
+    (Accounts, "set_agent_spent"): "test_operator_methods_return_nothing_of_owners",
+    (Accounts, "fill_storage"): "test_operator_methods_return_nothing_of_owners",
+    (Accounts, "free_storage"): "test_operator_methods_return_nothing_of_owners",
+    (Accounts, "read"): "test_operator_methods_return_nothing_of_owners",
+    (Tokens, "get"): "test_account_of_another_owner_is_absent",
+    (Tokens, "make"): "test_account_of_another_owner_is_absent",
+    (Tokens, "revoke"): "test_account_of_another_owner_is_absent",
+    (Tokens, "authenticate"): "test_operator_methods_return_nothing_of_owners",
+    (Tokens, "make_first"): "test_operator_methods_return_nothing_of_owners",
+    (Audit, "row"): "test_operator_methods_return_nothing_of_owners",
+    (Audit, "seal"): "test_operator_methods_return_nothing_of_owners",
+    (Audit, "verify"): "test_account_of_another_owner_is_absent",
+    (DailyQuota, "enforce_owner"): "test_operator_methods_return_nothing_of_owners",
+    (Accounts, "find"): "test_operator_methods_return_nothing_of_owners",
+    (QuotaSweep, "sweep"): "test_operator_methods_return_nothing_of_owners",
+    (QuotaSweep, "sweep_all"): "test_operator_methods_return_nothing_of_owners",
     (Approvals, "stop_agent"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Approvals, "restart_agent"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Approvals, "pause_revoked"): "test_agents_of_another_owner_are_not_shown_or_limited",
-    (DailyQuota, "enforce"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (EventEncoder, "encode"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Webhooks, "create"): "test_a_webhook_of_somebody_else_is_not_there",
-    (Webhooks, "get"): "test_a_webhook_of_somebody_else_is_not_there",
-    (Webhooks, "edit"): "test_a_webhook_of_somebody_else_is_not_there",
-    (Webhooks, "remove"): "test_a_webhook_of_somebody_else_is_not_there",
-    (Webhooks, "rotate"): "test_a_webhook_of_somebody_else_is_not_there",
-    (Webhooks, "deliveries"): "test_a_webhook_of_somebody_else_is_not_there",
-    (Webhooks, "delivery"): "test_a_webhook_of_somebody_else_is_not_there",
-    (Webhooks, "test"): "test_a_webhook_of_somebody_else_is_not_there",
-    (Webhooks, "redeliver"): "test_a_webhook_of_somebody_else_is_not_there",
-    (Webhooks, "close"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Operations, "begin"): "test_an_operation_of_somebody_else_is_not_there",
-    (Operations, "get"): "test_an_operation_of_somebody_else_is_not_there",
-    (Operations, "cancel"): "test_an_operation_of_somebody_else_is_not_there",
-    (Operations, "close"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (DailyQuota, "enforce"): "test_operator_methods_return_nothing_of_owners",
+    (EventEncoder, "encode"): "test_operator_methods_return_nothing_of_owners",
+    (Webhooks, "create"): "test_webhook_of_another_owner_is_absent",
+    (Webhooks, "get"): "test_webhook_of_another_owner_is_absent",
+    (Webhooks, "edit"): "test_webhook_of_another_owner_is_absent",
+    (Webhooks, "remove"): "test_webhook_of_another_owner_is_absent",
+    (Webhooks, "rotate"): "test_webhook_of_another_owner_is_absent",
+    (Webhooks, "deliveries"): "test_webhook_of_another_owner_is_absent",
+    (Webhooks, "delivery"): "test_webhook_of_another_owner_is_absent",
+    (Webhooks, "test"): "test_webhook_of_another_owner_is_absent",
+    (Webhooks, "redeliver"): "test_webhook_of_another_owner_is_absent",
+    (Webhooks, "close"): "test_operator_methods_return_nothing_of_owners",
+    (Operations, "begin"): "test_operation_of_another_owner_is_absent",
+    (Operations, "get"): "test_operation_of_another_owner_is_absent",
+    (Operations, "cancel"): "test_operation_of_another_owner_is_absent",
+    (Operations, "close"): "test_operator_methods_return_nothing_of_owners",
     (Events, "last"): "test_event_numbers_say_nothing_about_other_owners",
     (Events, "gap"): "test_event_numbers_say_nothing_about_other_owners",
-    (KeyBudget, "take"): "test_a_budget_of_keys_is_each_owners_own",
+    (KeyBudget, "take"): "test_idempotency_key_budget_is_per_owner",
     (ListenerRegistry, "announcer"): "test_listeners_are_counted_for_their_owner_alone",
     (ListenerRegistry, "announce"): "test_listeners_are_counted_for_their_owner_alone",
     (ListenerRegistry, "reach"): "test_listeners_are_counted_for_their_owner_alone",
@@ -287,33 +260,24 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
 """What no row of the tables above fits; the test that looks at it."""
 
 
-def public_methods() -> set[tuple[type, str]]:
-    return {
-        (kind, name)
-        for kind in SERVICES
-        for name, found in inspect.getmembers(kind, inspect.isfunction)
-        if not name.startswith("_")
-    }
-
-
-async def event_numbers_say_nothing_about_other_owners(house: House) -> None:
-    events = house.service.events
-    await house.add(who=ADA)
+async def event_numbers_say_nothing_about_other_owners(harness: ServiceHarness) -> None:
+    events = harness.service.events
+    await harness.add(who=ADA)
     assert await events.last(BOB) == 0
     assert await events.gap(BOB, 1) == Gap(1, 0)
-    await house.add(who=BOB)
+    await harness.add(who=BOB)
     assert await events.last(BOB) == 1
     assert await events.gap(BOB, 1) is None
     assert await events.last(ROOT) == 2
 
 
 async def test_event_numbers_say_nothing_about_other_owners() -> None:
-    async with house_on() as here:
+    async with open_harness() as here:
         await event_numbers_say_nothing_about_other_owners(here)
 
 
-def test_every_public_method_of_every_service_is_looked_at() -> None:
-    """A method that is added and stands in no table is one that nobody has thought about."""
+def test_every_public_service_method_is_in_a_table() -> None:
+    """A new method must be in a table."""
     tables = (BY_TASK, BY_RUN, LISTS, OTHERWISE)
     seen = [method for table in tables for method in table]
     assert len(seen) == len(set(seen))
@@ -321,40 +285,40 @@ def test_every_public_method_of_every_service_is_looked_at() -> None:
     assert set(OTHERWISE.values()) <= set(globals())
 
 
-def test_every_service_is_looked_at() -> None:
-    house = House()
-    held = {type(each) for each in vars(house.service).values() if type(each).__module__.startswith("horae.service.")}
+def test_every_service_is_in_the_table() -> None:
+    harness = ServiceHarness()
+    held = {type(each) for each in vars(harness.service).values() if type(each).__module__.startswith("horae.service.")}
     assert held == set(SERVICES)
 
 
 # --- how the same question is asked twice ----------------------------------------------------------------------------
 
 
-async def of_ada(house: House) -> Theirs:
+async def make_resources_of_ada(harness: ServiceHarness) -> ForeignResources:
     """Everything that one can have: runs of all kinds, lines, a key, an event, a secret, something that is stranded."""
-    task = await house.add(name="water the roses", key="roses", lane="garden", labels={"room": "a"})
-    failed = await house.ran(HOUR, Failed("no", permanent=True))
-    house.later(HOUR)
-    (going,) = await house.claim()
-    await house.store.write_lines([Line(each.id, NOON, "info", "secret words") for each in (failed, going)])
-    await house.service.secrets.set(ADA, "token", "secret words")
-    await house.service.declared_tasks.register_start(ADA, {"garden": ["water"]})
-    await house.service.accounts.put(CHIEF, "ada")
-    await house.service.tokens.make(CHIEF, owner="ada", name="hers", agent="robot")
-    await house.service.lanes.limit(ADA, "garden", 2)
-    await house.service.webhooks.create(ADA, "https://93.184.216.34/hook")
-    return Theirs(task, failed, going)
+    task = await harness.add(name="water the roses", key="roses", lane="garden", labels={"room": "a"})
+    failed = await harness.run_due(HOUR, Failed("no", permanent=True))
+    harness.advance(HOUR)
+    (going,) = await harness.claim()
+    await harness.store.write_lines([Line(each.id, NOON, "info", "secret words") for each in (failed, going)])
+    await harness.service.secrets.set(ADA, "token", "secret words")
+    await harness.service.declared_tasks.register_start(ADA, {"garden": ["water"]})
+    await harness.service.accounts.put(CHIEF, "ada")
+    await harness.service.tokens.make(CHIEF, owner="ada", name="hers", agent="robot")
+    await harness.service.lanes.limit(ADA, "garden", 2)
+    await harness.service.webhooks.create(ADA, "https://93.184.216.34/hook")
+    return ForeignResources(task, failed, going)
 
 
-async def answer_to(call: Awaitable[object]) -> object:
+async def answer_code(call: Awaitable[object]) -> object:
     try:
         return await call
     except Refusal as refusal:
         return refusal
 
 
-def told(answer: object, asked: str) -> object:
-    """What whoever asks learns, but for the id that he gave himself."""
+def answer_without_id(answer: object, asked: str) -> object:
+    """The answer without the id of the request."""
     if not isinstance(answer, Refusal):
         return answer
     sentences = [
@@ -364,7 +328,7 @@ def told(answer: object, asked: str) -> object:
     return type(answer), answer.code, sentences, facts, answer.position, answer.source, getattr(answer, "__notes__", [])
 
 
-async def asked_for(house: House, mine: Theirs) -> AsyncIterator[tuple[str, Ask, str, str]]:
+async def call_each(harness: ServiceHarness, mine: ForeignResources) -> AsyncIterator[tuple[str, Ask, str, str]]:
     for (kind, name), ask in BY_TASK.items():
         yield f"{kind.__name__}.{name}", ask, mine.task.id, ABSENT
     for name, ask in MORE_WAYS.items():
@@ -373,108 +337,108 @@ async def asked_for(house: House, mine: Theirs) -> AsyncIterator[tuple[str, Ask,
         for run in (mine.failed, mine.going):
             yield f"{kind.__name__}.{name} of a run that {run.state.value}", ask, run.id, ABSENT_RUN
     for other in ("roses", "water the roses", mine.task.id[:9]):
-        yield f"by {other}", lambda house, ask: house.tasks.find_by_name(BOB, ask), other, "nothing like it"
-    assert await house.store.facts(mine.task.id, "ada") is not None
+        yield f"by {other}", lambda harness, ask: harness.tasks.find_by_name(BOB, ask), other, "nothing like it"
+    assert await harness.store.facts(mine.task.id, "ada") is not None
 
 
-async def test_what_is_somebody_elses_answers_like_what_does_not_exist() -> None:
-    async with house_on() as house:
-        mine = await of_ada(house)
-        before = await house.store.facts(mine.task.id, None)
-        events = await house.store.last_event()
-        house.told.clear()
-        async for name, ask, theirs, nowhere in asked_for(house, mine):
-            foreign = await answer_to(ask(house, theirs))
-            absent = await answer_to(ask(house, nowhere))
-            assert told(foreign, theirs) == told(absent, nowhere), name
-        assert await house.store.facts(mine.task.id, None) == before, "nothing of it was touched"
-        assert (await house.store.last_event(), house.told) == (events, []), "and nobody was told"
+async def test_foreign_resources_answer_like_absent_ones() -> None:
+    async with open_harness() as harness:
+        mine = await make_resources_of_ada(harness)
+        before = await harness.store.facts(mine.task.id, None)
+        events = await harness.store.last_event()
+        harness.writes.clear()
+        async for name, ask, theirs, nowhere in call_each(harness, mine):
+            foreign = await answer_code(ask(harness, theirs))
+            absent = await answer_code(ask(harness, nowhere))
+            assert answer_without_id(foreign, theirs) == answer_without_id(absent, nowhere), name
+        assert await harness.store.facts(mine.task.id, None) == before, "nothing of it was touched"
+        assert (await harness.store.last_event(), harness.writes) == (events, []), "and nothing was notified"
 
 
-async def test_the_same_questions_are_answered_to_whom_it_belongs_and_to_an_admin() -> None:
-    """Otherwise the test above would be green if nothing ever answered."""
+async def test_owner_and_admin_get_answers_to_the_same_calls() -> None:
+    """Otherwise the test above would pass if nothing ever answered."""
 
-    async with house_on() as house:
-        mine = await of_ada(house)
+    async with open_harness() as harness:
+        mine = await make_resources_of_ada(harness)
         for who in (ADA, ROOT):
-            assert (await house.tasks.get(who, mine.task.id)).task == mine.task
-            assert (await house.tasks.find_by_name(who, "water the roses")).task == mine.task
-            assert await house.runs.get(who, mine.failed.id) == mine.failed
-            assert [line.line.text for line in await house.runs.lines(who, mine.going.id)] == ["secret words"]
-            assert len((await house.runs.page(who, RunFilter(task_id=mine.task.id))).items) == 2
-            assert len((await house.tasks.page(who)).items) == 1
-            assert len(await house.service.events.after(who, 0)) > 2
-            assert (await house.service.overview.now(who)).outcomes == {"failed": 1}
-            assert (await house.service.secrets.names(who)).items[0].name == "token"
+            assert (await harness.tasks.get(who, mine.task.id)).task == mine.task
+            assert (await harness.tasks.find_by_name(who, "water the roses")).task == mine.task
+            assert await harness.runs.get(who, mine.failed.id) == mine.failed
+            assert [line.line.text for line in await harness.runs.lines(who, mine.going.id)] == ["secret words"]
+            assert len((await harness.runs.page(who, RunFilter(task_id=mine.task.id))).items) == 2
+            assert len((await harness.tasks.page(who)).items) == 1
+            assert len(await harness.service.events.after(who, 0)) > 2
+            assert (await harness.service.overview.now(who)).outcomes == {"failed": 1}
+            assert (await harness.service.secrets.names(who)).items[0].name == "token"
 
 
 @pytest.mark.parametrize("method", LISTS, ids=lambda method: f"{method[0].__name__}.{method[1]}")
-async def test_lists_never_show_what_is_somebody_elses(method: tuple[type, str]) -> None:
-    async with house_on() as house:
-        empty = await LISTS[method](House()) if method != (Tasks, "latest") else {}
-        mine = await of_ada(house)
-        before = await house.store.facts(mine.task.id, None)
-        assert await LISTS[method](house) == empty
-        assert await house.store.facts(mine.task.id, None) == before
+async def test_lists_show_no_foreign_resources(method: tuple[type, str]) -> None:
+    async with open_harness() as harness:
+        empty = await LISTS[method](ServiceHarness()) if method != (Tasks, "latest") else {}
+        mine = await make_resources_of_ada(harness)
+        before = await harness.store.facts(mine.task.id, None)
+        assert await LISTS[method](harness) == empty
+        assert await harness.store.facts(mine.task.id, None) == before
 
 
-async def test_a_bulk_wish_touches_only_ones_own() -> None:
-    async with house_on() as house:
-        mine = await of_ada(house)
-        own = await house.add(who=BOB)
-        report = await house.service.bulk.each(BOB, TaskFilter(), lambda task: house.tasks.cancel(BOB, task.id))
+async def test_bulk_operation_affects_own_tasks_only() -> None:
+    async with open_harness() as harness:
+        mine = await make_resources_of_ada(harness)
+        own = await harness.add(who=BOB)
+        report = await harness.service.bulk.each(BOB, TaskFilter(), lambda task: harness.tasks.cancel(BOB, task.id))
         assert (report.matched, report.done) == (1, 1)
-        assert (await house.tasks.get(BOB, own.id)).status.state == "cancelled"
-        assert (await house.tasks.get(ADA, mine.task.id)).status.state == "active"
+        assert (await harness.tasks.get(BOB, own.id)).status.state == "cancelled"
+        assert (await harness.tasks.get(ADA, mine.task.id)).status.state == "active"
 
 
-async def test_nobody_makes_a_task_for_somebody_else() -> None:
-    async with house_on() as house:
-        await of_ada(house)
+async def test_member_cannot_create_a_task_for_another_owner() -> None:
+    async with open_harness() as harness:
+        await make_resources_of_ada(harness)
         calls: list[Callable[[], Awaitable[object]]] = [
-            lambda: house.tasks.create(BOB, _wish(owner="ada")),
-            lambda: house.tasks.create(BOB, _wish(owner="ada", key="roses")),
-            lambda: house.tasks.declare(BOB, _wish(owner="ada", key="roses")),
-            lambda: house.tasks.create_many(BOB, [_wish(), _wish(owner="ada")], lambda task: task),
+            lambda: harness.tasks.create(BOB, _wish(owner="ada")),
+            lambda: harness.tasks.create(BOB, _wish(owner="ada", key="roses")),
+            lambda: harness.tasks.declare(BOB, _wish(owner="ada", key="roses")),
+            lambda: harness.tasks.create_many(BOB, [_wish(), _wish(owner="ada")], lambda task: task),
         ]
         for call in calls:
-            answer = await answer_to(call())
+            answer = await answer_code(call())
             assert isinstance(answer, Refusal)
             assert answer.code == "foreign_owner"
-        own = await house.tasks.declare(BOB, _wish(key="roses"))
+        own = await harness.tasks.declare(BOB, _wish(key="roses"))
         assert own.owner == "bob", "a key is an owner's own"
-        assert len((await house.tasks.page(BOB)).items) == 1
+        assert len((await harness.tasks.page(BOB)).items) == 1
 
 
-async def test_nobody_keeps_a_secret_for_somebody_else() -> None:
-    async with house_on() as house:
-        await of_ada(house)
-        secrets = house.service.secrets
-        answer = await answer_to(secrets.set(BOB, "token", "mine", "ada"))
+async def test_member_cannot_set_a_secret_of_another_owner() -> None:
+    async with open_harness() as harness:
+        await make_resources_of_ada(harness)
+        secrets = harness.service.secrets
+        answer = await answer_code(secrets.set(BOB, "token", "mine", "ada"))
         assert isinstance(answer, Refusal)
         assert answer.code == "foreign_owner"
         await secrets.set(BOB, "token", "mine")
         assert (await secrets.reveal("ada", "token"), await secrets.reveal("bob", "token")) == ("secret words", "mine")
 
 
-async def test_a_secret_of_somebody_else_is_not_there() -> None:
-    async with house_on() as house:
-        await of_ada(house)
-        secrets = house.service.secrets
+async def test_secret_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        await make_resources_of_ada(harness)
+        secrets = harness.service.secrets
         for owner in (None, "ada", "nobody"):
-            foreign = told(await answer_to(secrets.remove(BOB, "token", owner)), "token")
-            assert foreign == told(await answer_to(secrets.remove(BOB, "absent", owner)), "absent")
+            foreign = answer_without_id(await answer_code(secrets.remove(BOB, "token", owner)), "token")
+            assert foreign == answer_without_id(await answer_code(secrets.remove(BOB, "absent", owner)), "absent")
             for call in (secrets.grant, secrets.revoke_grant):
-                foreign = told(await answer_to(call(BOB, "token", "robot", owner)), "token")
-                assert foreign == told(await answer_to(call(BOB, "absent", "robot", owner)), "absent")
+                foreign = answer_without_id(await answer_code(call(BOB, "token", "robot", owner)), "token")
+                assert foreign == answer_without_id(await answer_code(call(BOB, "absent", "robot", owner)), "absent")
         assert await secrets.reveal("bob", "token") is None
         assert await secrets.reveal("ada", "token") == "secret words"
 
 
-async def test_an_account_of_somebody_else_is_not_there() -> None:
-    async with house_on() as house:
-        await of_ada(house)
-        accounts, tokens = house.service.accounts, house.service.tokens
+async def test_account_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        await make_resources_of_ada(harness)
+        accounts, tokens = harness.service.accounts, harness.service.tokens
         (hers,) = (await tokens.page(ROOT, "ada")).items
         absent = "tok_" + "0" * 32
         asked: list[tuple[Callable[[str], Awaitable[object]], str, str]] = [
@@ -488,19 +452,19 @@ async def test_an_account_of_somebody_else_is_not_there() -> None:
             (lambda name: tokens.revoke(BOB, name), hers.id, absent),
         ]
         for ask, theirs, nowhere in asked:
-            foreign = told(await answer_to(ask(theirs)), theirs)
+            foreign = answer_without_id(await answer_code(ask(theirs)), theirs)
             assert isinstance(foreign, tuple)
-            assert foreign == told(await answer_to(ask(nowhere)), nowhere)
-        verdict = await answer_to(house.service.audit.verify(BOB))
+            assert foreign == answer_without_id(await answer_code(ask(nowhere)), nowhere)
+        verdict = await answer_code(harness.service.audit.verify(BOB))
         assert isinstance(verdict, Refusal)
         assert (await tokens.page(ROOT, "ada")).items == (hers,)
         assert (await accounts.get(ROOT, "ada")).version == 1
 
 
-async def test_a_webhook_of_somebody_else_is_not_there() -> None:
-    async with house_on() as house:
-        await of_ada(house)
-        webhooks = house.service.webhooks
+async def test_webhook_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        await make_resources_of_ada(harness)
+        webhooks = harness.service.webhooks
         (hers,) = (await webhooks.page(ADA)).items
         asked: list[Callable[[str], Awaitable[object]]] = [
             lambda name: webhooks.get(BOB, name),
@@ -514,49 +478,49 @@ async def test_a_webhook_of_somebody_else_is_not_there() -> None:
         ]
         absent = "whk_" + "0" * len(hers.id.removeprefix("whk_"))
         for ask in asked:
-            foreign = told(await answer_to(ask(hers.id)), hers.id)
+            foreign = answer_without_id(await answer_code(ask(hers.id)), hers.id)
             assert isinstance(foreign, tuple)
-            assert foreign == told(await answer_to(ask(absent)), absent)
-        made = await answer_to(webhooks.create(BOB, "https://93.184.216.34/hook", owner="ada"))
+            assert foreign == answer_without_id(await answer_code(ask(absent)), absent)
+        made = await answer_code(webhooks.create(BOB, "https://93.184.216.34/hook", owner="ada"))
         assert isinstance(made, Refusal)
         assert (await webhooks.page(ROOT)).items == (hers,)
 
 
-async def test_an_operation_of_somebody_else_is_not_there() -> None:
-    """Nor does it touch what is somebody else's; what an owner has under way keeps nobody else waiting."""
+async def test_operation_of_another_owner_is_absent() -> None:
+    """It affects no foreign task, and operations of one owner do not block those of another."""
 
-    async with house_on() as house:
-        mine = await of_ada(house)
-        operations, order = house.service.operations, OperationRequest("cancel", {}, {})
+    async with open_harness() as harness:
+        mine = await make_resources_of_ada(harness)
+        operations, order = harness.service.operations, OperationRequest("cancel", {}, {})
         begun = {
             who: await operations.begin(
                 who,
                 order,
                 TaskFilter(),
-                lambda task, who=who: house.tasks.cancel(who, task.id),  # type: ignore[misc]
+                lambda task, who=who: harness.tasks.cancel(who, task.id),  # type: ignore[misc]
             )
             for who in (BOB, ADA)
         }
         absent = "opn_" + "0" * len(begun[ADA].id.removeprefix("opn_"))
         for ask in (operations.get, operations.cancel):
-            foreign = told(await answer_to(ask(BOB, begun[ADA].id)), begun[ADA].id)
+            foreign = answer_without_id(await answer_code(ask(BOB, begun[ADA].id)), begun[ADA].id)
             assert isinstance(foreign, tuple)
-            assert foreign == told(await answer_to(ask(BOB, absent)), absent)
+            assert foreign == answer_without_id(await answer_code(ask(BOB, absent)), absent)
         async with asyncio.timeout(30):
             while (await operations.get(BOB, begun[BOB].id)).ended is None:
-                await house.clock.pause(0)
+                await harness.clock.pause(0)
             assert (await operations.get(BOB, begun[BOB].id)).total == 0
             while (await operations.get(ADA, begun[ADA].id)).ended is None:
-                await house.clock.pause(0)
-        assert (await house.tasks.get(ADA, mine.task.id)).status.state == "cancelled"
+                await harness.clock.pause(0)
+        assert (await harness.tasks.get(ADA, mine.task.id)).status.state == "cancelled"
 
 
-async def test_only_an_admin_lets_nodes_go() -> None:
-    """Whoever is none learns not even that there is such a node."""
+async def test_only_an_admin_drains_nodes() -> None:
+    """For other principals the node is absent."""
 
-    async with house_on() as house:
-        await house.store.join(a_node("nod_1a", host="north"))
-        nodes = house.service.nodes
+    async with open_harness() as harness:
+        await harness.store.join(a_node("nod_1a", host="north"))
+        nodes = harness.service.nodes
         asked: list[tuple[str, Callable[[str], Awaitable[object]]]] = [
             ("nod_1a", lambda name: nodes.drain(BOB, name)),
             ("nod_1", lambda name: nodes.drain(BOB, name)),
@@ -564,25 +528,27 @@ async def test_only_an_admin_lets_nodes_go() -> None:
             ("north", lambda name: nodes.drain_host(BOB, name)),
         ]
         for theirs, ask in asked:
-            assert told(await answer_to(ask(theirs)), theirs) == told(await answer_to(ask("absent")), "absent")
-        answer = await answer_to(nodes.all(BOB))
+            assert answer_without_id(await answer_code(ask(theirs)), theirs) == answer_without_id(
+                await answer_code(ask("absent")), "absent"
+            )
+        answer = await answer_code(nodes.all(BOB))
         assert isinstance(answer, Refusal)
-        assert (answer.code, house.told) == ("not_allowed", [])
-        assert [node.draining for node in await house.store.nodes()] == [False]
+        assert (answer.code, harness.writes) == ("not_allowed", [])
+        assert [node.draining for node in await harness.store.nodes()] == [False]
         assert (await nodes.drain(ROOT, "nod_1a")).draining
 
 
-async def _budgets(house: House) -> None:
+async def _budgets(harness: ServiceHarness) -> None:
     one = BOB._replace(quotas=Quotas(idempotency_keys=1))
-    await house.service.key_budget.take(one)
-    refused = await answer_to(house.service.key_budget.take(one))
+    await harness.service.key_budget.take(one)
+    refused = await answer_code(harness.service.key_budget.take(one))
     assert isinstance(refused, Refusal)
     assert refused.code == "too_many_keys"
-    await house.service.key_budget.take(one._replace(owner="ada"))
+    await harness.service.key_budget.take(one._replace(owner="ada"))
 
 
-async def test_a_budget_of_keys_is_each_owners_own() -> None:
-    async with house_on() as here:
+async def test_idempotency_key_budget_is_per_owner() -> None:
+    async with open_harness() as here:
         await _budgets(here)
 
 
@@ -591,9 +557,9 @@ async def test_listeners_are_counted_for_their_owner_alone() -> None:
 
 
 async def _counted_listeners() -> None:
-    house = House()
-    await of_ada(house)
-    presence = house.service.listeners
+    harness = ServiceHarness()
+    await make_resources_of_ada(harness)
+    presence = harness.service.listeners
     assert (await presence.reach("ada", "tsk_1", "task.triggered", fresh=True)).webhooks == 1
     assert (await presence.reach("bob", "tsk_1", "task.triggered", fresh=True)).total == 0
     announcer = presence.announcer()
@@ -609,10 +575,10 @@ async def test_functions_belong_to_the_deployment() -> None:
 
 
 async def _registered_functions() -> None:
-    house = House()
-    await of_ada(house)
-    await register_in(house.service)
-    functions = house.service.functions
+    harness = ServiceHarness()
+    await make_resources_of_ada(harness)
+    await register_in(harness.service)
+    functions = harness.service.functions
     for who in (ADA, BOB):
         assert [each.registration.name for each in await functions.all(who)] == ["mail", "report"]
         assert (await functions.get(who, "mail")).registration.name == "mail"
@@ -626,50 +592,50 @@ async def _registered_functions() -> None:
         assert word not in repr(await functions.load(fresh=True))
 
 
-async def test_what_is_the_operators_tells_nothing_of_owners() -> None:
-    """They take no principal: only whoever runs a node, or holds the key, calls them, and they name nobody."""
+async def test_operator_methods_return_nothing_of_owners() -> None:
+    """They take no principal, are called by nodes and key holders only, and return no owner."""
 
-    async with house_on() as house:
-        mine = await of_ada(house)
-        outages = house.service.outages
+    async with open_harness() as harness:
+        mine = await make_resources_of_ada(harness)
+        outages = harness.service.outages
         await outages.record_stop()
-        await house.service.secrets.check()
-        await house.service.webhooks.close()
-        await house.service.operations.close()
+        await harness.service.secrets.check()
+        await harness.service.webhooks.close()
+        await harness.service.operations.close()
         answers = [
             await outages.record_start(),
             await outages.all(),
             await outages.at(NOON),
-            await house.service.secrets.rotate(Key.random()),
-            await house.service.audit.seal(),
-            await house.service.event_encoder.encode(()),
-            await house.service.daily_quota.enforce(house.clock.now()),
-            await house.service.tokens.make_first(),
-            house.service.audit.row(Principal("nobody"), "task.create", "tsk_1"),
+            await harness.service.secrets.rotate(Key.random()),
+            await harness.service.audit.seal(),
+            await harness.service.event_encoder.encode(()),
+            await harness.service.daily_quota.enforce(harness.clock.now()),
+            await harness.service.tokens.make_first(),
+            harness.service.audit.row(Principal("nobody"), "task.create", "tsk_1"),
         ]
         for word in ("ada", mine.task.id, "roses", "token", "secret words"):
             assert word not in repr(answers)
 
 
 async def test_agents_of_another_owner_are_not_shown_or_limited() -> None:
-    async with house_on() as here:
+    async with open_harness() as here:
         await agents_of_another_owner(here)
 
 
-async def agents_of_another_owner(house: House) -> None:
-    agents = house.service.agents
-    await of_ada(house)
-    foreign = told(await answer_to(agents.get(BOB, "robot", "ada")), "ada")
-    assert foreign == told(await answer_to(agents.get(BOB, "robot", "absent")), "absent")
-    assert getattr(await answer_to(agents.put(BOB, "robot", {"active_tasks": 1}, "ada")), "code", "") == "not_allowed"
+async def agents_of_another_owner(harness: ServiceHarness) -> None:
+    agents = harness.service.agents
+    await make_resources_of_ada(harness)
+    foreign = answer_without_id(await answer_code(agents.get(BOB, "robot", "ada")), "ada")
+    assert foreign == answer_without_id(await answer_code(agents.get(BOB, "robot", "absent")), "absent")
+    assert getattr(await answer_code(agents.put(BOB, "robot", {"active_tasks": 1}, "ada")), "code", "") == "not_allowed"
     await agents.put(CHIEF, "robot", {"active_tasks": 2}, "ada")
-    approvals = house.service.approvals
+    approvals = harness.service.approvals
     for call in (approvals.stop_agent, approvals.restart_agent, agents.get):
         for owner in (None, "ada"):
-            foreign = told(await answer_to(call(BOB, "robot", owner)), "robot")
-            assert foreign == told(await answer_to(call(BOB, "absent", owner)), "absent")
+            foreign = answer_without_id(await answer_code(call(BOB, "robot", owner)), "robot")
+            assert foreign == answer_without_id(await answer_code(call(BOB, "absent", owner)), "absent")
     await approvals.stop_agent(CHIEF, "robot", "ada")
     assert await agents.is_stopped(BOB._replace(owner="ada", agent="robot"))
     assert not await agents.is_stopped(BOB._replace(agent="robot"))
-    assert await house.service.approvals.pause_revoked(BOB, "ada", "robot") == 0
+    assert await harness.service.approvals.pause_revoked(BOB, "ada", "robot") == 0
     assert (await agents.put(CHIEF, "robot", {"active_tasks": 1}, "ada")).quotas.active_tasks == 1

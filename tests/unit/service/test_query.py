@@ -1,4 +1,4 @@
-"""The language of queries: what it means, that it can be spelled and read back, and that nothing of it is ever let pass."""
+"""The query language: filters, round trips, and refusals with a position."""
 
 from __future__ import annotations
 
@@ -109,22 +109,22 @@ REFUSED_RUNS: Final[dict[str, tuple[str, int]]] = {
 
 
 @pytest.mark.parametrize("query", TASKS)
-def test_what_a_query_for_tasks_means(query: str) -> None:
+def test_task_query_is_parsed_into_a_filter(query: str) -> None:
     assert narrow_task_filter(TaskFilter(), query) == TASKS[query]
 
 
 @pytest.mark.parametrize("query", RUNS)
-def test_what_a_query_for_runs_means(query: str) -> None:
+def test_run_query_is_parsed_into_a_filter(query: str) -> None:
     assert narrow_run_filter(RunFilter(), query, "UTC", NOW) == RUNS[query]
 
 
-def test_moments_are_those_of_the_zone() -> None:
+def test_query_moments_are_read_in_the_zone() -> None:
     found = narrow_run_filter(RunFilter(), "due:2026-11-01", "Asia/Shanghai", NOW)
     assert found.since == NOVEMBER - timedelta(hours=8)
 
 
 @pytest.mark.parametrize("query", REFUSED_TASKS)
-def test_what_tasks_cannot_be_looked_for_by_is_refused_at_its_place(query: str) -> None:
+def test_unknown_task_query_term_is_refused_with_its_position(query: str) -> None:
     with pytest.raises(Refusal) as caught:
         narrow_task_filter(TaskFilter(), query)
     assert (caught.value.code, caught.value.position) == REFUSED_TASKS[query]
@@ -132,20 +132,20 @@ def test_what_tasks_cannot_be_looked_for_by_is_refused_at_its_place(query: str) 
 
 
 @pytest.mark.parametrize("query", REFUSED_RUNS)
-def test_what_runs_cannot_be_looked_for_by_is_refused_at_its_place(query: str) -> None:
+def test_unknown_run_query_term_is_refused_with_its_position(query: str) -> None:
     with pytest.raises(Refusal) as caught:
         narrow_run_filter(RunFilter(), query, "UTC", NOW)
     assert (caught.value.code, caught.value.position) == REFUSED_RUNS[query]
 
 
-def test_the_nearest_is_named_first() -> None:
+def test_refusal_suggests_the_nearest_term_first() -> None:
     for query, near in (("stat:active", "state"), ("lable:a=b", "label"), ("state:pasued", "paused")):
         with pytest.raises(Refusal) as caught:
             narrow_task_filter(TaskFilter(), query)
         assert f": {near}, " in caught.value.hint
 
 
-def test_a_query_narrows_what_was_asked_for_besides() -> None:
+def test_query_narrows_the_other_filters() -> None:
     ada = TaskFilter("ada", labels=(("a", "1"),))
     both = narrow_task_filter(ada, "state:failed label:b=2 report")
     assert both == TaskFilter("ada", frozenset({TaskState.FAILED}), labels=(("a", "1"), ("b", "2")), text="report")
@@ -178,12 +178,12 @@ def _without_places(terms: tuple[Term, ...]) -> list[Any]:
 
 
 @given(TERMS)
-def test_what_is_spelled_is_read_as_it_was(terms: tuple[Term, ...]) -> None:
+def test_query_survives_a_round_trip(terms: tuple[Term, ...]) -> None:
     assert _without_places(parse_query(render_query(terms))) == _without_places(terms)
 
 
 @given(st.text(alphabet=st.one_of(st.sampled_from('stae:-,." \\=<>'), st.characters()), max_size=60))
-def test_any_text_is_understood_whole_or_refused_at_a_place_in_it(text: str) -> None:
+def test_any_text_is_parsed_whole_or_refused_with_a_position(text: str) -> None:
     """Nothing is dropped: every letter that is no sign of the language is in some key or value."""
     try:
         terms = parse_query(text)
@@ -198,7 +198,7 @@ def test_any_text_is_understood_whole_or_refused_at_a_place_in_it(text: str) -> 
 
 
 @given(st.text(max_size=60))
-def test_no_query_means_more_than_it_says(text: str) -> None:
+def test_only_a_blank_query_matches_everything(text: str) -> None:
     """A filter that finds everything comes of nothing but spaces."""
     for narrow in (
         lambda: narrow_task_filter(TaskFilter(), text),

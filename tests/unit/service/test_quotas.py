@@ -1,4 +1,4 @@
-"""Quotas: how often, how large, how long and how many, wherever a task is made, edited or woken."""
+"""Quotas of interval, size, lifetime and number, for every way to create, edit or resume a task."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ from horae.service.tasks.quotas import definition_bytes, ends_within, find_gap_b
 from horae.service.tasks.task_request import Options, TaskRequest
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.unit.service.stage import house_on
-
-from .stage import CHIEF, ROOT, TARGET, code_of, refusal_of
+from tests.unit.service.service_harness import CHIEF, ROOT, TARGET, code_of, open_harness, refusal_of
 
 WISH = TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")
 TEN = timedelta(seconds=10)
@@ -57,7 +55,7 @@ TEN = timedelta(seconds=10)
         ("now", None),
     ],
 )
-def test_the_shortest_gap_is_found(when: str, found: timedelta | None) -> None:
+def test_shortest_interval_of_a_schedule_is_found(when: str, found: timedelta | None) -> None:
     assert find_gap_below(parse_text(when, zone="Europe/Berlin", now=NOON).schedule, TEN, NOON) == found
 
 
@@ -65,7 +63,7 @@ def test_the_shortest_gap_is_found(when: str, found: timedelta | None) -> None:
     ("length", "text"),
     [(10 * SECOND, "10s"), (90 * SECOND, "1m30s"), (30 * DAY, "30d"), (5 * MINUTE, "5m"), (SECOND / 1000, "1ms")],
 )
-def test_a_limit_is_spelled_as_the_schedule_language_reads_it(length: timedelta, text: str) -> None:
+def test_limit_is_formatted_in_the_schedule_grammar(length: timedelta, text: str) -> None:
     assert format_duration(length) == text
     assert getattr(parse_text(f"every {text}", zone="UTC", now=NOON).schedule, "interval", None) == length
 
@@ -82,47 +80,47 @@ RETRIES: list[tuple[Options, str | None]] = [
 
 
 @pytest.mark.parametrize(("options", "named"), RETRIES)
-async def test_what_is_tried_again_at_once_is_no_way_around_the_interval(options: Options, named: str | None) -> None:
-    async with house_on() as house:
-        ada = await house.member("ada")
+async def test_retry_backoff_must_respect_the_minimum_interval(options: Options, named: str | None) -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada")
         wish = WISH._replace(options=options)
-        await house.tasks.create(CHIEF, wish)
+        await harness.tasks.create(CHIEF, wish)
         if named is None:
-            await house.tasks.create(ada, wish)
+            await harness.tasks.create(ada, wish)
             return
-        refusal = await refusal_of(house.tasks.create(ada, wish))
+        refusal = await refusal_of(harness.tasks.create(ada, wish))
         assert (refusal.code, refusal.facts["name"], refusal.facts["least"]) == ("retry_too_soon", named, "10s")
-        task = await house.tasks.create(ada, WISH)
-        assert await code_of(house.tasks.edit(ada, task.id, Edits(options=options))) == "retry_too_soon"
-        old = await house.tasks.create(ROOT, wish._replace(owner="ada"))
-        await house.tasks.edit(ada, old.id, Edits(name="of an edit only what it changes is looked at"))
+        task = await harness.tasks.create(ada, WISH)
+        assert await code_of(harness.tasks.edit(ada, task.id, Edits(options=options))) == "retry_too_soon"
+        old = await harness.tasks.create(ROOT, wish._replace(owner="ada"))
+        await harness.tasks.edit(ada, old.id, Edits(name="of an edit only what it changes is looked at"))
 
 
-async def test_an_agent_may_try_again_after_what_is_usual_and_no_sooner() -> None:
-    async with house_on() as house:
-        robot = await house.member("ada", agent="robot")
+async def test_agent_retry_backoff_is_at_least_the_default() -> None:
+    async with open_harness() as harness:
+        robot = await harness.make_member("ada", agent="robot")
         wish = WISH._replace(when="every 1h 3 times")
-        await house.tasks.create(robot, wish)
+        await harness.tasks.create(robot, wish)
         sooner = wish._replace(options=Options(retry=Retry(backoff=59 * SECOND)))
-        refusal = await refusal_of(house.tasks.create(robot, sooner))
+        refusal = await refusal_of(harness.tasks.create(robot, sooner))
         assert (refusal.code, refusal.facts["least"]) == ("retry_too_soon", "1m")
 
 
-async def test_a_refusal_names_the_limit_and_the_nearest_that_is_allowed() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada")
-        refusal = await refusal_of(house.tasks.create(ada, WISH._replace(when="every 5s")))
+async def test_quota_refusal_names_the_limit_and_the_nearest_allowed_value() -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada")
+        refusal = await refusal_of(harness.tasks.create(ada, WISH._replace(when="every 5s")))
         assert refusal.code == "interval_too_short"
         assert "5s apart" in refusal.message
         assert "every 10s" in refusal.hint
         assert "每10秒" in refusal.in_language("zh").hint
-        await house.tasks.create(ada, WISH._replace(when="every 10s"))
+        await harness.tasks.create(ada, WISH._replace(when="every 10s"))
 
 
-async def test_whichever_way_a_task_is_made_or_changed_its_schedule_is_looked_at() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada")
-        hasty, tasks = WISH._replace(when="every 5s"), house.tasks
+async def test_every_way_to_create_or_edit_a_task_checks_the_interval() -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada")
+        hasty, tasks = WISH._replace(when="every 5s"), harness.tasks
         task = await tasks.declare(ada, WISH._replace(key="k"))
         for call in (
             tasks.create(ada, hasty),
@@ -138,39 +136,39 @@ async def test_whichever_way_a_task_is_made_or_changed_its_schedule_is_looked_at
         assert [each.task for each in (await tasks.page(ada)).items] == [task]
 
 
-async def test_a_limit_that_came_later_stops_nobodys_other_edits_but_their_resuming() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada")
-        task = await house.add("every 10s", who=ada)
+async def test_later_limit_blocks_resume_but_not_other_edits() -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada")
+        task = await harness.add("every 10s", who=ada)
         strict = ada._replace(quotas=ada.quotas._replace(shortest_interval=HOUR, payload_bytes=1))
-        await house.tasks.edit(strict, task.id, Edits(name="new name"))
-        await house.tasks.pause(strict, task.id)
-        assert await code_of(house.tasks.resume(strict, task.id)) == "interval_too_short"
-        assert await code_of(house.tasks.edit(strict, task.id, Edits(payload="[1]"))) == "payload_too_large"
-        await house.tasks.resume(ROOT, task.id)
+        await harness.tasks.edit(strict, task.id, Edits(name="new name"))
+        await harness.tasks.pause(strict, task.id)
+        assert await code_of(harness.tasks.resume(strict, task.id)) == "interval_too_short"
+        assert await code_of(harness.tasks.edit(strict, task.id, Edits(payload="[1]"))) == "payload_too_large"
+        await harness.tasks.resume(ROOT, task.id)
 
 
 # --- how large, how long -------------------------------------------------------------------------------------------
 
 
-async def test_nobody_has_any_number_of_lanes() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada")
+async def test_number_of_lanes_is_limited() -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada")
         for number in range(MAX_LANES):
-            await house.service.lanes.limit(ada, f"lane{number}", 1)
-        assert await code_of(house.service.lanes.limit(ada, "one more", 1)) == "too_many_lanes"
-        assert (await house.service.lanes.limit(ada, "lane7", 3)).limit == 3
-        bob = await house.member("bob")
-        await house.service.lanes.limit(bob, "his first", 1)
+            await harness.service.lanes.limit(ada, f"lane{number}", 1)
+        assert await code_of(harness.service.lanes.limit(ada, "one more", 1)) == "too_many_lanes"
+        assert (await harness.service.lanes.limit(ada, "lane7", 3)).limit == 3
+        bob = await harness.make_member("bob")
+        await harness.service.lanes.limit(bob, "his first", 1)
 
 
 async def test_payloads_are_bounded_in_bytes() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", payload_bytes=10)
-        assert await code_of(house.tasks.create(ada, WISH._replace(payload='"四个汉字"'))) == "payload_too_large"
-        await house.tasks.create(ada, WISH._replace(payload='"12345678"'))
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", payload_bytes=10)
+        assert await code_of(harness.tasks.create(ada, WISH._replace(payload='"四个汉字"'))) == "payload_too_large"
+        await harness.tasks.create(ada, WISH._replace(payload='"12345678"'))
         large = Target("event", f'{{"say": "{"x" * 5_000}"}}')
-        assert await code_of(house.tasks.create(ada, WISH._replace(target=large))) == "payload_too_large"
+        assert await code_of(harness.tasks.create(ada, WISH._replace(target=large))) == "payload_too_large"
 
 
 @pytest.mark.parametrize(
@@ -189,115 +187,115 @@ async def test_payloads_are_bounded_in_bytes() -> None:
         ("now", True),
     ],
 )
-def test_what_ends_within_a_month(when: str, ends: bool) -> None:  # noqa: FBT001 - one half of a table
+def test_schedule_ends_within_a_month(when: str, ends: bool) -> None:  # noqa: FBT001 - one half of a table
     schedule = parse_text(when, zone="UTC", now=NOON).schedule
     assert ends_within(schedule, 30 * DAY, NOON) is ends
 
 
 async def test_task_must_end_where_an_admin_limits_its_life_and_the_refusal_names_an_end() -> None:
-    async with house_on() as house:
-        robot = await house.member("ada", agent="robot", longest_life="30d")
-        refusal = await refusal_of(house.tasks.create(robot, WISH))
+    async with open_harness() as harness:
+        robot = await harness.make_member("ada", agent="robot", longest_life="30d")
+        refusal = await refusal_of(harness.tasks.create(robot, WISH))
         assert refusal.code == "life_too_long"
         assert "until 2026-03-29" in refusal.hint
-        await house.tasks.create(robot, WISH._replace(when="every 1h until 2026-03-29"))
+        await harness.tasks.create(robot, WISH._replace(when="every 1h until 2026-03-29"))
 
 
 # --- how many ------------------------------------------------------------------------------------------------------
 
 
-async def test_so_many_active_tasks_and_no_more() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", active_tasks=3)
-        tasks = [await house.add(who=ada) for _ in range(3)]
-        refusal = await refusal_of(house.add(who=ada))
+async def test_number_of_active_tasks_is_limited() -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", active_tasks=3)
+        tasks = [await harness.add(who=ada) for _ in range(3)]
+        refusal = await refusal_of(harness.add(who=ada))
         assert (refusal.code, refusal.facts) == (
             "too_many_tasks",
             {"used": 3, "most": 3, "wanted": 4, "command": "horae owner set ada --quota active_tasks=4"},
         )
-        assert await code_of(house.tasks.create(ada, WISH._replace(key="k"))) == "too_many_tasks"
-        assert await code_of(house.tasks.create_many(ada, [WISH] * 2, lambda task: task)) == "too_many_tasks"
-        await house.tasks.pause(ada, tasks[0].id)
-        fourth = await house.add(who=ada)
-        assert await code_of(house.tasks.resume(ada, tasks[0].id)) == "too_many_tasks"
-        await house.tasks.cancel(ada, fourth.id)
-        await house.tasks.resume(ada, tasks[0].id)
-        await house.tasks.edit(ada, tasks[0].id, Edits(name="full is no reason not to edit"))
-        paused = await house.tasks.create(ada, WISH, paused="later")
-        assert await code_of(house.tasks.resume(ada, paused.id)) == "too_many_tasks"
-        await house.add(who=ROOT, owner="ada")
+        assert await code_of(harness.tasks.create(ada, WISH._replace(key="k"))) == "too_many_tasks"
+        assert await code_of(harness.tasks.create_many(ada, [WISH] * 2, lambda task: task)) == "too_many_tasks"
+        await harness.tasks.pause(ada, tasks[0].id)
+        fourth = await harness.add(who=ada)
+        assert await code_of(harness.tasks.resume(ada, tasks[0].id)) == "too_many_tasks"
+        await harness.tasks.cancel(ada, fourth.id)
+        await harness.tasks.resume(ada, tasks[0].id)
+        await harness.tasks.edit(ada, tasks[0].id, Edits(name="full is no reason not to edit"))
+        paused = await harness.tasks.create(ada, WISH, paused="later")
+        assert await code_of(harness.tasks.resume(ada, paused.id)) == "too_many_tasks"
+        await harness.add(who=ROOT, owner="ada")
 
 
-async def test_more_tasks_than_there_is_room_for_are_refused_before_they_are_read() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", active_tasks=3)
-        await house.tasks.create(ada, WISH)
+async def test_batch_over_the_task_quota_is_refused_before_parsing() -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", active_tasks=3)
+        await harness.tasks.create(ada, WISH)
         unreadable = [WISH._replace(when="whenever it rains")] * 3
-        found = await refusal_of(house.tasks.create_many(ada, unreadable, str))
+        found = await refusal_of(harness.tasks.create_many(ada, unreadable, str))
         assert (found.code, found.facts["used"], found.facts["wanted"]) == ("too_many_tasks", 1, 4)
-        assert await code_of(house.tasks.create_many(ada, unreadable[:2], str)) != "too_many_tasks"
-        guest = await house.member("ada", agent="bot")
-        assert await code_of(house.tasks.create_many(guest, unreadable * 4, str)) == "too_many_tasks"
-        assert await code_of(house.tasks.create_many(ROOT, unreadable, str)) != "too_many_tasks"
+        assert await code_of(harness.tasks.create_many(ada, unreadable[:2], str)) != "too_many_tasks"
+        guest = await harness.make_member("ada", agent="bot")
+        assert await code_of(harness.tasks.create_many(guest, unreadable * 4, str)) == "too_many_tasks"
+        assert await code_of(harness.tasks.create_many(ROOT, unreadable, str)) != "too_many_tasks"
 
 
-async def test_schedules_that_take_long_to_look_through_hold_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of them takes as long as a whole turn may; somebody else has a turn after each."""
+async def test_slow_interval_checks_yield_to_other_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each check takes a whole time slice; another request runs after each."""
 
-    async with house_on() as house:
-        ada = await house.member("ada")
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada")
         turns = 0
 
         async def others() -> None:
             nonlocal turns
             while True:
                 turns += 1
-                await house.clock.pause(0)
+                await harness.clock.pause(0)
 
         look = quotas.check_schedule
 
         def slowly(*given: Any) -> None:
-            house.clock.sleep(0.006)
+            harness.clock.sleep(0.006)
             look(*given)
 
         monkeypatch.setattr(quotas, "check_schedule", slowly)
         beside = asyncio.ensure_future(others())
-        await house.tasks.create_many(ada, [WISH] * 20, str)
+        await harness.tasks.create_many(ada, [WISH] * 20, str)
         beside.cancel()
         assert turns >= 19
 
 
-async def test_a_new_schedule_for_what_was_over_takes_a_seat_too() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", active_tasks=1)
-        over = await house.add("now", who=ada)
-        await house.ran(timedelta(0))
-        await house.add(who=ada)
-        assert await code_of(house.tasks.edit(ada, over.id, Edits(when="every 1h"))) == "too_many_tasks"
+async def test_restarting_a_completed_task_counts_towards_the_task_quota() -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", active_tasks=1)
+        over = await harness.add("now", who=ada)
+        await harness.run_due(timedelta(0))
+        await harness.add(who=ada)
+        assert await code_of(harness.tasks.edit(ada, over.id, Edits(when="every 1h"))) == "too_many_tasks"
 
 
-async def test_what_wakes_by_itself_keeps_its_seat_meanwhile() -> None:
-    """Otherwise a pause until soon would be a way around the limit."""
+async def test_paused_task_with_until_counts_towards_the_task_quota() -> None:
+    """Otherwise a pause with `until` would bypass the limit."""
 
-    async with house_on() as house:
-        ada = await house.member("ada", active_tasks=2)
-        first, second = [await house.add(who=ada) for _ in range(2)]
-        await house.tasks.pause(ada, first.id, until=house.clock.now() + HOUR)
-        await house.tasks.pause(ada, second.id, until=house.clock.now() + HOUR)
-        assert await code_of(house.add(who=ada)) == "too_many_tasks"
-        await house.tasks.resume(ada, first.id)
-        await house.tasks.pause(ada, second.id)
-        third = await house.add(who=ada)
-        assert await code_of(house.tasks.pause(ada, second.id, until=house.clock.now() + HOUR)) == "too_many_tasks"
-        await house.tasks.cancel(ada, third.id)
-        await house.tasks.pause(ada, second.id, until=house.clock.now() + HOUR)
-        await house.tasks.delete(ada, second.id)
-        await house.add(who=ada)
-        assert await code_of(house.add(who=ada)) == "too_many_tasks"
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", active_tasks=2)
+        first, second = [await harness.add(who=ada) for _ in range(2)]
+        await harness.tasks.pause(ada, first.id, until=harness.clock.now() + HOUR)
+        await harness.tasks.pause(ada, second.id, until=harness.clock.now() + HOUR)
+        assert await code_of(harness.add(who=ada)) == "too_many_tasks"
+        await harness.tasks.resume(ada, first.id)
+        await harness.tasks.pause(ada, second.id)
+        third = await harness.add(who=ada)
+        assert await code_of(harness.tasks.pause(ada, second.id, until=harness.clock.now() + HOUR)) == "too_many_tasks"
+        await harness.tasks.cancel(ada, third.id)
+        await harness.tasks.pause(ada, second.id, until=harness.clock.now() + HOUR)
+        await harness.tasks.delete(ada, second.id)
+        await harness.add(who=ada)
+        assert await code_of(harness.add(who=ada)) == "too_many_tasks"
 
 
 @pytest.mark.parametrize("how", ["create", "declare", "many", "resume"])
-async def test_however_many_try_at_once_there_are_never_more(how: str, tmp_path: Path) -> None:
+async def test_task_quota_holds_under_concurrent_adds(how: str, tmp_path: Path) -> None:
     """Five processes with one file, forty requests at once, room for seven."""
 
     store = make_store(f"sqlite:///{tmp_path}/horae.db")
@@ -330,122 +328,124 @@ async def test_however_many_try_at_once_there_are_never_more(how: str, tmp_path:
     await store.close()
 
 
-async def test_an_agent_has_seats_of_its_own_within_those_of_its_owner() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", active_tasks=12)
-        robot = await house.member("ada", agent="robot", active_tasks=12)
+async def test_agent_has_its_own_task_quota_within_that_of_its_owner() -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", active_tasks=12)
+        robot = await harness.make_member("ada", agent="robot", active_tasks=12)
         ending: dict[str, Any] = {"when": "every 1h 10 times"}
-        own = [await house.tasks.create(robot, WISH._replace(**ending)) for _ in range(10)]
-        assert await code_of(house.tasks.create(robot, WISH._replace(**ending))) == "too_many_tasks"
-        await house.tasks.pause(robot, own[0].id)
-        assert await code_of(house.tasks.create(robot, WISH._replace(**ending))) == "too_many_tasks", "nor by pausing"
-        await house.tasks.cancel(robot, own[0].id)
-        await house.tasks.create(robot, WISH._replace(**ending))
+        own = [await harness.tasks.create(robot, WISH._replace(**ending)) for _ in range(10)]
+        assert await code_of(harness.tasks.create(robot, WISH._replace(**ending))) == "too_many_tasks"
+        await harness.tasks.pause(robot, own[0].id)
+        assert await code_of(harness.tasks.create(robot, WISH._replace(**ending))) == "too_many_tasks", "nor by pausing"
+        await harness.tasks.cancel(robot, own[0].id)
+        await harness.tasks.create(robot, WISH._replace(**ending))
         for _ in range(2):
-            await house.add(who=ada)
-        assert await code_of(house.add(who=ada)) == "too_many_tasks"
-        await house.tasks.cancel(robot, own[1].id)
-        await house.add(who=ada)
-        assert await code_of(house.tasks.create(robot, WISH._replace(**ending))) == "too_many_tasks", "the owner's"
+            await harness.add(who=ada)
+        assert await code_of(harness.add(who=ada)) == "too_many_tasks"
+        await harness.tasks.cancel(robot, own[1].id)
+        await harness.add(who=ada)
+        assert await code_of(harness.tasks.create(robot, WISH._replace(**ending))) == "too_many_tasks", "the owner's"
 
 
 async def test_without_a_limit_nothing_is_counted_or_written() -> None:
-    async with house_on() as house:
-        boss = await house.member("boss", active_tasks=None, stored_tasks=None, stored_bytes=None)
-        await house.add(who=boss._replace(actor=""))
-        assert not (await house.store.records("seats")).items
+    async with open_harness() as harness:
+        boss = await harness.make_member("boss", active_tasks=None, stored_tasks=None, stored_bytes=None)
+        await harness.add(who=boss._replace(actor=""))
+        assert not (await harness.store.records("seats")).items
         assert MEMBER_QUOTAS.active_tasks == 20
 
 
-async def test_somebody_elses_record_is_nobodys_reason_to_try_again() -> None:
-    """What a front end wants to be written beside it is refused as it is: the request was answered already."""
+async def test_conflict_of_an_attached_record_is_not_retried() -> None:
+    """The attached record exists, so the request was answered already."""
 
-    async with house_on() as house:
-        ada = await house.member("ada", active_tasks=3)
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", active_tasks=3)
 
         def beside(made: Sequence[Facts]) -> tuple[RecordWrite, ...]:
             return (RecordWrite(Record("answer", "once", "ada", made[0].task.id)),)
 
-        task = await house.tasks.create(ada, WISH, attach_records=beside)
-        kept = await house.store.get_record("answer", "once")
+        task = await harness.tasks.create(ada, WISH, attach_records=beside)
+        kept = await harness.store.get_record("answer", "once")
         assert kept is not None
         assert kept.body == task.id
-        refusal = await refusal_of(house.tasks.create(ada, WISH, attach_records=beside))
+        refusal = await refusal_of(harness.tasks.create(ada, WISH, attach_records=beside))
         assert (refusal.code, refusal.facts["kind"]) == ("record_changed", "answer")
         assert (
-            await code_of(house.tasks.declare(ada, WISH._replace(key="k"), attach_records=beside)) == "record_changed"
+            await code_of(harness.tasks.declare(ada, WISH._replace(key="k"), attach_records=beside)) == "record_changed"
         )
-        assert await code_of(house.tasks.create_many(ada, [WISH], str, beside)) == "record_changed"
-        assert len((await house.tasks.page(ada)).items) == 1
+        assert await code_of(harness.tasks.create_many(ada, [WISH], str, beside)) == "record_changed"
+        assert len((await harness.tasks.page(ada)).items) == 1
 
 
 # --- labels and lanes ----------------------------------------------------------------------------------------------
 
 
-async def test_labels_that_only_horae_writes() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada")
+async def test_reserved_labels_are_refused() -> None:
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada")
         for name in ("horae/agent", "horae/approved", "horae/", "horae/anything"):
             for who in (ada, CHIEF):
-                assert await code_of(house.tasks.create(who, WISH._replace(labels={name: "x"}))) == "reserved_label"
-            task = await house.add(who=ada, labels={"room": "a"})
-            assert await code_of(house.tasks.edit(ada, task.id, Edits(labels={name: "x"}))) == "reserved_label"
-            await house.tasks.delete(ada, task.id)
-        restored = await house.tasks.create(ROOT, WISH._replace(labels={"horae/agent": "robot"}))
+                assert await code_of(harness.tasks.create(who, WISH._replace(labels={name: "x"}))) == "reserved_label"
+            task = await harness.add(who=ada, labels={"room": "a"})
+            assert await code_of(harness.tasks.edit(ada, task.id, Edits(labels={name: "x"}))) == "reserved_label"
+            await harness.tasks.delete(ada, task.id)
+        restored = await harness.tasks.create(ROOT, WISH._replace(labels={"horae/agent": "robot"}))
         assert restored.labels == (("horae/agent", "robot"),), "who holds the store itself restores what was exported"
 
 
-async def test_what_an_agent_makes_is_stamped_and_the_stamps_stay() -> None:
-    async with house_on() as house:
-        robot = await house.member("ada", agent="robot")
+async def test_tasks_of_an_agent_are_labelled_and_labels_are_kept_by_edits() -> None:
+    async with open_harness() as harness:
+        robot = await harness.make_member("ada", agent="robot")
         wish = WISH._replace(when="every 1h 3 times", labels={"room": "a"}, key="k")
-        task = await house.tasks.create(robot, wish)
+        task = await harness.tasks.create(robot, wish)
         stamps = (("horae/agent", "robot"), ("horae/token", robot.actor), ("horae/via", "http"))
         assert task.labels == (*stamps, ("room", "a"))
-        assert (await house.tasks.edit(robot, task.id, Edits(labels=None))).after.labels == stamps
+        assert (await harness.tasks.edit(robot, task.id, Edits(labels=None))).after.labels == stamps
         same = dict(task.labels)
-        assert (await house.tasks.edit(CHIEF, task.id, Edits(labels=same))).after.labels == task.labels
+        assert (await harness.tasks.edit(CHIEF, task.id, Edits(labels=same))).after.labels == task.labels
         other = robot._replace(actor="tok_2", via="mcp")
-        assert await house.tasks.declare(other, wish) == await house.tasks.declare(robot, wish), "it is the same task"
-        assert await code_of(house.tasks.create(robot, wish._replace(labels={"horae/via": "me"}))) == "reserved_label"
+        assert await harness.tasks.declare(other, wish) == await harness.tasks.declare(robot, wish), (
+            "it is the same task"
+        )
+        assert await code_of(harness.tasks.create(robot, wish._replace(labels={"horae/via": "me"}))) == "reserved_label"
 
 
-async def test_a_lane_is_ones_own_and_only_an_admin_gives_out_others() -> None:
-    async with house_on() as house:
-        ada, lanes = await house.member("ada"), house.service.lanes
-        task = await house.add(who=ada, lane="press")
+async def test_lane_is_prefixed_by_owner_and_only_an_admin_assigns_others() -> None:
+    async with open_harness() as harness:
+        ada, lanes = await harness.make_member("ada"), harness.service.lanes
+        task = await harness.add(who=ada, lane="press")
         assert task.lane == "ada/press"
-        assert (await house.tasks.edit(ada, task.id, Edits(lane="ada/press"))).after == task
-        assert [each.task for each in (await house.tasks.page(ada, TaskFilter(lane="press"))).items] == [task]
+        assert (await harness.tasks.edit(ada, task.id, Edits(lane="ada/press"))).after == task
+        assert [each.task for each in (await harness.tasks.page(ada, TaskFilter(lane="press"))).items] == [task]
         assert (await lanes.limit(ada, "press", 5)).name == "ada/press"
         assert [lane.name for lane in await lanes.all(ada)] == ["ada/press"]
-        moved = await house.tasks.edit(CHIEF, task.id, Edits(lane="press"))
+        moved = await harness.tasks.edit(CHIEF, task.id, Edits(lane="press"))
         assert moved.after.lane == "press", "shared by all"
-        kept = await house.tasks.edit(ada, task.id, Edits(lane="press", name="new name"))
+        kept = await harness.tasks.edit(ada, task.id, Edits(lane="press", name="new name"))
         assert kept.after.lane == "press"
         assert await code_of(lanes.limit(ada, "owner:ada", 5)) == "not_allowed"
-        assert await code_of(house.add(who=ada, lane="owner:ada")) == "bad_choice"
+        assert await code_of(harness.add(who=ada, lane="owner:ada")) == "bad_choice"
         assert "ada/press" in [lane.name for lane in await lanes.all(CHIEF)]
 
 
-async def test_all_tasks_of_an_agent_sit_in_one_lane() -> None:
-    async with house_on() as house:
-        robot = await house.member("ada", agent="robot")
+async def test_all_tasks_of_an_agent_share_one_lane() -> None:
+    async with open_harness() as harness:
+        robot = await harness.make_member("ada", agent="robot")
         wish = WISH._replace(when="in 1m")
-        tasks = [await house.tasks.create(robot, wish) for _ in range(3)]
+        tasks = [await harness.tasks.create(robot, wish) for _ in range(3)]
         assert {task.lane for task in tasks} == {"ada/agent:robot"}
-        assert await code_of(house.tasks.create(robot, wish._replace(lane="fast"))) == "bad_choice"
-        house.later(MINUTE)
-        assert len(await house.claim()) == 2, "no more at once than an agent may"
+        assert await code_of(harness.tasks.create(robot, wish._replace(lane="fast"))) == "bad_choice"
+        harness.advance(MINUTE)
+        assert len(await harness.claim()) == 2, "no more at once than an agent may"
 
 
-async def test_the_zone_of_an_owner_counts_where_none_is_said() -> None:
-    async with house_on() as house:
-        await house.service.accounts.put(CHIEF, "ada", zone="Asia/Tokyo")
-        ada = (await house.member("ada"))._replace()
-        task = await house.tasks.create(ada, TaskRequest("x", "every day at 9:00", Target("event", "{}")))
+async def test_zone_of_the_owner_is_the_default() -> None:
+    async with open_harness() as harness:
+        await harness.service.accounts.put(CHIEF, "ada", zone="Asia/Tokyo")
+        ada = (await harness.make_member("ada"))._replace()
+        task = await harness.tasks.create(ada, TaskRequest("x", "every day at 9:00", Target("event", "{}")))
         assert task.schedule.zone == "Asia/Tokyo"
-        edited = await house.tasks.edit(ada, task.id, Edits(when="every day at 10:00", zone="UTC"))
+        edited = await harness.tasks.edit(ada, task.id, Edits(when="every day at 10:00", zone="UTC"))
         assert edited.after.schedule.zone == "UTC"
 
 

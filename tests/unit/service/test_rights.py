@@ -1,4 +1,4 @@
-"""Rights: every call × every role × what is one's own, somebody else's, and nobody's. A call without a row fails here."""
+"""Rights: every service method, by role and by owner of the subject; a method without a row fails."""
 
 from __future__ import annotations
 
@@ -36,18 +36,17 @@ from horae.service.tasks.operations import Operations
 from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import HOUR, NOON, a_node
-from tests.unit.service.stage import house_on
+from tests.unit.service.service_harness import TARGET, ServiceHarness, open_harness
 
-from .stage import TARGET, House
-from .test_owners import public_methods
+from .service_methods import public_methods
 
 WISH: Final = TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")
 ABSENT_TASK: Final = "tsk_000000000000"
 ABSENT_RUN: Final = "run_000000000000"
 
 
-class Things(NamedTuple):
-    """What a call is about: one's own, somebody else's, or nothing that there is."""
+class CallSubject(NamedTuple):
+    """Subject of a call: own, foreign or absent."""
 
     owner: str
     task: str
@@ -56,36 +55,36 @@ class Things(NamedTuple):
     webhook: str
 
 
-Ask = Callable[[House, Principal, Things], Awaitable[Any]]
+Ask = Callable[[ServiceHarness, Principal, CallSubject], Awaitable[Any]]
 
 
 class Call(NamedTuple):
     needs: Scope
     ask: Ask
     owned: bool = True
-    """Whether it names a thing that somebody has."""
+    """Whether the call names a resource with an owner."""
 
 
 def _tasks(needs: Scope, ask: Callable[[Tasks, Principal, str], Awaitable[Any]]) -> Call:
-    return Call(needs, lambda house, who, things: ask(house.tasks, who, things.task))
+    return Call(needs, lambda harness, who, things: ask(harness.tasks, who, things.task))
 
 
 def _runs(needs: Scope, ask: Callable[[Runs, Principal, str], Awaitable[Any]]) -> Call:
-    return Call(needs, lambda house, who, things: ask(house.runs, who, things.run))
+    return Call(needs, lambda harness, who, things: ask(harness.runs, who, things.run))
 
 
 def _hooks(needs: Scope, ask: Callable[[Webhooks, Principal, str], Awaitable[Any]]) -> Call:
-    return Call(needs, lambda house, who, things: ask(house.service.webhooks, who, things.webhook))
+    return Call(needs, lambda harness, who, things: ask(harness.service.webhooks, who, things.webhook))
 
 
-async def _each(house: House, who: Principal) -> Any:
-    return await house.service.bulk.each(who, TaskFilter(), lambda task: house.tasks.get(who, task.id))
+async def _each(harness: ServiceHarness, who: Principal) -> Any:
+    return await harness.service.bulk.each(who, TaskFilter(), lambda task: harness.tasks.get(who, task.id))
 
 
-async def _function(house: House, who: Principal) -> None:
+async def _function(harness: ServiceHarness, who: Principal) -> None:
     """The right is checked first: without it the answer is a refusal, not that the function is unknown."""
     with suppress(NotFound):
-        await house.service.functions.get(who, "x")
+        await harness.service.functions.get(who, "x")
 
 
 CALLS: Final[dict[tuple[type, str], Call]] = {
@@ -105,120 +104,130 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "skip_next"): _tasks(Scope.RUN, lambda tasks, who, task: tasks.skip_next(who, task)),
     (Tasks, "backfill"): Call(
         Scope.RUN,
-        lambda house, who, things: house.tasks.backfill(
-            who, things.task, house.clock.now() - 2 * HOUR, house.clock.now()
+        lambda harness, who, things: harness.tasks.backfill(
+            who, things.task, harness.clock.now() - 2 * HOUR, harness.clock.now()
         ),
     ),
-    (Ledger, "why"): Call(Scope.READ, lambda house, who, things: house.ledger.why(who, things.task, NOON)),
-    (Ledger, "explain"): Call(Scope.READ, lambda house, who, things: house.ledger.explain(who, things.task, None)),
+    (Ledger, "why"): Call(Scope.READ, lambda harness, who, things: harness.ledger.why(who, things.task, NOON)),
+    (Ledger, "explain"): Call(Scope.READ, lambda harness, who, things: harness.ledger.explain(who, things.task, None)),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
     (Runs, "retry"): _runs(Scope.RUN, lambda runs, who, run: runs.retry(who, run)),
     (Tasks, "create"): Call(
-        Scope.WRITE, lambda house, who, things: house.tasks.create(who, WISH._replace(owner=things.owner))
+        Scope.WRITE, lambda harness, who, things: harness.tasks.create(who, WISH._replace(owner=things.owner))
     ),
     (Tasks, "create_many"): Call(
-        Scope.WRITE, lambda house, who, things: house.tasks.create_many(who, [WISH._replace(owner=things.owner)], str)
+        Scope.WRITE,
+        lambda harness, who, things: harness.tasks.create_many(who, [WISH._replace(owner=things.owner)], str),
     ),
     (Tasks, "declare"): Call(
-        Scope.WRITE, lambda house, who, things: house.tasks.declare(who, WISH._replace(owner=things.owner, key="k"))
+        Scope.WRITE, lambda harness, who, things: harness.tasks.declare(who, WISH._replace(owner=things.owner, key="k"))
     ),
     (Tasks, "preview_declaration"): Call(
         Scope.WRITE,
-        lambda house, who, things: house.tasks.preview_declaration(who, WISH._replace(owner=things.owner, key="k")),
+        lambda harness, who, things: harness.tasks.preview_declaration(who, WISH._replace(owner=things.owner, key="k")),
     ),
     (SecretVault, "set"): Call(
-        Scope.WRITE, lambda house, who, things: house.service.secrets.set(who, "new", "value", things.owner)
+        Scope.WRITE, lambda harness, who, things: harness.service.secrets.set(who, "new", "value", things.owner)
     ),
     (SecretVault, "remove"): Call(
-        Scope.WRITE, lambda house, who, things: house.service.secrets.remove(who, "token", things.owner)
+        Scope.WRITE, lambda harness, who, things: harness.service.secrets.remove(who, "token", things.owner)
     ),
     (SecretVault, "grant"): Call(
-        Scope.WRITE, lambda house, who, things: house.service.secrets.grant(who, "token", "robot", things.owner)
+        Scope.WRITE, lambda harness, who, things: harness.service.secrets.grant(who, "token", "robot", things.owner)
     ),
     (SecretVault, "revoke_grant"): Call(
-        Scope.WRITE, lambda house, who, things: house.service.secrets.revoke_grant(who, "token", "robot", things.owner)
+        Scope.WRITE,
+        lambda harness, who, things: harness.service.secrets.revoke_grant(who, "token", "robot", things.owner),
     ),
-    (Agents, "get"): Call(Scope.READ, lambda house, who, things: house.service.agents.get(who, "robot", things.owner)),
+    (Agents, "get"): Call(
+        Scope.READ, lambda harness, who, things: harness.service.agents.get(who, "robot", things.owner)
+    ),
     (Agents, "is_stopped"): Call(
-        Scope.READ, lambda house, who, _things: house.service.agents.is_stopped(who), owned=False
+        Scope.READ, lambda harness, who, _things: harness.service.agents.is_stopped(who), owned=False
     ),
     (Agents, "put"): Call(
         Scope.ADMIN,
-        lambda house, who, things: house.service.agents.put(who, "robot", {"active_tasks": 3}, things.owner),
+        lambda harness, who, things: harness.service.agents.put(who, "robot", {"active_tasks": 3}, things.owner),
         owned=False,
     ),
     (Tokens, "make"): Call(
-        Scope.WRITE, lambda house, who, things: house.service.tokens.make(who, owner=things.owner, name="x")
+        Scope.WRITE, lambda harness, who, things: harness.service.tokens.make(who, owner=things.owner, name="x")
     ),
-    (Tokens, "get"): Call(Scope.READ, lambda house, who, things: house.service.tokens.get(who, things.token)),
-    (Tokens, "revoke"): Call(Scope.WRITE, lambda house, who, things: house.service.tokens.revoke(who, things.token)),
-    (Accounts, "get"): Call(Scope.READ, lambda house, who, things: house.service.accounts.get(who, things.owner)),
+    (Tokens, "get"): Call(Scope.READ, lambda harness, who, things: harness.service.tokens.get(who, things.token)),
+    (Tokens, "revoke"): Call(
+        Scope.WRITE, lambda harness, who, things: harness.service.tokens.revoke(who, things.token)
+    ),
+    (Accounts, "get"): Call(Scope.READ, lambda harness, who, things: harness.service.accounts.get(who, things.owner)),
     (Accounts, "put"): Call(
-        Scope.ADMIN, lambda house, who, things: house.service.accounts.put(who, things.owner, note="x"), owned=False
+        Scope.ADMIN, lambda harness, who, things: harness.service.accounts.put(who, things.owner, note="x"), owned=False
     ),
     (Accounts, "revoke"): Call(
-        Scope.ADMIN, lambda house, who, _: house.service.accounts.revoke(who, "somebody"), owned=False
+        Scope.ADMIN, lambda harness, who, _: harness.service.accounts.revoke(who, "somebody"), owned=False
     ),
     (Accounts, "restore"): Call(
-        Scope.ADMIN, lambda house, who, _: house.service.accounts.restore(who, "somebody"), owned=False
+        Scope.ADMIN, lambda harness, who, _: harness.service.accounts.restore(who, "somebody"), owned=False
     ),
     (Approvals, "stop_agent"): Call(
-        Scope.WRITE, lambda house, who, things: house.service.approvals.stop_agent(who, "robot", things.owner)
+        Scope.WRITE, lambda harness, who, things: harness.service.approvals.stop_agent(who, "robot", things.owner)
     ),
     (Approvals, "restart_agent"): Call(
-        Scope.WRITE, lambda house, who, things: house.service.approvals.restart_agent(who, "robot", things.owner)
+        Scope.WRITE, lambda harness, who, things: harness.service.approvals.restart_agent(who, "robot", things.owner)
     ),
     (Webhooks, "create"): Call(
         Scope.WRITE,
-        lambda house, who, things: house.service.webhooks.create(who, "https://93.184.216.34/hook", owner=things.owner),
+        lambda harness, who, things: harness.service.webhooks.create(
+            who, "https://93.184.216.34/hook", owner=things.owner
+        ),
     ),
     (Webhooks, "get"): _hooks(Scope.READ, lambda hooks, who, hook: hooks.get(who, hook)),
     (Webhooks, "deliveries"): _hooks(Scope.READ, lambda hooks, who, hook: hooks.deliveries(who, hook)),
     (Webhooks, "edit"): _hooks(Scope.WRITE, lambda hooks, who, hook: hooks.edit(who, hook, note="x")),
     (Webhooks, "rotate"): _hooks(Scope.WRITE, lambda hooks, who, hook: hooks.rotate(who, hook)),
     (Webhooks, "remove"): _hooks(Scope.WRITE, lambda hooks, who, hook: hooks.remove(who, hook)),
-    (Webhooks, "page"): Call(Scope.READ, lambda house, who, _: house.service.webhooks.page(who), owned=False),
-    (Tasks, "find_by_key"): Call(Scope.READ, lambda house, who, _: house.tasks.find_by_key(who, "roses"), owned=False),
-    (Tasks, "page"): Call(Scope.READ, lambda house, who, _: house.tasks.page(who), owned=False),
-    (Tasks, "count"): Call(Scope.READ, lambda house, who, _: house.tasks.count(who), owned=False),
-    (Tasks, "upcoming"): Call(Scope.READ, lambda house, who, _: house.tasks.upcoming(who), owned=False),
-    (Tasks, "latest"): Call(Scope.READ, lambda house, who, _: house.tasks.latest(who, ()), owned=False),
-    (Runs, "page"): Call(Scope.READ, lambda house, who, _: house.runs.page(who), owned=False),
-    (Overviews, "now"): Call(Scope.READ, lambda house, who, _: house.service.overview.now(who), owned=False),
-    (Events, "after"): Call(Scope.READ, lambda house, who, _: house.service.events.after(who, 0), owned=False),
-    (Events, "last"): Call(Scope.READ, lambda house, who, _: house.service.events.last(who), owned=False),
-    (Events, "gap"): Call(Scope.READ, lambda house, who, _: house.service.events.gap(who, 0), owned=False),
-    (Bulk, "each"): Call(Scope.READ, lambda house, who, _: _each(house, who), owned=False),
-    (Operations, "page"): Call(Scope.READ, lambda house, who, _: house.service.operations.page(who), owned=False),
-    (Functions, "register"): Call(
-        Scope.ADMIN, lambda house, who, _: house.service.functions.register(who, []), owned=False
+    (Webhooks, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.webhooks.page(who), owned=False),
+    (Tasks, "find_by_key"): Call(
+        Scope.READ, lambda harness, who, _: harness.tasks.find_by_key(who, "roses"), owned=False
     ),
-    (Functions, "all"): Call(Scope.READ, lambda house, who, _: house.service.functions.all(who), owned=False),
-    (Functions, "get"): Call(Scope.READ, lambda house, who, _: _function(house, who), owned=False),
+    (Tasks, "page"): Call(Scope.READ, lambda harness, who, _: harness.tasks.page(who), owned=False),
+    (Tasks, "count"): Call(Scope.READ, lambda harness, who, _: harness.tasks.count(who), owned=False),
+    (Tasks, "upcoming"): Call(Scope.READ, lambda harness, who, _: harness.tasks.upcoming(who), owned=False),
+    (Tasks, "latest"): Call(Scope.READ, lambda harness, who, _: harness.tasks.latest(who, ()), owned=False),
+    (Runs, "page"): Call(Scope.READ, lambda harness, who, _: harness.runs.page(who), owned=False),
+    (Overviews, "now"): Call(Scope.READ, lambda harness, who, _: harness.service.overview.now(who), owned=False),
+    (Events, "after"): Call(Scope.READ, lambda harness, who, _: harness.service.events.after(who, 0), owned=False),
+    (Events, "last"): Call(Scope.READ, lambda harness, who, _: harness.service.events.last(who), owned=False),
+    (Events, "gap"): Call(Scope.READ, lambda harness, who, _: harness.service.events.gap(who, 0), owned=False),
+    (Bulk, "each"): Call(Scope.READ, lambda harness, who, _: _each(harness, who), owned=False),
+    (Operations, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.operations.page(who), owned=False),
+    (Functions, "register"): Call(
+        Scope.ADMIN, lambda harness, who, _: harness.service.functions.register(who, []), owned=False
+    ),
+    (Functions, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.functions.all(who), owned=False),
+    (Functions, "get"): Call(Scope.READ, lambda harness, who, _: _function(harness, who), owned=False),
     (DeclaredTasks, "rename"): Call(
         Scope.WRITE,
-        lambda house, who, _: house.service.declared_tasks.rename(who, FormerName("x", "jobs.x")),
+        lambda harness, who, _: harness.service.declared_tasks.rename(who, FormerName("x", "jobs.x")),
         owned=False,
     ),
     (DeclaredTasks, "register_start"): Call(
-        Scope.WRITE, lambda house, who, _: house.service.declared_tasks.register_start(who, {}), owned=False
+        Scope.WRITE, lambda harness, who, _: harness.service.declared_tasks.register_start(who, {}), owned=False
     ),
     (DeclaredTasks, "restore"): Call(
-        Scope.WRITE, lambda house, who, _: house.service.declared_tasks.restore(who, "x"), owned=False
+        Scope.WRITE, lambda harness, who, _: harness.service.declared_tasks.restore(who, "x"), owned=False
     ),
-    (SecretVault, "names"): Call(Scope.READ, lambda house, who, _: house.service.secrets.names(who), owned=False),
-    (Lanes, "all"): Call(Scope.READ, lambda house, who, _: house.service.lanes.all(who), owned=False),
-    (Lanes, "limit"): Call(Scope.WRITE, lambda house, who, _: house.service.lanes.limit(who, "x", 1), owned=False),
-    (Nodes, "all"): Call(Scope.ADMIN, lambda house, who, _: house.service.nodes.all(who), owned=False),
-    (Nodes, "drain"): Call(Scope.ADMIN, lambda house, who, _: house.service.nodes.drain(who, "nod_1"), owned=False),
+    (SecretVault, "names"): Call(Scope.READ, lambda harness, who, _: harness.service.secrets.names(who), owned=False),
+    (Lanes, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.all(who), owned=False),
+    (Lanes, "limit"): Call(Scope.WRITE, lambda harness, who, _: harness.service.lanes.limit(who, "x", 1), owned=False),
+    (Nodes, "all"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.nodes.all(who), owned=False),
+    (Nodes, "drain"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain(who, "nod_1"), owned=False),
     (Nodes, "drain_host"): Call(
-        Scope.ADMIN, lambda house, who, _: house.service.nodes.drain_host(who, "north"), owned=False
+        Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain_host(who, "north"), owned=False
     ),
-    (Tokens, "page"): Call(Scope.READ, lambda house, who, _: house.service.tokens.page(who), owned=False),
-    (Accounts, "page"): Call(Scope.READ, lambda house, who, _: house.service.accounts.page(who), owned=False),
-    (Audit, "page"): Call(Scope.READ, lambda house, who, _: house.service.audit.page(who), owned=False),
-    (Audit, "verify"): Call(Scope.ADMIN, lambda house, who, _: house.service.audit.verify(who), owned=False),
+    (Tokens, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.tokens.page(who), owned=False),
+    (Accounts, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.accounts.page(who), owned=False),
+    (Audit, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.audit.page(who), owned=False),
+    (Audit, "verify"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.audit.verify(who), owned=False),
 }
 ELSEWHERE: Final = frozenset(
     {
@@ -274,7 +283,7 @@ OPERATORS: Final = ("Telling", "Outages", "Daily", "KeyBudget", "QuotaSweep")
 
 
 def test_every_call_has_a_row() -> None:
-    """A method that is added and stands in no row is one whose rights nobody has thought about."""
+    """A new method without a row has no reviewed rights."""
     asked = {(kind, name) for kind, name in public_methods() if kind.__name__ not in OPERATORS and name not in UNASKED}
     left_out = (
         asked - set(CALLS) - ELSEWHERE - {(SecretVault, "reveal"), (SecretVault, "rotate"), (SecretVault, "check")}
@@ -283,32 +292,32 @@ def test_every_call_has_a_row() -> None:
     assert set(CALLS) <= asked
 
 
-async def as_role(house: House, role: Role | str) -> Principal:
+async def as_role(harness: ServiceHarness, role: Role | str) -> Principal:
     if isinstance(role, Role):
-        return await house.member("me", role, active_tasks=None)
-    await house.member("me", active_tasks=None)
+        return await harness.make_member("me", role, active_tasks=None)
+    await harness.make_member("me", active_tasks=None)
     scopes = {"a writer": {Scope.WRITE}, "a runner": {Scope.RUN}, "nobody": set()}[role]
     return Principal("me", scopes=frozenset(scopes), actor="tok_1", via="http")
 
 
-async def things_of(house: House, owner: str) -> Things:
+async def make_subject(harness: ServiceHarness, owner: str) -> CallSubject:
     """Everything that one can have, and a run that failed."""
     chief = LOCAL._replace(owner=owner)
-    task: Task = await house.tasks.create(chief, WISH._replace(key="roses"))
-    house.later(HOUR)
-    claimed: list[Run] = await house.claim()
+    task: Task = await harness.tasks.create(chief, WISH._replace(key="roses"))
+    harness.advance(HOUR)
+    claimed: list[Run] = await harness.claim()
     for each in claimed:
-        await house.settle(each, Failed("no", permanent=True))
+        await harness.settle(each, Failed("no", permanent=True))
     run = next(each for each in claimed if each.owner == owner)
-    await house.service.secrets.set(chief, "token", "value")
-    token, _ = await house.service.tokens.make(LOCAL, owner=owner, name="theirs")
-    await house.service.secrets.grant(chief, "token", "robot")
-    await house.service.agents.put(LOCAL, "robot", {"active_tasks": 5}, owner)
-    webhook, _ = await house.service.webhooks.create(chief, "https://93.184.216.34/hook")
-    return Things(owner, task.id, run.id, token.id, webhook.id)
+    await harness.service.secrets.set(chief, "token", "value")
+    token, _ = await harness.service.tokens.make(LOCAL, owner=owner, name="theirs")
+    await harness.service.secrets.grant(chief, "token", "robot")
+    await harness.service.agents.put(LOCAL, "robot", {"active_tasks": 5}, owner)
+    webhook, _ = await harness.service.webhooks.create(chief, "https://93.184.216.34/hook")
+    return CallSubject(owner, task.id, run.id, token.id, webhook.id)
 
 
-async def answered(call: Awaitable[Any]) -> str:
+async def answer_code(call: Awaitable[Any]) -> str:
     """`ok`, or the code of the refusal."""
     try:
         await call
@@ -327,19 +336,19 @@ SECRETLESS: Final = NOTHING_THERE | {"no_such_secret"}
 
 @pytest.mark.parametrize("role", ROLES, ids=str)
 @pytest.mark.parametrize("method", CALLS, ids=lambda method: f"{method[0].__name__}.{method[1]}")
-async def test_who_may_do_what_to_whose(method: tuple[type, str], role: Role | str) -> None:
-    async with house_on() as house:
+async def test_rights_by_role_and_subject(method: tuple[type, str], role: Role | str) -> None:
+    async with open_harness() as harness:
         call = CALLS[method]
-        me = await as_role(house, role)
-        await house.member("you", active_tasks=None)
-        await house.member("somebody")
-        await house.store.join(a_node("nod_1", host="north"))
-        mine, yours = await things_of(house, "me"), await things_of(house, "you")
-        nobodys = Things("nobody", ABSENT_TASK, ABSENT_RUN, "tok_" + "0" * 32, "whk_" + "0" * 32)
+        me = await as_role(harness, role)
+        await harness.make_member("you", active_tasks=None)
+        await harness.make_member("somebody")
+        await harness.store.join(a_node("nod_1", host="north"))
+        mine, yours = await make_subject(harness, "me"), await make_subject(harness, "you")
+        nobodys = CallSubject("nobody", ABSENT_TASK, ABSENT_RUN, "tok_" + "0" * 32, "whk_" + "0" * 32)
         said: list[str] = []
         for things in (yours, nobodys, mine):
-            house.later(HOUR / 60)
-            said.append(await answered(call.ask(house, me, things)))
+            harness.advance(HOUR / 60)
+            said.append(await answer_code(call.ask(harness, me, things)))
         foreign, absent, own = said
         if call.needs not in me.scopes or (call.needs is Scope.ADMIN and not me.admin):
             assert (own, foreign, absent) == ("not_allowed",) * 3, "alike, whatever there is"
@@ -352,44 +361,44 @@ async def test_who_may_do_what_to_whose(method: tuple[type, str], role: Role | s
 
 
 @pytest.mark.parametrize("role", ROLES, ids=str)
-async def test_who_may_end_a_run_that_goes_on(role: Role | str) -> None:
-    async with house_on() as house:
-        me = await as_role(house, role)
+async def test_cancel_run_rights_by_role(role: Role | str) -> None:
+    async with open_harness() as harness:
+        me = await as_role(harness, role)
         may = Scope.RUN in me.scopes
         for ask in (
-            lambda who, run: house.runs.cancel(who, run.id),
-            lambda who, run: house.tasks.cancel_run(who, run.task_id, run.id),
+            lambda who, run: harness.runs.cancel(who, run.id),
+            lambda who, run: harness.tasks.cancel_run(who, run.task_id, run.id),
         ):
             for owner in ("me", "you"):
-                await house.tasks.create(LOCAL._replace(owner=owner), WISH._replace(when="now"))
-                (run,) = await house.claim()
-                answer = await answered(ask(me, run))
+                await harness.tasks.create(LOCAL._replace(owner=owner), WISH._replace(when="now"))
+                (run,) = await harness.claim()
+                answer = await answer_code(ask(me, run))
                 if not may:
                     assert answer == "not_allowed"
                 else:
                     assert (answer == "ok") is (owner == "me" or me.admin)
                     assert answer == "ok" or answer in NOTHING_THERE
-                await house.settle(run)
+                await harness.settle(run)
 
 
-async def test_whoever_holds_the_store_itself_may_do_everything() -> None:
-    async with house_on() as house:
-        await house.member("me")
-        await house.member("somebody")
-        await house.store.join(a_node("nod_1", host="north"))
+async def test_local_principal_may_call_everything() -> None:
+    async with open_harness() as harness:
+        await harness.make_member("me")
+        await harness.make_member("somebody")
+        await harness.store.join(a_node("nod_1", host="north"))
         for method, call in CALLS.items():
-            mine = await things_of(house, "me")
-            house.later(HOUR / 60)
-            assert await answered(call.ask(house, LOCAL, mine)) == "ok", method
-            await house.service.accounts.put(LOCAL, "me", quotas={"active_tasks": None})
-            facts = await house.store.find("me", "roses")
+            mine = await make_subject(harness, "me")
+            harness.advance(HOUR / 60)
+            assert await answer_code(call.ask(harness, LOCAL, mine)) == "ok", method
+            await harness.service.accounts.put(LOCAL, "me", quotas={"active_tasks": None})
+            facts = await harness.store.find("me", "roses")
             if facts is not None:
-                await house.tasks.delete(LOCAL, facts.task.id)
-            for webhook in (await house.service.webhooks.page(LOCAL)).items:
-                await house.service.webhooks.remove(LOCAL, webhook.id)
+                await harness.tasks.delete(LOCAL, facts.task.id)
+            for webhook in (await harness.service.webhooks.page(LOCAL)).items:
+                await harness.service.webhooks.remove(LOCAL, webhook.id)
 
 
-def test_a_role_has_what_it_says() -> None:
+def test_role_includes_its_scopes() -> None:
     assert SCOPES_OF[Role.ADMIN] == frozenset(Scope)
     assert SCOPES_OF[Role.MEMBER] == {Scope.READ, Scope.WRITE, Scope.RUN}
     assert SCOPES_OF[Role.VIEWER] == {Scope.READ}

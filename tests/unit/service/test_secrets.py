@@ -1,4 +1,4 @@
-"""Secrets are kept sealed, shown by name only, and given to runs of their own owner alone."""
+"""Secrets are encrypted, listed by name only, and revealed to runs of their owner."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ names = st.from_regex(r"[A-Za-z0-9_.-]{1,100}", fullmatch=True)
 values = st.text(min_size=1, max_size=200)
 
 
-class Desk:
+class SecretSetup:
     def __init__(self, records: Records | None = None, key: Key | KeyFile | None = None) -> None:
         self.records = MemoryStore() if records is None else records
         self.clock = VirtualClock(NOON)
@@ -64,7 +64,7 @@ def code_of(error: pytest.ExceptionInfo[Refusal]) -> str:
 
 @given(st.binary(max_size=300), st.binary(max_size=60))
 @example(b"", b"")
-def test_what_was_sealed_opens_again(value: bytes, about: bytes) -> None:
+def test_sealed_value_decrypts(value: bytes, about: bytes) -> None:
     key = Key.random()
     sealed = key.seal(value, about)
     assert key.open(sealed, about) == value
@@ -83,7 +83,7 @@ def test_every_flipped_bit_is_refused(value: bytes) -> None:
 
 
 @given(st.binary(max_size=40), st.integers(0, 70))
-def test_what_was_cut_short_or_made_longer_is_refused(value: bytes, length: int) -> None:
+def test_truncated_or_extended_value_is_refused(value: bytes, length: int) -> None:
     key = Key.random()
     sealed = key.seal(value, b"")
     assert key.open(sealed[:length], b"") == (value if length >= len(sealed) else None)
@@ -91,20 +91,20 @@ def test_what_was_cut_short_or_made_longer_is_refused(value: bytes, length: int)
 
 
 @given(st.binary(max_size=40), st.binary(max_size=40))
-def test_another_place_and_another_key_open_nothing(about: bytes, other: bytes) -> None:
+def test_other_context_or_key_does_not_decrypt(about: bytes, other: bytes) -> None:
     key = Key.random()
     sealed = key.seal(b"value", about)
     assert key.open(sealed, other) == (b"value" if about == other else None)
     assert Key.random().open(sealed, about) is None
 
 
-def test_no_nonce_comes_twice() -> None:
+def test_nonces_are_unique() -> None:
     key = Key.random()
     sealed = [key.seal(b"the same", b"place") for _ in range(5_000)]
     assert len({each[1:13] for each in sealed}) == len(sealed)
 
 
-def test_a_key_shows_itself_to_nobody() -> None:
+def test_key_is_not_shown_in_repr() -> None:
     secret = b"0123456789abcdefghijklmnopqrstuv"
     key = Key(secret, "a test")
     assert secret.decode() not in f"{key!r} {key}"
@@ -154,7 +154,7 @@ def test_a_wide_umask_does_not_open_the_key(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "horae.key").stat().st_mode) == 0o600
 
 
-def test_to_open_makes_no_key(tmp_path: Path) -> None:
+def test_decrypting_creates_no_key(tmp_path: Path) -> None:
     assert KeyFile(tmp_path / "horae.key").open(Key.random().seal(b"value", b""), b"") is None
     assert _files(tmp_path) == []
 
@@ -184,7 +184,7 @@ def test_a_key_of_another_length_is_refused_and_not_replaced(tmp_path: Path, siz
     assert path.stat().st_size == size
 
 
-def test_what_is_no_file_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
+def test_key_path_that_is_no_file_is_refused_without_blocking(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
@@ -193,13 +193,13 @@ def test_what_is_no_file_is_refused_without_waiting_for_it(tmp_path: Path) -> No
         assert code_of(error) == "key_file_unusable"
 
 
-def test_a_place_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_key_in_an_absent_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Conflict, match="HORAE_KEY_FILE") as error:
         KeyFile(tmp_path / "nowhere" / "horae.key").seal(b"value", b"")
     assert code_of(error) == "key_file_unusable"
 
 
-def test_processes_that_begin_together_end_with_one_key(tmp_path: Path) -> None:
+def test_concurrent_processes_create_one_key(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from horae.encryption import KeyFile\n"
         "file = KeyFile(Path(sys.argv[1])); print('ready', flush=True); sys.stdin.readline()\n"
@@ -231,7 +231,7 @@ def _released_together(processes: list[subprocess.Popen[str]]) -> list[str]:
             each.wait()
 
 
-def test_which_key_a_deployment_uses(tmp_path: Path) -> None:
+def test_key_file_of_a_deployment(tmp_path: Path) -> None:
     database = tmp_path / "data" / "horae.db"
     database.parent.mkdir()
     (tmp_path / "link.db").symlink_to(database)
@@ -248,8 +248,8 @@ def test_which_key_a_deployment_uses(tmp_path: Path) -> None:
 @settings(max_examples=40)
 @given(st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=40), names, values)
 @example("group:a/b", "..", "x" * VALUE_BYTES)
-async def test_a_value_comes_back_for_its_owner_and_is_nowhere_in_clear(owner: str, name: str, value: str) -> None:
-    desk = Desk()
+async def test_value_is_revealed_to_its_owner_and_stored_encrypted(owner: str, name: str, value: str) -> None:
+    desk = SecretSetup()
     await desk.box.set(Principal(owner), name, value)
     assert await desk.box.reveal(owner, name) == value
     assert await desk.box.reveal(owner + "x", name) is None
@@ -259,8 +259,8 @@ async def test_a_value_comes_back_for_its_owner_and_is_nowhere_in_clear(owner: s
     assert json.loads(record.body).keys() == {"sealed", "updated"}
 
 
-async def test_owners_and_names_never_meet_under_one_key() -> None:
-    desk = Desk()
+async def test_record_keys_of_owner_and_name_do_not_collide() -> None:
+    desk = SecretSetup()
     for owner, name in (("a", "b"), ("a/b", "c"), ("a/b/c", "d"), ("a", "b.c")):
         await desk.box.set(Principal(owner), name, f"{owner} {name}")
     for owner, name in (("a", "b"), ("a/b", "c"), ("a/b/c", "d"), ("a", "b.c")):
@@ -269,8 +269,8 @@ async def test_owners_and_names_never_meet_under_one_key() -> None:
     assert await desk.box.reveal("a/b", "d") is None
 
 
-async def test_only_names_are_listed_and_only_to_whom_they_belong() -> None:
-    desk = Desk()
+async def test_secret_names_are_listed_to_their_owner_only() -> None:
+    desk = SecretSetup()
     await desk.box.set(ADA, "token", "hunter22")
     desk.clock.advance(3600)
     await desk.box.set(ADA, "pin", "90210")
@@ -287,8 +287,8 @@ async def test_only_names_are_listed_and_only_to_whom_they_belong() -> None:
         await desk.box.names(BOB, "ada")
 
 
-async def test_a_new_value_takes_the_place_of_the_old_one() -> None:
-    desk = Desk()
+async def test_setting_a_secret_replaces_its_value() -> None:
+    desk = SecretSetup()
     await desk.box.set(ADA, "token", "before")
     desk.clock.advance(60)
     assert (await desk.box.set(ADA, "token", "after")).updated == NOON + timedelta(minutes=1)
@@ -296,8 +296,8 @@ async def test_a_new_value_takes_the_place_of_the_old_one() -> None:
     assert len(await desk.all_records()) == 1
 
 
-async def test_what_is_absent_and_what_is_foreign_cannot_be_told_apart() -> None:
-    desk = Desk()
+async def test_absent_and_foreign_secrets_answer_alike() -> None:
+    desk = SecretSetup()
     await desk.box.set(ADA, "token", "hunter22")
     answers = []
     for who, name, owner in (
@@ -320,7 +320,7 @@ async def test_what_is_absent_and_what_is_foreign_cannot_be_told_apart() -> None
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "a" * 101, "naïve", "a\n", "$(id)", None, 7])
 async def test_other_names_are_refused(name: str) -> None:
-    desk = Desk()
+    desk = SecretSetup()
     with pytest.raises(InvalidTask) as error:
         await desk.box.set(ADA, name, "value")
     assert code_of(error) == "bad_secret_name"
@@ -330,8 +330,8 @@ async def test_other_names_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "é" * (VALUE_BYTES // 2) + "x", "hunter22\ud800", b"hunter22", None])
-async def test_values_that_cannot_be_kept_are_refused_without_being_shown(value: str) -> None:
-    desk = Desk()
+async def test_invalid_secret_values_are_refused_without_being_shown(value: str) -> None:
+    desk = SecretSetup()
     with pytest.raises(InvalidTask) as error:
         await desk.box.set(ADA, "token", value)
     assert code_of(error) == "bad_secret_value"
@@ -340,17 +340,17 @@ async def test_values_that_cannot_be_kept_are_refused_without_being_shown(value:
 
 
 @pytest.mark.parametrize("owner", ["", "a\nb", "a" * 201])
-async def test_an_admin_cannot_name_an_owner_that_nobody_can_be(owner: str) -> None:
-    desk = Desk()
+async def test_admin_cannot_set_a_secret_of_an_invalid_owner(owner: str) -> None:
+    desk = SecretSetup()
     with pytest.raises(InvalidTask) as error:
         await desk.box.set(ROOT, "token", "value", owner)
     assert code_of(error) == "bad_text"
 
 
-async def test_an_owner_has_so_many_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_number_of_secrets_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "MAX_SECRETS", 3)
 
-    desk = Desk()
+    desk = SecretSetup()
     for number in range(3):
         await desk.box.set(ADA, f"s{number}", "value")
     with pytest.raises(Conflict) as error:
@@ -360,8 +360,8 @@ async def test_an_owner_has_so_many_and_no_more(monkeypatch: pytest.MonkeyPatch)
     await desk.box.set(BOB, "s3", "value")
 
 
-async def test_a_sealed_value_that_was_moved_does_not_open() -> None:
-    desk = Desk()
+async def test_sealed_value_under_another_name_does_not_decrypt() -> None:
+    desk = SecretSetup()
     await desk.box.set(ADA, "token", "hunter22")
     (record,) = await desk.all_records()
     for owner, name in (("bob", "token"), ("ada", "other")):
@@ -373,8 +373,8 @@ async def test_a_sealed_value_that_was_moved_does_not_open() -> None:
 
 
 @pytest.mark.parametrize("body", ['{"sealed": "x"}', "{}", "[]", "nonsense", '{"sealed": 1}', '{"sealed": ""}'])
-async def test_a_record_that_was_damaged_is_refused_and_can_be_set_again(body: str) -> None:
-    desk = Desk()
+async def test_damaged_secret_is_refused_and_can_be_set_again(body: str) -> None:
+    desk = SecretSetup()
     assert await desk.records.put_record(Record(KIND, "ada/token", "ada", body), replacing=None)
     with pytest.raises(Conflict) as error:
         await desk.box.reveal("ada", "token")
@@ -383,10 +383,10 @@ async def test_a_record_that_was_damaged_is_refused_and_can_be_set_again(body: s
     assert await desk.box.reveal("ada", "token") == "again"
 
 
-async def test_a_lost_key_is_told_with_the_file_that_was_used(tmp_path: Path) -> None:
+async def test_wrong_key_is_reported_with_its_file(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 
-    desk = Desk(key=KeyFile(path))
+    desk = SecretSetup(key=KeyFile(path))
     await desk.box.set(ADA, "token", "hunter22")
     path.unlink()
     others = SecretVault(desk.records, KeyFile(path), desk.clock)
@@ -404,8 +404,8 @@ async def test_a_lost_key_is_told_with_the_file_that_was_used(tmp_path: Path) ->
 # --- races ---------------------------------------------------------------------------------------------------------
 
 
-class Contested(MemoryStore):
-    """Somebody else is always a little faster, so many times."""
+class ContestedStore(MemoryStore):
+    """Another writer wins the race, `times` times."""
 
     def __init__(self, times: int) -> None:
         super().__init__()
@@ -424,20 +424,20 @@ class Contested(MemoryStore):
                 self._data.records.write((record.kind, record.key), record._replace(version=version))
 
 
-async def test_lost_races_are_tried_again() -> None:
-    desk = Desk(Contested(4))
+async def test_lost_write_races_are_retried() -> None:
+    desk = SecretSetup(ContestedStore(4))
     await desk.box.set(ADA, "token", "mine")
     assert await desk.box.reveal("ada", "token") == "mine"
     store = desk.records
-    assert isinstance(store, Contested)
+    assert isinstance(store, ContestedStore)
     assert store.times == 0
     store.times = 4
     await desk.box.remove(ADA, "token")
     assert await desk.all_records() == ()
 
 
-async def test_a_storm_of_writers_is_answered_not_waited_for() -> None:
-    desk = Desk(Contested(10000))
+async def test_permanent_write_conflicts_are_refused() -> None:
+    desk = SecretSetup(ContestedStore(10000))
     with pytest.raises(Conflict) as error:
         await desk.box.set(ADA, "token", "mine")
     assert code_of(error) == "secret_contested"
@@ -445,11 +445,11 @@ async def test_a_storm_of_writers_is_answered_not_waited_for() -> None:
         await desk.box.remove(ADA, "token")
 
 
-async def test_many_writers_at_once_on_sqlite_leave_one_of_their_values(tmp_path: Path) -> None:
+async def test_concurrent_writers_on_sqlite_leave_one_value(tmp_path: Path) -> None:
     store = SQLiteStore(str(tmp_path / "horae.db"))
     await store.open()
     try:
-        desk = Desk(store, KeyFile(tmp_path / "horae.key"))
+        desk = SecretSetup(store, KeyFile(tmp_path / "horae.key"))
         await asyncio.gather(*(desk.box.set(ADA, "token", f"value {number}") for number in range(8)))
         assert await desk.box.reveal("ada", "token") in {f"value {number}" for number in range(8)}
         (record,) = await desk.all_records()
@@ -463,7 +463,7 @@ async def test_many_writers_at_once_on_sqlite_leave_one_of_their_values(tmp_path
 
 
 async def test_a_rotation_seals_everything_with_the_new_key() -> None:
-    desk = Desk()
+    desk = SecretSetup()
     for number in range(5):
         await desk.box.set(ADA, f"s{number}", f"value {number}")
     desk.clock.advance(60)
@@ -478,10 +478,10 @@ async def test_a_rotation_seals_everything_with_the_new_key() -> None:
         await SecretVault(desk.records, desk.key, desk.clock).reveal("ada", "s0")
 
 
-async def test_a_rotation_that_was_broken_off_is_finished_by_the_next_one(tmp_path: Path) -> None:
+async def test_interrupted_rotation_is_finished_by_the_next_one(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 
-    desk = Desk(key=KeyFile(path))
+    desk = SecretSetup(key=KeyFile(path))
     for number in range(4):
         await desk.box.set(ADA, f"s{number}", f"value {number}")
     old = path.read_bytes()
@@ -489,7 +489,7 @@ async def test_a_rotation_that_was_broken_off_is_finished_by_the_next_one(tmp_pa
     half = [record for record in await desk.all_records() if record.key in ("ada/s0", "ada/s2")]
     for record in half:
         assert await _resealed(desk, record, next_key)
-    # As the file stands between the two keys, everybody reads everything, and writes for the time after it.
+    # Between the two keys all processes read with both and write with the new one.
     meanwhile = SecretVault(desk.records, KeyFile(path), desk.clock)
     assert [await meanwhile.reveal("ada", f"s{number}") for number in range(4)] == [f"value {n}" for n in range(4)]
     await meanwhile.set(ADA, "s9", "value 9")
@@ -502,7 +502,7 @@ async def test_a_rotation_that_was_broken_off_is_finished_by_the_next_one(tmp_pa
         assert [await box.reveal("ada", f"s{number}") for number in (0, 1, 9)] == ["value 0", "value 1", "value 9"]
 
 
-async def _resealed(desk: Desk, record: Record, key: Key) -> bool:
+async def _resealed(desk: SecretSetup, record: Record, key: Key) -> bool:
     name = record.key.rpartition("/")[2]
     about = json.dumps([KIND, record.owner, name]).encode()
     body = json.loads(record.body)
@@ -512,12 +512,12 @@ async def _resealed(desk: Desk, record: Record, key: Key) -> bool:
     return await desk.records.put_record(record._replace(body=json.dumps(body)), replacing=record.version)
 
 
-async def test_a_rotation_meets_writers_and_loses_nothing() -> None:
-    desk = Desk(Contested(0))
+async def test_rotation_with_concurrent_writers_loses_nothing() -> None:
+    desk = SecretSetup(ContestedStore(0))
     for number in range(3):
         await desk.box.set(ADA, f"s{number}", "value")
     store = desk.records
-    assert isinstance(store, Contested)
+    assert isinstance(store, ContestedStore)
     store.times = 2
     new = Key.random()
     await desk.box.rotate(new)
@@ -525,7 +525,7 @@ async def test_a_rotation_meets_writers_and_loses_nothing() -> None:
     assert [await again.reveal("ada", f"s{number}") for number in range(3)] == ["value"] * 3
 
 
-class Interrupted(MemoryStore):
+class InterruptedStore(MemoryStore):
     """Something happens just before the next write, once."""
 
     def __init__(self) -> None:
@@ -545,10 +545,10 @@ class Interrupted(MemoryStore):
         return await super().write_records(writings)
 
 
-async def test_a_rotation_comes_back_for_what_was_set_behind_it() -> None:
-    desk = Desk(Interrupted())
+async def test_rotation_reencrypts_secrets_set_behind_its_cursor() -> None:
+    desk = SecretSetup(InterruptedStore())
     store = desk.records
-    assert isinstance(store, Interrupted)
+    assert isinstance(store, InterruptedStore)
     await desk.box.set(ADA, "s5", "value")
     late = SecretVault(store, desk.key, desk.clock)
     store.before_write = lambda: late.set(ADA, "s1", "set with the old key")
@@ -557,12 +557,12 @@ async def test_a_rotation_comes_back_for_what_was_set_behind_it() -> None:
     assert await SecretVault(store, new, desk.clock).reveal("ada", "s1") == "set with the old key"
 
 
-async def test_what_lands_after_a_whole_rotation_elsewhere_is_sealed_again(tmp_path: Path) -> None:
+async def test_write_after_a_rotation_elsewhere_uses_the_new_key(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 
-    desk = Desk(Interrupted(), KeyFile(path))
+    desk = SecretSetup(InterruptedStore(), KeyFile(path))
     store = desk.records
-    assert isinstance(store, Interrupted)
+    assert isinstance(store, InterruptedStore)
     await desk.box.set(ADA, "other", "value")
     file = KeyFile(path)
     store.before_write = lambda: rotate_key(SecretVault(store, file, desk.clock), file)
@@ -572,12 +572,12 @@ async def test_what_lands_after_a_whole_rotation_elsewhere_is_sealed_again(tmp_p
     assert await fresh.reveal("ada", "other") == "value"
 
 
-async def test_what_lands_between_the_last_look_and_the_new_key_is_sealed_again(tmp_path: Path) -> None:
+async def test_secret_set_between_last_pass_and_key_switch_is_reencrypted(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 
-    desk = Desk(Interrupted(), KeyFile(path))
+    desk = SecretSetup(InterruptedStore(), KeyFile(path))
     store = desk.records
-    assert isinstance(store, Interrupted)
+    assert isinstance(store, InterruptedStore)
     file = KeyFile(path)
     await desk.box.set(ADA, "other", "value")
     store.before_write = lambda: SecretVault(store, file, desk.clock).rotate(file.next_key())
@@ -586,10 +586,10 @@ async def test_what_lands_between_the_last_look_and_the_new_key_is_sealed_again(
     assert await SecretVault(store, KeyFile(path), desk.clock).reveal("ada", "late") == "sealed with the key that goes"
 
 
-async def test_while_a_rotation_goes_on_the_same_box_sets_for_the_time_after_it() -> None:
-    desk = Desk(Interrupted())
+async def test_vault_writes_with_the_new_key_during_a_rotation() -> None:
+    desk = SecretSetup(InterruptedStore())
     store = desk.records
-    assert isinstance(store, Interrupted)
+    assert isinstance(store, InterruptedStore)
     await desk.box.set(ADA, "other", "value")
     new = Key.random()
 
@@ -604,10 +604,10 @@ async def test_while_a_rotation_goes_on_the_same_box_sets_for_the_time_after_it(
     assert await SecretVault(store, new, desk.clock).reveal("ada", "late") == "new"
 
 
-async def test_a_rotation_stops_at_what_neither_key_opens_and_the_old_key_stays(tmp_path: Path) -> None:
+async def test_rotation_stops_at_an_undecryptable_secret_and_keeps_the_old_key(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 
-    desk = Desk(key=KeyFile(path))
+    desk = SecretSetup(key=KeyFile(path))
     await desk.box.set(ADA, "good", "value")
     await SecretVault(desk.records, Key.random(), desk.clock).set(ADA, "lost", "value")
     before = path.read_bytes()
@@ -625,12 +625,12 @@ async def test_a_rotation_stops_at_what_neither_key_opens_and_the_old_key_stays(
     assert await box.reveal("ada", "good") == "value"
 
 
-async def test_a_machine_with_a_wrong_key_rotates_nothing_and_seals_with_the_right_one_afterwards(
+async def test_rotation_with_a_wrong_key_is_refused_and_the_right_key_is_used_afterwards(
     tmp_path: Path,
 ) -> None:
     right, wrong = tmp_path / "right.key", tmp_path / "wrong.key"
 
-    desk = Desk(key=KeyFile(right))
+    desk = SecretSetup(key=KeyFile(right))
     await desk.box.set(ADA, "token", "value")
     make_key(wrong)
     file = KeyFile(wrong)

@@ -1,4 +1,4 @@
-"""Stored bytes of an owner: definitions, results, errors and logs together stop its runs and its new tasks."""
+"""Stored bytes of an owner: definitions, results, errors and logs count towards one quota."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from horae.service.accounts.stored_output import AMPLE_BYTES, FREQUENT_SECONDS, 
 from horae.service.tasks.edits import Edits
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON
 from horae.virtual_time import VirtualClock
-
-from .stage import ADA, CHIEF, ROOT, House, code_of, house_on, refusal_of
+from tests.unit.service.service_harness import ADA, CHIEF, ROOT, ServiceHarness, code_of, open_harness, refusal_of
 
 STORES = pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
 LIMIT = 20_000
@@ -31,27 +30,27 @@ GIB = 1024**3
 LARGE = Succeeded('"' + "x" * 12_000 + '"')
 
 
-async def _ran_all(house: House, by: timedelta, outcome: Outcome = LARGE, lines: int = 0) -> list[Run]:
+async def _run_all_due(harness: ServiceHarness, by: timedelta, outcome: Outcome = LARGE, lines: int = 0) -> list[Run]:
     """Claim all that is due then, and settle each of them so, with so many log lines of 100 bytes."""
-    house.later(by)
-    runs = await house.claim()
+    harness.advance(by)
+    runs = await harness.claim()
     for run in runs:
-        await house.store.write_lines([Line(run.id, house.clock.now(), "output", "x" * 100) for _ in range(lines)])
-        await house.settle(run, outcome)
+        await harness.store.write_lines([Line(run.id, harness.clock.now(), "output", "x" * 100) for _ in range(lines)])
+        await harness.settle(run, outcome)
     return runs
 
 
-async def _enforce(house: House) -> int:
-    house.later(MINUTE)
-    return await house.service.daily_quota.enforce(house.clock.now())
+async def _enforce(harness: ServiceHarness) -> int:
+    harness.advance(MINUTE)
+    return await harness.service.daily_quota.enforce(harness.clock.now())
 
 
-async def _why(house: House, task: Task) -> str:
-    return str((await house.ledger.explain(ROOT, task.id, None)).explanation)
+async def _why(harness: ServiceHarness, task: Task) -> str:
+    return str((await harness.ledger.explain(ROOT, task.id, None)).explanation)
 
 
-async def _last(house: House, task: Task) -> tuple[str, str | None]:
-    (run,) = (await house.store.runs(RunFilter(task_id=task.id), limit=1)).items
+async def _last(harness: ServiceHarness, task: Task) -> tuple[str, str | None]:
+    (run,) = (await harness.store.runs(RunFilter(task_id=task.id), limit=1)).items
     return run.state, run.reason
 
 
@@ -63,185 +62,191 @@ def test_default_has_room_for_thirty_days_of_short_runs() -> None:
 
 @STORES
 async def test_owner_beyond_its_stored_bytes_is_skipped_until_the_quota_is_raised(url: str, tmp_path: Path) -> None:
-    async with house_on(url.format(tmp_path)) as house:
-        ada, bob = await house.member("ada", stored_bytes=LIMIT), await house.member("bob", stored_bytes=LIMIT)
-        mine, theirs = await house.add(who=ada), await house.add(who=bob)
-        assert len(await _ran_all(house, HOUR)) == 2
-        assert await _enforce(house) == 0
-        house.later(HOUR)
-        for run in await house.claim():
-            await house.settle(run, LARGE if run.owner == "ada" else Succeeded())
-        assert await _enforce(house) == 1
-        assert await _enforce(house) == 0, "once"
-        assert "Quota: stored_bytes" in await _why_pending(house, mine)
-        assert [run.task_id for run in await _ran_all(house, HOUR, Succeeded())] == [theirs.id]
-        assert await _last(house, mine) == ("skipped", "quota")
-        assert "Quota: stored_bytes" in await _why(house, mine)
-        assert "horae owner show ada" in await _why(house, mine)
-        assert await code_of(house.add(who=ada)) == "too_many_bytes"
-        assert await house.add(who=bob)
-        ada = await house.member("ada", stored_bytes=3 * LIMIT)
-        assert await house.add(who=ada), "a raised quota counts at once"
-        assert mine.id in [run.task_id for run in await _ran_all(house, HOUR)]
+    async with open_harness(url.format(tmp_path)) as harness:
+        ada, bob = (
+            await harness.make_member("ada", stored_bytes=LIMIT),
+            await harness.make_member("bob", stored_bytes=LIMIT),
+        )
+        mine, theirs = await harness.add(who=ada), await harness.add(who=bob)
+        assert len(await _run_all_due(harness, HOUR)) == 2
+        assert await _enforce(harness) == 0
+        harness.advance(HOUR)
+        for run in await harness.claim():
+            await harness.settle(run, LARGE if run.owner == "ada" else Succeeded())
+        assert await _enforce(harness) == 1
+        assert await _enforce(harness) == 0, "once"
+        assert "Quota: stored_bytes" in await _why_pending(harness, mine)
+        assert [run.task_id for run in await _run_all_due(harness, HOUR, Succeeded())] == [theirs.id]
+        assert await _last(harness, mine) == ("skipped", "quota")
+        assert "Quota: stored_bytes" in await _why(harness, mine)
+        assert "horae owner show ada" in await _why(harness, mine)
+        assert await code_of(harness.add(who=ada)) == "too_many_bytes"
+        assert await harness.add(who=bob)
+        ada = await harness.make_member("ada", stored_bytes=3 * LIMIT)
+        assert await harness.add(who=ada), "a raised quota counts at once"
+        assert mine.id in [run.task_id for run in await _run_all_due(harness, HOUR)]
 
 
-async def _why_pending(house: House, task: Task) -> str:
-    later = house.clock.now() + HOUR - timedelta(minutes=house.clock.now().minute)
-    return (await house.ledger.why(ROOT, task.id, later)).english
+async def _why_pending(harness: ServiceHarness, task: Task) -> str:
+    later = harness.clock.now() + HOUR - timedelta(minutes=harness.clock.now().minute)
+    return (await harness.ledger.why(ROOT, task.id, later)).english
 
 
 @STORES
 async def test_log_lines_and_errors_are_stored_bytes_too(url: str, tmp_path: Path) -> None:
-    async with house_on(url.format(tmp_path)) as house:
-        ada, eve = await house.member("ada", stored_bytes=LIMIT), await house.member("eve", stored_bytes=3_000)
-        logging, failing = await house.add(who=ada), await house.add(who=eve)
-        await _ran_all(house, HOUR, Failed("e" * 3_000), lines=200)
-        assert await _enforce(house) == 2
-        assert await _ran_all(house, HOUR) == []
-        assert "Quota: stored_bytes" in await _why(house, logging)
-        assert "Quota: stored_bytes" in await _why(house, failing)
+    async with open_harness(url.format(tmp_path)) as harness:
+        ada, eve = (
+            await harness.make_member("ada", stored_bytes=LIMIT),
+            await harness.make_member("eve", stored_bytes=3_000),
+        )
+        logging, failing = await harness.add(who=ada), await harness.add(who=eve)
+        await _run_all_due(harness, HOUR, Failed("e" * 3_000), lines=200)
+        assert await _enforce(harness) == 2
+        assert await _run_all_due(harness, HOUR) == []
+        assert "Quota: stored_bytes" in await _why(harness, logging)
+        assert "Quota: stored_bytes" in await _why(harness, failing)
 
 
 @STORES
 async def test_retention_makes_room_at_the_next_enforcement(url: str, tmp_path: Path) -> None:
-    async with house_on(url.format(tmp_path)) as house:
-        ada = await house.member("ada", stored_bytes=LIMIT)
-        task = await house.add(who=ada)
-        await _ran_all(house, HOUR)
-        await _ran_all(house, HOUR)
-        assert await _enforce(house) == 1
-        await _ran_all(house, HOUR)
-        house.later(2 * DAY)
-        await house.store.trim(NOON + DAY, 1_000, 1_000)
-        assert await _enforce(house) == 1
-        assert (await house.service.accounts.get(ROOT, "ada")).storage_full is None
+    async with open_harness(url.format(tmp_path)) as harness:
+        ada = await harness.make_member("ada", stored_bytes=LIMIT)
+        task = await harness.add(who=ada)
+        await _run_all_due(harness, HOUR)
+        await _run_all_due(harness, HOUR)
+        assert await _enforce(harness) == 1
+        await _run_all_due(harness, HOUR)
+        harness.advance(2 * DAY)
+        await harness.store.trim(NOON + DAY, 1_000, 1_000)
+        assert await _enforce(harness) == 1
+        assert (await harness.service.accounts.get(ROOT, "ada")).storage_full is None
         skipped = NOON + 3 * HOUR
-        assert "Quota" not in str(await house.ledger.why(ROOT, task.id, skipped)), "its row is gone"
-        assert [run.task_id for run in await _ran_all(house, HOUR)] == [task.id]
+        assert "Quota" not in str(await harness.ledger.why(ROOT, task.id, skipped)), "its row is gone"
+        assert [run.task_id for run in await _run_all_due(harness, HOUR)] == [task.id]
 
 
 async def test_deleted_task_makes_room_for_another_at_once() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", stored_bytes=LIMIT)
-        task = await house.add(who=ada)
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", stored_bytes=LIMIT)
+        task = await harness.add(who=ada)
         for _ in range(2):
-            await _ran_all(house, HOUR)
-        refused = await refusal_of(house.add(who=ada))
+            await _run_all_due(harness, HOUR)
+        refused = await refusal_of(harness.add(who=ada))
         assert refused.code == "too_many_bytes"
         assert "results and logs" in str(refused)
         assert f"horae owner set ada --quota stored_bytes={1024**2}" in str(refused.hint)
-        await house.tasks.delete(ada, task.id)
-        assert await house.add(who=ada)
-        assert await house.service.dry_run.daily_quota.enforce(house.clock.now()) == 0
+        await harness.tasks.delete(ada, task.id)
+        assert await harness.add(who=ada)
+        assert await harness.service.dry_run.daily_quota.enforce(harness.clock.now()) == 0
 
 
 async def test_recommended_limit_has_room_for_what_is_stored() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", stored_bytes=LIMIT)
-        await house.add(who=ada)
-        await _ran_all(house, HOUR, Succeeded('"' + "x" * 1_500_000 + '"'))
-        hint = (await refusal_of(house.add(who=ada))).hint or ""
-        ada = await house.member("ada", stored_bytes=int(hint.rpartition("stored_bytes=")[2]))
-        assert await house.add(who=ada)
-        assert await _enforce(house) == 0
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", stored_bytes=LIMIT)
+        await harness.add(who=ada)
+        await _run_all_due(harness, HOUR, Succeeded('"' + "x" * 1_500_000 + '"'))
+        hint = (await refusal_of(harness.add(who=ada))).hint or ""
+        ada = await harness.make_member("ada", stored_bytes=int(hint.rpartition("stored_bytes=")[2]))
+        assert await harness.add(who=ada)
+        assert await _enforce(harness) == 0
 
 
 async def test_edit_that_grows_is_refused_and_one_that_shrinks_is_not() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", stored_bytes=LIMIT)
-        task = await house.add(who=ada, payload="x" * 4_000)
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", stored_bytes=LIMIT)
+        task = await harness.add(who=ada, payload="x" * 4_000)
         for _ in range(2):
-            await _ran_all(house, HOUR)
-        assert await code_of(house.tasks.edit(ada, task.id, Edits(payload="x" * 4_100))) == "too_many_bytes"
-        assert (await house.tasks.edit(ada, task.id, Edits(payload="x"))).after.payload == "x"
-        await house.tasks.pause(ada, task.id)
+            await _run_all_due(harness, HOUR)
+        assert await code_of(harness.tasks.edit(ada, task.id, Edits(payload="x" * 4_100))) == "too_many_bytes"
+        assert (await harness.tasks.edit(ada, task.id, Edits(payload="x"))).after.payload == "x"
+        await harness.tasks.pause(ada, task.id)
 
 
 async def test_skipped_run_still_names_the_quota_after_it_was_raised() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", stored_bytes=LIMIT)
-        task = await house.add(who=ada)
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", stored_bytes=LIMIT)
+        task = await harness.add(who=ada)
         for _ in range(2):
-            await _ran_all(house, HOUR)
-        await _enforce(house)
-        await _ran_all(house, HOUR)
-        await house.service.accounts.put(CHIEF, "ada", quotas={"stored_bytes": None})
-        why = await _why(house, task)
+            await _run_all_due(harness, HOUR)
+        await _enforce(harness)
+        await _run_all_due(harness, HOUR)
+        await harness.service.accounts.put(CHIEF, "ada", quotas={"stored_bytes": None})
+        why = await _why(harness, task)
         assert "Quota: stored_bytes" in why
         assert "still used up" not in why
-        explained = (await house.ledger.explain(ROOT, task.id, None)).explanation
+        explained = (await harness.ledger.explain(ROOT, task.id, None)).explanation
         assert "配额：stored_bytes" in explained.chinese
 
 
 async def test_runs_per_day_and_stored_bytes_are_lifted_apart_and_each_is_named() -> None:
-    async with house_on() as house:
-        daily, accounts = house.service.daily_quota, house.service.accounts
-        ada = await house.member("ada", stored_bytes=LIMIT, runs_per_day=2)
-        task = await house.add(who=ada)
+    async with open_harness() as harness:
+        daily, accounts = harness.service.daily_quota, harness.service.accounts
+        ada = await harness.make_member("ada", stored_bytes=LIMIT, runs_per_day=2)
+        task = await harness.add(who=ada)
         for _ in range(2):
-            await _ran_all(house, HOUR)
-        assert await _enforce(house) == 2
-        assert await _ran_all(house, HOUR) == []
-        why = await _why(house, task)
+            await _run_all_due(harness, HOUR)
+        assert await _enforce(harness) == 2
+        assert await _run_all_due(harness, HOUR) == []
+        why = await _why(harness, task)
         assert "Quota: stored_bytes" in why
         assert "Quota: runs_per_day" in why
-        house.later(12 * HOUR)
-        assert await daily.enforce(house.clock.now()) == 1
+        harness.advance(12 * HOUR)
+        assert await daily.enforce(harness.clock.now()) == 1
         owner = await accounts.get(ROOT, "ada")
         assert (owner.exhausted_on, owner.storage_full is None) == (None, False), "another day makes no room"
-        assert await _ran_all(house, HOUR) == []
-        assert "Quota: runs_per_day" not in await _why(house, task)
+        assert await _run_all_due(harness, HOUR) == []
+        assert "Quota: runs_per_day" not in await _why(harness, task)
         await accounts.put(CHIEF, "ada", quotas={"stored_bytes": "usual"})
-        assert await _ran_all(house, HOUR) != []
+        assert await _run_all_due(harness, HOUR) != []
 
 
 async def test_skip_by_runs_per_day_names_that_quota_alone() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", runs_per_day=1)
-        task = await house.add(who=ada)
-        await _ran_all(house, HOUR)
-        await _enforce(house)
-        await _ran_all(house, HOUR)
-        why = await _why(house, task)
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", runs_per_day=1)
+        task = await harness.add(who=ada)
+        await _run_all_due(harness, HOUR)
+        await _enforce(harness)
+        await _run_all_due(harness, HOUR)
+        why = await _why(harness, task)
         assert "Quota: runs_per_day" in why
         assert "stored_bytes" not in why
 
 
 async def test_room_in_the_storage_never_lifts_a_revocation() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", stored_bytes=LIMIT)
-        task = await house.add(who=ada)
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", stored_bytes=LIMIT)
+        task = await harness.add(who=ada)
         for _ in range(2):
-            await _ran_all(house, HOUR)
-        await _enforce(house)
-        await house.service.accounts.revoke(CHIEF, "ada")
-        await house.service.accounts.put(CHIEF, "ada", quotas={"stored_bytes": None})
-        facts = await house.store.facts(task.id, None)
+            await _run_all_due(harness, HOUR)
+        await _enforce(harness)
+        await harness.service.accounts.revoke(CHIEF, "ada")
+        await harness.service.accounts.put(CHIEF, "ada", quotas={"stored_bytes": None})
+        facts = await harness.store.facts(task.id, None)
         assert facts is not None
         assert facts.block_reason == "owner_revoked"
-        await house.service.accounts.restore(CHIEF, "ada")
-        facts = await house.store.facts(task.id, None)
+        await harness.service.accounts.restore(CHIEF, "ada")
+        facts = await harness.store.facts(task.id, None)
         assert facts is not None
         assert facts.block_reason is None
 
 
 async def test_lowered_quota_counts_at_once_whatever_was_measured_before() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada")
-        await house.add(who=ada)
-        await _enforce(house)
-        await _ran_all(house, HOUR)
-        await house.service.accounts.put(CHIEF, "ada", quotas={"stored_bytes": 5_000})
-        full = (await house.service.accounts.get(ROOT, "ada")).storage_full
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada")
+        await harness.add(who=ada)
+        await _enforce(harness)
+        await _run_all_due(harness, HOUR)
+        await harness.service.accounts.put(CHIEF, "ada", quotas={"stored_bytes": 5_000})
+        full = (await harness.service.accounts.get(ROOT, "ada")).storage_full
         assert full is not None
-        assert full.since == house.clock.now()
+        assert full.since == harness.clock.now()
         assert 12_000 < full.bytes < 13_000
 
 
 async def test_owner_record_of_an_earlier_version_has_room() -> None:
-    async with house_on() as house:
-        await house.member("ada")
-        owner = await house.service.accounts.get(ROOT, "ada")
+    async with open_harness() as harness:
+        await harness.make_member("ada")
+        owner = await harness.service.accounts.get(ROOT, "ada")
         body = owner_record(owner).body.replace(', "storage_full": null, "last_storage_full": []', "")
         assert "storage" not in body
         read = owner_from(Record("owner", "ada", "ada", body))
@@ -249,34 +254,34 @@ async def test_owner_record_of_an_earlier_version_has_room() -> None:
 
 
 async def test_definitions_that_an_admin_deleted_are_counted_again_before_the_owner_is_stopped() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", stored_bytes=LIMIT)
-        kept, gone = [await house.add(who=ada, payload="x" * 9_000) for _ in range(2)]
-        await house.tasks.delete(ROOT, gone.id)
-        await _ran_all(house, HOUR, Succeeded('"' + "x" * 5_000 + '"'))
-        assert await _enforce(house) == 0
-        assert [run.task_id for run in await _ran_all(house, HOUR)] == [kept.id]
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", stored_bytes=LIMIT)
+        kept, gone = [await harness.add(who=ada, payload="x" * 9_000) for _ in range(2)]
+        await harness.tasks.delete(ROOT, gone.id)
+        await _run_all_due(harness, HOUR, Succeeded('"' + "x" * 5_000 + '"'))
+        assert await _enforce(harness) == 0
+        assert [run.task_id for run in await _run_all_due(harness, HOUR)] == [kept.id]
 
 
-async def _served_minutes(house: House, minutes: int) -> None:
+async def _served_minutes(harness: ServiceHarness, minutes: int) -> None:
     """The loop of a serving process, for so long on the virtual clock."""
-    loop = asyncio.ensure_future(QuotaEnforcer(house.service, house.clock).run())
-    await house.clock.pause(60 * minutes + 1)
+    loop = asyncio.ensure_future(QuotaEnforcer(harness.service, harness.clock).run())
+    await harness.clock.pause(60 * minutes + 1)
     loop.cancel()
     await asyncio.gather(loop, return_exceptions=True)
 
 
 async def test_serving_process_stops_and_releases_the_owner_within_a_minute(clock: VirtualClock) -> None:
-    house = House(clock=clock)
-    ada = await house.member("ada", stored_bytes=LIMIT)
-    large, small = await house.add(who=ada), await house.add(who=ada)
-    await _ran_all(house, HOUR)
-    await _served_minutes(house, 1)
-    assert (await house.service.accounts.get(ROOT, "ada")).storage_full is not None
-    await house.tasks.delete(ROOT, large.id)
-    await _served_minutes(house, 1)
-    assert (await house.service.accounts.get(ROOT, "ada")).storage_full is None
-    assert [run.task_id for run in await _ran_all(house, HOUR)] == [small.id]
+    harness = ServiceHarness(clock=clock)
+    ada = await harness.make_member("ada", stored_bytes=LIMIT)
+    large, small = await harness.add(who=ada), await harness.add(who=ada)
+    await _run_all_due(harness, HOUR)
+    await _served_minutes(harness, 1)
+    assert (await harness.service.accounts.get(ROOT, "ada")).storage_full is not None
+    await harness.tasks.delete(ROOT, large.id)
+    await _served_minutes(harness, 1)
+    assert (await harness.service.accounts.get(ROOT, "ada")).storage_full is None
+    assert [run.task_id for run in await _run_all_due(harness, HOUR)] == [small.id]
 
 
 # --- the cache of measurements --------------------------------------------------------------------------------------
@@ -354,65 +359,65 @@ async def test_number_of_owners_in_the_cache_is_bounded(monkeypatch: pytest.Monk
 
 
 async def test_enforcement_measures_an_owner_with_much_room_every_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with house_on() as house:
+    async with open_harness() as harness:
         measured: list[str] = []
-        measure = house.store.output_bytes
+        measure = harness.store.output_bytes
 
         async def counted(owner: str) -> int:
             measured.append(owner)
             return await measure(owner)
 
-        monkeypatch.setattr(house.store, "output_bytes", counted)
-        idle, busy = await house.member("idle"), await house.member("busy", stored_bytes=LIMIT)
-        await house.add(who=idle)
-        await house.add(who=busy)
-        await _ran_all(house, HOUR)
+        monkeypatch.setattr(harness.store, "output_bytes", counted)
+        idle, busy = await harness.make_member("idle"), await harness.make_member("busy", stored_bytes=LIMIT)
+        await harness.add(who=idle)
+        await harness.add(who=busy)
+        await _run_all_due(harness, HOUR)
         measured.clear()
         for _ in range(10):
-            await _enforce(house)
+            await _enforce(harness)
         assert (measured.count("idle"), measured.count("busy")) == (1, 10)
 
 
 async def test_owner_that_writes_much_after_the_first_measurement_is_stopped_within_a_minute() -> None:
-    async with house_on() as house:
-        ada = await house.member("ada", stored_bytes=LIMIT)
-        await house.add("every 10s", who=ada)
-        assert await _enforce(house) == 0
+    async with open_harness() as harness:
+        ada = await harness.make_member("ada", stored_bytes=LIMIT)
+        await harness.add("every 10s", who=ada)
+        assert await _enforce(harness) == 0
         for _ in range(3):
-            await _ran_all(house, timedelta(seconds=10))
-        assert await _enforce(house) == 1
+            await _run_all_due(harness, timedelta(seconds=10))
+        assert await _enforce(harness) == 1
 
 
 async def test_owner_that_cannot_be_measured_keeps_no_other_from_being_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with house_on() as house:
-        measure = house.store.output_bytes
+    async with open_harness() as harness:
+        measure = harness.store.output_bytes
 
         async def failing(owner: str) -> int:
             if owner == "ada":
                 raise StoreUnavailable("The store did not answer in time.")
             return await measure(owner)
 
-        members = [await house.member(name, stored_bytes=LIMIT, runs_per_day=2) for name in ("ada", "bob")]
+        members = [await harness.make_member(name, stored_bytes=LIMIT, runs_per_day=2) for name in ("ada", "bob")]
         for who in members:
-            await house.add(who=who)
+            await harness.add(who=who)
         for _ in range(2):
-            await _ran_all(house, HOUR)
-        monkeypatch.setattr(house.store, "output_bytes", failing)
+            await _run_all_due(harness, HOUR)
+        monkeypatch.setattr(harness.store, "output_bytes", failing)
         with pytest.raises(StoreUnavailable):
-            await _enforce(house)
-        ada, bob = [await house.service.accounts.get(ROOT, name) for name in ("ada", "bob")]
-        assert ada.exhausted_on == bob.exhausted_on == house.clock.now().date()
+            await _enforce(harness)
+        ada, bob = [await harness.service.accounts.get(ROOT, name) for name in ("ada", "bob")]
+        assert ada.exhausted_on == bob.exhausted_on == harness.clock.now().date()
         assert (ada.storage_full is None, bob.storage_full is None) == (True, False)
 
 
 async def test_owner_without_an_account_or_a_limit_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with house_on() as house:
-        monkeypatch.setattr(house.store, "output_bytes", _not_asked)
-        boss = await house.member("boss", stored_bytes=None)
+    async with open_harness() as harness:
+        monkeypatch.setattr(harness.store, "output_bytes", _not_asked)
+        boss = await harness.make_member("boss", stored_bytes=None)
         for who in (boss, ADA, Principal("eve")):
-            await house.add(who=who)
-        await _ran_all(house, HOUR)
-        assert await _enforce(house) == 0
+            await harness.add(who=who)
+        await _run_all_due(harness, HOUR)
+        assert await _enforce(harness) == 0
 
 
 async def _not_asked(_owner: str) -> int:

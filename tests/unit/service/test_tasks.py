@@ -1,4 +1,4 @@
-"""The use cases on tasks: made once, edited on difference, many at once, and only seen by whom they belong to."""
+"""Task operations: create, declare, bulk add, owner isolation, notifications."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from horae.stores.memory import MemoryStore
 from horae.testing.decisions import start_everything
 from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_settlement
 from horae.virtual_time import VirtualClock
-from tests.unit.engine.stage import Door, as_store
+from tests.unit.engine.engine_setup import FaultyStore, as_store
 
 ADA = Principal("ada")
 BOB = Principal("bob")
@@ -34,15 +34,15 @@ ROOT = Principal("root", admin=True)
 TARGET = Target("function", '{"name":"garden.water"}')
 
 
-def itself(task: Task) -> Task:
+def return_task(task: Task) -> Task:
     return task
 
 
-def a_wish(when: object = "every 1h", **fields: object) -> TaskRequest:
+def make_request(when: object = "every 1h", **fields: object) -> TaskRequest:
     return TaskRequest("water the plants", when, TARGET, zone="UTC")._replace(**fields)  # type: ignore[arg-type]
 
 
-class Desk:
+class TaskSetup:
     """The service on a store in memory, and all that it told."""
 
     def __init__(self, store: object | None = None) -> None:
@@ -57,31 +57,31 @@ class Desk:
         return [facts.task for facts in (await self.store.tasks(TaskFilter(), limit=1_000)).items]
 
 
-async def test_a_task_is_made_and_its_first_instant_told() -> None:
-    desk = Desk()
-    task = await desk.tasks.create(ADA, a_wish())
+async def test_created_task_notifies_its_first_instant() -> None:
+    desk = TaskSetup()
+    task = await desk.tasks.create(ADA, make_request())
     assert (task.owner, task.schedule, task.created) == ("ada", Every(interval=HOUR, zone="UTC"), NOON)
     assert desk.told == [NOON + HOUR]
     assert (await desk.tasks.get(ADA, task.id)).entries[0].planned == NOON + HOUR
 
 
-async def test_a_zone_comes_from_the_wish_or_else_from_the_desk() -> None:
-    desk = Desk()
-    named = await desk.tasks.create(ADA, a_wish("0 9 * * *", zone="Asia/Tokyo"))
-    silent = await desk.tasks.create(ADA, a_wish("0 9 * * *", zone=None))
+async def test_zone_is_that_of_the_request_or_the_service() -> None:
+    desk = TaskSetup()
+    named = await desk.tasks.create(ADA, make_request("0 9 * * *", zone="Asia/Tokyo"))
+    silent = await desk.tasks.create(ADA, make_request("0 9 * * *", zone=None))
     assert (named.schedule.zone, silent.schedule.zone) == ("Asia/Tokyo", "Europe/Berlin")
 
 
 # --- declared: by a natural key ------------------------------------------------------------------------------------------
 
 
-async def test_to_say_the_same_twice_changes_nothing() -> None:
-    desk = Desk()
-    first = await desk.tasks.create(ADA, a_wish(key="garden"))
+async def test_repeated_declaration_changes_nothing() -> None:
+    desk = TaskSetup()
+    first = await desk.tasks.create(ADA, make_request(key="garden"))
     events = await desk.store.last_event()
     desk.clock.advance(600)
-    assert await desk.tasks.create(ADA, a_wish(key="garden")) == first
-    assert await desk.tasks.declare(ADA, a_wish(key="garden")) == first
+    assert await desk.tasks.create(ADA, make_request(key="garden")) == first
+    assert await desk.tasks.declare(ADA, make_request(key="garden")) == first
     assert await desk.store.last_event() == events
     assert await desk.all() == [first]
 
@@ -97,61 +97,61 @@ async def test_to_say_the_same_twice_changes_nothing() -> None:
         {"name": "drown the plants"},
     ],
 )
-async def test_whatever_differs_is_edited_in_place(different: dict[str, object]) -> None:
-    desk = Desk()
-    first = await desk.tasks.create(ADA, a_wish(key="garden"))
+async def test_changed_declaration_edits_the_task(different: dict[str, object]) -> None:
+    desk = TaskSetup()
+    first = await desk.tasks.create(ADA, make_request(key="garden"))
     desk.clock.advance(600)
-    second = await desk.tasks.create(ADA, a_wish(key="garden", **different))
+    second = await desk.tasks.create(ADA, make_request(key="garden", **different))
     assert (second.id, second.created, second.version) == (first.id, first.created, 2)
     assert second != first._replace(version=2)
-    assert await desk.tasks.create(ADA, a_wish(key="garden", **different)) == second
+    assert await desk.tasks.create(ADA, make_request(key="garden", **different)) == second
 
 
-async def test_a_new_schedule_is_told_with_its_first_instant() -> None:
-    desk = Desk()
-    await desk.tasks.create(ADA, a_wish(key="garden"))
-    await desk.tasks.create(ADA, a_wish("every 5m", key="garden"))
+async def test_new_schedule_notifies_its_first_instant() -> None:
+    desk = TaskSetup()
+    await desk.tasks.create(ADA, make_request(key="garden"))
+    await desk.tasks.create(ADA, make_request("every 5m", key="garden"))
     assert desk.told == [NOON + HOUR, NOON + 5 * MINUTE]
 
 
 async def test_the_same_key_of_two_owners_is_two_tasks() -> None:
-    desk = Desk()
-    hers = await desk.tasks.create(ADA, a_wish(key="garden"))
-    his = await desk.tasks.create(BOB, a_wish(key="garden"))
+    desk = TaskSetup()
+    hers = await desk.tasks.create(ADA, make_request(key="garden"))
+    his = await desk.tasks.create(BOB, make_request(key="garden"))
     assert hers.id != his.id
 
 
-async def test_two_who_declare_at_once_end_with_one_task() -> None:
-    desk = Desk()
-    made = await asyncio.gather(*(desk.tasks.declare(ADA, a_wish(key="garden")) for _ in range(5)))
+async def test_concurrent_declarations_create_one_task() -> None:
+    desk = TaskSetup()
+    made = await asyncio.gather(*(desk.tasks.declare(ADA, make_request(key="garden")) for _ in range(5)))
     assert len({task.id for task in made}) == 1
     assert len(await desk.all()) == 1
 
 
-async def test_what_was_cancelled_for_good_is_not_declared_anew() -> None:
-    desk = Desk()
-    task = await desk.tasks.declare(ADA, a_wish(key="garden"))
+async def test_declaring_a_cancelled_task_is_refused() -> None:
+    desk = TaskSetup()
+    task = await desk.tasks.declare(ADA, make_request(key="garden"))
     await desk.tasks.cancel(ADA, task.id)
-    assert await desk.tasks.declare(ADA, a_wish(key="garden")) == task
+    assert await desk.tasks.declare(ADA, make_request(key="garden")) == task
     with pytest.raises(Conflict) as refusal:
-        await desk.tasks.declare(ADA, a_wish("every 2h", key="garden"))
+        await desk.tasks.declare(ADA, make_request("every 2h", key="garden"))
     assert refusal.value.code == "key_of_cancelled"
 
 
-async def test_to_declare_needs_a_key() -> None:
-    desk = Desk()
+async def test_declaration_needs_a_key() -> None:
+    desk = TaskSetup()
     with pytest.raises(InvalidTask) as refusal:
-        await desk.tasks.declare(ADA, a_wish())
+        await desk.tasks.declare(ADA, make_request())
     assert refusal.value.code == "bad_text"
 
 
 # --- many at once --------------------------------------------------------------------------------------------------------
 
 
-async def test_many_are_told_once_with_the_first_instant_of_all() -> None:
-    desk = Desk()
-    wishes = [a_wish(f"in {minutes}m") for minutes in (30, 10, 20)]
-    made = await desk.tasks.create_many(ADA, wishes, itself)
+async def test_bulk_add_notifies_once_with_the_earliest_instant() -> None:
+    desk = TaskSetup()
+    wishes = [make_request(f"in {minutes}m") for minutes in (30, 10, 20)]
+    made = await desk.tasks.create_many(ADA, wishes, return_task)
     assert [task.schedule for task in made] == [
         Once(at=NOON + minutes * MINUTE, zone="UTC") for minutes in (30, 10, 20)
     ]
@@ -159,44 +159,44 @@ async def test_many_are_told_once_with_the_first_instant_of_all() -> None:
     assert desk.told == [NOON + 10 * MINUTE]
 
 
-async def test_none_at_all_is_no_news() -> None:
-    desk = Desk()
-    assert await desk.tasks.create_many(ADA, [], itself) == []
+async def test_empty_bulk_add_notifies_nothing() -> None:
+    desk = TaskSetup()
+    assert await desk.tasks.create_many(ADA, [], return_task) == []
     assert desk.told == []
 
 
-async def test_up_to_a_thousand_are_one_write_and_more_are_several() -> None:
-    store = Door()
-    desk = Desk(store)
-    made = await desk.tasks.create_many(ADA, [a_wish()] * (2 * BULK_TASKS + 1), itself)
+async def test_bulk_add_writes_in_chunks_of_a_thousand() -> None:
+    store = FaultyStore()
+    desk = TaskSetup(store)
+    made = await desk.tasks.create_many(ADA, [make_request()] * (2 * BULK_TASKS + 1), return_task)
     assert len({task.id for task in made}) == 2 * BULK_TASKS + 1
     assert [len(changes) for (changes,) in store.arguments("add")] == [BULK_TASKS, BULK_TASKS, 1]
 
 
 @pytest.mark.parametrize("place", [0, 999, 1_500, 2_200])
-async def test_a_bad_wish_anywhere_leaves_nothing_behind(place: int) -> None:
-    desk = Desk()
-    wishes = [a_wish()] * 2_201
-    wishes[place] = a_wish("at some point")
+async def test_bulk_add_with_an_invalid_request_writes_nothing(place: int) -> None:
+    desk = TaskSetup()
+    wishes = [make_request()] * 2_201
+    wishes[place] = make_request("at some point")
     with pytest.raises(InvalidSchedule) as refusal:
-        await desk.tasks.create_many(ADA, wishes, itself)
+        await desk.tasks.create_many(ADA, wishes, return_task)
     assert refusal.value.__notes__ == [f"This was number {place + 1}; nothing was written."]
     assert await desk.all() == []
     assert desk.told == []
 
 
-async def test_a_key_that_is_taken_leaves_nothing_of_its_chunk() -> None:
-    desk = Desk()
-    await desk.tasks.create(ADA, a_wish(key="garden"))
+async def test_taken_key_rolls_back_its_chunk() -> None:
+    desk = TaskSetup()
+    await desk.tasks.create(ADA, make_request(key="garden"))
     with pytest.raises(Conflict) as refusal:
-        await desk.tasks.create_many(ADA, [a_wish(), a_wish(key="garden")], itself)
+        await desk.tasks.create_many(ADA, [make_request(), make_request(key="garden")], return_task)
     assert refusal.value.code == "key_taken"
     assert len(await desk.all()) == 1
 
 
-async def test_a_store_that_fails_in_the_second_chunk_keeps_the_first_and_tells_of_it() -> None:
-    store = Door()
-    desk = Desk(store)
+async def test_failure_in_the_second_chunk_keeps_and_notifies_the_first() -> None:
+    store = FaultyStore()
+    desk = TaskSetup(store)
     add, calls = store.inner.add, []  # type: ignore[attr-defined]
 
     async def fails_the_second_time(changes: object) -> None:
@@ -207,7 +207,7 @@ async def test_a_store_that_fails_in_the_second_chunk_keeps_the_first_and_tells_
 
     store.inner.add = fails_the_second_time  # type: ignore[attr-defined]
     with pytest.raises(StoreError):
-        await desk.tasks.create_many(ADA, [a_wish()] * (BULK_TASKS + 1), itself)
+        await desk.tasks.create_many(ADA, [make_request()] * (BULK_TASKS + 1), return_task)
     assert len(await desk.all()) == BULK_TASKS
     assert desk.told == [NOON + HOUR]
 
@@ -215,9 +215,9 @@ async def test_a_store_that_fails_in_the_second_chunk_keeps_the_first_and_tells_
 # --- who may -------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_foreign_task_answers_exactly_like_one_that_is_not_there() -> None:
-    desk = Desk()
-    task = await desk.tasks.create(ADA, a_wish())
+async def test_foreign_task_answers_like_an_absent_one() -> None:
+    desk = TaskSetup()
+    task = await desk.tasks.create(ADA, make_request())
     asks: list[Callable[[str], Awaitable[object]]] = [
         lambda each: desk.tasks.get(BOB, each),
         lambda each: desk.tasks.pause(BOB, each),
@@ -243,9 +243,9 @@ async def test_a_foreign_task_answers_exactly_like_one_that_is_not_there() -> No
     assert desk.told == [NOON + HOUR]
 
 
-async def test_a_foreign_run_answers_exactly_like_one_that_is_not_there() -> None:
-    desk = Desk()
-    await desk.tasks.create(ADA, a_wish("now"))
+async def test_foreign_run_answers_like_an_absent_one() -> None:
+    desk = TaskSetup()
+    await desk.tasks.create(ADA, make_request("now"))
     await desk.store.join(a_node())
     ((_, run),) = (await desk.store.claim_due(NOON, NODE, 1, start_everything)).runs
     assert (await desk.runs.get(ADA, run.id)) == run
@@ -258,11 +258,11 @@ async def test_a_foreign_run_answers_exactly_like_one_that_is_not_there() -> Non
 
 
 async def test_only_an_admin_acts_for_others() -> None:
-    desk = Desk()
+    desk = TaskSetup()
     with pytest.raises(NotFound) as refusal:
-        await desk.tasks.create(BOB, a_wish(owner="ada"))
+        await desk.tasks.create(BOB, make_request(owner="ada"))
     assert refusal.value.code == "foreign_owner"
-    task = await desk.tasks.create(ROOT, a_wish(owner="ada"))
+    task = await desk.tasks.create(ROOT, make_request(owner="ada"))
     assert task.owner == "ada"
     assert (await desk.tasks.get(ROOT, task.id)).task == task
     assert (await desk.tasks.get(ADA, task.id)).task == task
@@ -271,9 +271,9 @@ async def test_only_an_admin_acts_for_others() -> None:
 # --- each use case, told -------------------------------------------------------------------------------------------------
 
 
-async def test_every_change_is_told_so_that_the_engine_looks() -> None:
-    desk = Desk()
-    task = await desk.tasks.create(ADA, a_wish())
+async def test_every_change_notifies_the_engine() -> None:
+    desk = TaskSetup()
+    task = await desk.tasks.create(ADA, make_request())
     desk.told.clear()
     await desk.tasks.pause(ADA, task.id, note="holidays", until=NOON + HOUR)
     assert (await desk.tasks.resume(ADA, task.id)).status.state is TaskState.ACTIVE
@@ -286,9 +286,9 @@ async def test_every_change_is_told_so_that_the_engine_looks() -> None:
         await desk.tasks.get(ADA, task.id)
 
 
-async def test_a_refused_change_tells_nobody() -> None:
-    desk = Desk()
-    task = await desk.tasks.create(ADA, a_wish())
+async def test_refused_change_notifies_nothing() -> None:
+    desk = TaskSetup()
+    task = await desk.tasks.create(ADA, make_request())
     desk.told.clear()
     with pytest.raises(InvalidTask) as refusal:
         await desk.tasks.pause(ADA, task.id, until=NOON - SECOND)
@@ -297,8 +297,8 @@ async def test_a_refused_change_tells_nobody() -> None:
 
 
 async def test_why_reads_the_ledger_the_agenda_and_the_schedule() -> None:
-    desk = Desk()
-    task = await desk.tasks.create(ADA, a_wish())
+    desk = TaskSetup()
+    task = await desk.tasks.create(ADA, make_request())
     assert (await desk.ledger.why(ADA, task.id, NOON + HOUR)).verdict is Verdict.PENDING
     assert (await desk.ledger.why(ADA, task.id, NOON + MINUTE)).verdict is Verdict.NOT_PLANNED
     desk.clock.advance(timedelta(hours=1).total_seconds())

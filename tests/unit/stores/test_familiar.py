@@ -13,8 +13,8 @@ from horae.model.run import Run, RunState
 from horae.model.task import TaskStatus
 from horae.stores.sqlite import SQLiteStore
 from horae.stores.task_cache import CachedTask, TaskCache, apply_change
-from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, settle
-from horae.testing.decisions import cancelling, saying, starting, succeed
+from horae.testing.contracts.stores.setup import add_tasks, claim, get_facts, settle, start_run
+from horae.testing.decisions import always, decide_start, request_cancel, succeed
 from horae.testing.factories import HOUR, NOON, SECOND, a_node, a_run, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import opened
 
@@ -38,9 +38,9 @@ def seen_by(decided: list[tuple[Facts, Run]]) -> Callable[[Facts, Run, Settlemen
 async def test_an_edit_by_another_process_is_seen(tmp_path: Path) -> None:
     async with two_stores(tmp_path) as (first, second):
         task = a_task()
-        run = await a_running(first, task)
+        run = await start_run(first, task)
         # Not even its version says that it was edited.
-        await second.change(task.id, None, saying(Change(task=task._replace(name="water the cactus"))))
+        await second.change(task.id, None, always(Change(task=task._replace(name="water the cactus"))))
         decided: list[tuple[Facts, Run]] = []
         await settle(first, run, decide=seen_by(decided))
         assert decided[0][0].task.name == "water the cactus"
@@ -48,8 +48,8 @@ async def test_an_edit_by_another_process_is_seen(tmp_path: Path) -> None:
 
 async def test_a_wish_to_end_by_another_process_is_seen(tmp_path: Path) -> None:
     async with two_stores(tmp_path) as (first, second):
-        run = await a_running(first)
-        await second.change(run.task_id, None, cancelling([run], Reason.QUOTA))
+        run = await start_run(first)
+        await second.change(run.task_id, None, request_cancel([run], Reason.QUOTA))
         decided: list[tuple[Facts, Run]] = []
         await settle(first, run, decide=seen_by(decided))
         assert decided[0][1].cancel is Reason.QUOTA
@@ -58,8 +58,8 @@ async def test_a_wish_to_end_by_another_process_is_seen(tmp_path: Path) -> None:
 
 async def test_a_standing_that_another_process_wrote_is_seen(tmp_path: Path) -> None:
     async with two_stores(tmp_path) as (first, second):
-        run = await a_running(first)
-        await second.change(run.task_id, None, saying(Change(status=TaskStatus(failures=7))))
+        run = await start_run(first)
+        await second.change(run.task_id, None, always(Change(status=TaskStatus(failures=7))))
         decided: list[tuple[Facts, Run]] = []
         await settle(first, run, decide=seen_by(decided))
         assert decided[0][0].status.failures == 7
@@ -67,7 +67,7 @@ async def test_a_standing_that_another_process_wrote_is_seen(tmp_path: Path) -> 
 
 async def test_a_start_by_another_process_is_seen(tmp_path: Path) -> None:
     async with two_stores(tmp_path) as (first, second):
-        run = await a_running(first, decide=starting(state=RunState.CLAIMED))
+        run = await start_run(first, decide=decide_start(state=RunState.CLAIMED))
         assert await second.start([(run.id, run.token)], NOON + SECOND) == {run.id}
         decided: list[tuple[Facts, Run]] = []
         await settle(first, run, decide=seen_by(decided))
@@ -76,10 +76,10 @@ async def test_a_start_by_another_process_is_seen(tmp_path: Path) -> None:
 
 async def test_what_another_process_ended_or_deleted_is_stale(tmp_path: Path) -> None:
     async with two_stores(tmp_path) as (first, second):
-        ended = await a_running(first)
+        ended = await start_run(first)
         assert await settle(second, ended) == frozenset()
-        deleted = await a_running(first)
-        await second.change(deleted.task_id, None, saying(Change(deleted=True)))
+        deleted = await start_run(first)
+        await second.change(deleted.task_id, None, always(Change(deleted=True)))
         assert await settle(first, ended, deleted) == {ended.id, deleted.id}
 
 
@@ -87,14 +87,14 @@ async def test_a_task_that_comes_again_is_known_from_before(tmp_path: Path) -> N
     async with two_stores(tmp_path) as (first, second):
         await first.join(a_node())
         task = a_task()
-        await keep(first, task)
+        await add_tasks(first, task)
         for place in range(3):
             now = NOON + place * HOUR
             for store in (first, second):
-                claimed = (await claim(store, now, starting(at=now, again=HOUR / 2))).runs
+                claimed = (await claim(store, now, decide_start(at=now, again=HOUR / 2))).runs
                 if claimed:
                     assert await settle(store, claimed[0].run) == frozenset()
-        assert (await facts_of(first, task)).entries[0].due == NOON + 2 * HOUR + HOUR / 2
+        assert (await get_facts(first, task)).entries[0].due == NOON + 2 * HOUR + HOUR / 2
         assert await first.check() == ()
 
 

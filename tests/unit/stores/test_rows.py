@@ -24,8 +24,8 @@ from horae.stores.codec.json_codecs import (
     schedules,
 )
 from horae.stores.codec.rows import encode_started_run, encode_success, names_planned_instant
-from horae.testing.contracts.scenes import a_running, facts_of
-from horae.testing.decisions import saying
+from horae.testing.contracts.stores.setup import get_facts, start_run
+from horae.testing.decisions import always
 from horae.testing.factories import NOON, SECOND, a_new_task, a_run, a_settlement, a_task, an_ended_run, an_event
 from tests.unit.stores.sqlite.opening import new_store
 
@@ -82,10 +82,10 @@ async def test_runs_are_found_by_any_name(tmp_path: Path) -> None:
 async def test_half_a_character_does_not_keep_an_end_from_being_recorded(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         task = a_task()
-        run = await a_running(store, task)
+        run = await start_run(store, task)
         broken = "half \ud83d of it"
         ended = run._replace(state=RunState.FAILED, ended=NOON, error=broken, result_json=broken)
-        standing = (await facts_of(store, task)).status._replace(last_result=broken)
+        standing = (await get_facts(store, task)).status._replace(last_result=broken)
         told = an_event(task, detail=broken)
         change = Change(status=standing, updated_runs=(ended,), events=(told,))
         await store.settle([a_settlement(run, outcome=Failed(broken))], lambda *_: change)
@@ -111,9 +111,9 @@ async def test_a_payload_that_nobody_changed_is_not_written_again(tmp_path: Path
         await store.add([a_new_task(task)])
         pages: list[int] = []
         await store._writer.submit(lambda link: link.on_wal(pages.append))
-        standing = (await facts_of(store, task)).status
-        await store.change(task.id, None, saying(Change(status=standing._replace(counted=1))))
-        await store.change(task.id, None, saying(Change(status=standing._replace(counted=2))))
+        standing = (await get_facts(store, task)).status
+        await store.change(task.id, None, always(Change(status=standing._replace(counted=1))))
+        await store.change(task.id, None, always(Change(status=standing._replace(counted=2))))
         assert pages[-1] - pages[-2] < 10
 
 

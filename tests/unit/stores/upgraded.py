@@ -14,8 +14,7 @@ from horae.lifecycle.settle import settle as decide_settlement
 from horae.model.ids import from_microseconds
 from horae.model.outcome import Settlement, Succeeded
 from horae.ports.store import TaskFilter
-from horae.testing.contracts.contract import WholeStore
-from horae.testing.contracts.moving import all_parcels
+from horae.testing.contracts.stores.writes.transfer import read_all_parts
 from horae.testing.factories import NOON
 from horae.transfer.digest import encode_canonical
 
@@ -57,7 +56,7 @@ def read_before(store: str) -> dict[str, Any]:
 async def read_now(store: WholeStore) -> dict[str, Any]:
     """The same questions, to the store of this version."""
     found = {
-        **{f"part {part.value}": items for part, items in (await all_parcels(store)).items()},
+        **{f"part {part.value}": items for part, items in (await read_all_parts(store)).items()},
         "next_due": await store.next_due(),
         "lanes": await store.lanes(),
         "nodes": await store.nodes(),

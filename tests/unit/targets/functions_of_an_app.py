@@ -1,4 +1,4 @@
-"""Functions that were declared with the decorator of an app: their names lead to what the decorator left there."""
+"""Functions declared with the decorator of an app, importable by child processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An invocation that remembers what was said to it, and what targets are asked in these tests."""
+"""Invocation that records log lines, and target requests for these tests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def a_run(*, alone: bool = False, span: Span | None = None) -> Run:
 
 
 class Recorded:
-    """`said` grows in the order in which things were said; `wait_for` returns as soon as a text was among them."""
+    """`said` holds the lines in order; `wait_for` returns as soon as a text is among them."""
 
     def __init__(self, task: Task, run: Run | None = None) -> None:
         self.task = task
@@ -83,7 +83,7 @@ class Recorded:
             self._awaited.append((wanted, event))
             if any(wanted in text for _, text in self.said):
                 event.set()
-        assert await asyncio.to_thread(event.wait, 30), f"nobody said {wanted!r}: {self.said}"
+        assert await asyncio.to_thread(event.wait, 30), f"no line with {wanted!r}: {self.said}"
         return next(text for _, text in self.said if wanted in text)
 
 

@@ -1,4 +1,4 @@
-"""Payloads become typed arguments, or a sentence that names the argument, what came and what was wanted."""
+"""Payloads become typed arguments, or an error names the argument, the value and the expected type."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ FITTING: list[tuple[Any, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("annotation", "value", "wanted"), FITTING)
-def test_what_fits_becomes_what_was_asked_for(annotation: Any, value: Any, wanted: Any) -> None:
+def test_valid_arguments_are_converted(annotation: Any, value: Any, wanted: Any) -> None:
     found = converter_for(annotation).read(value)
     assert found == wanted
     assert type(found) is type(wanted)
@@ -183,13 +183,13 @@ MISFITS: list[tuple[Any, Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("annotation", "value", "path", "wanted"), MISFITS)
-def test_what_does_not_fit_is_located_and_told(annotation: Any, value: Any, path: str, wanted: str) -> None:
+def test_invalid_argument_is_located(annotation: Any, value: Any, path: str, wanted: str) -> None:
     with pytest.raises(Mismatch) as caught:
         converter_for(annotation).read(value)
     assert (caught.value.path, caught.value.expected) == (path, wanted)
 
 
-def test_a_model_that_validates_itself_says_why() -> None:
+def test_validation_error_of_a_model_is_reported() -> None:
     with pytest.raises(Mismatch, match=r"Model .*size"):
         converter_for(Model).read({"size": "large"})
     assert encode_result(Model(3)) == '{"size":3,"mode":"json"}'
@@ -255,7 +255,7 @@ CALLS: list[tuple[Callable[..., Any], str, Any]] = [
 
 
 @pytest.mark.parametrize(("call", "payload", "wanted"), CALLS)
-async def test_a_function_is_called_with_what_its_signature_asks_for(
+async def test_function_receives_the_arguments_of_its_signature(
     call: Callable[..., Any], payload: str, wanted: Any
 ) -> None:
     outcome, _ = await carried(call, payload)
@@ -275,7 +275,7 @@ BAD_CALLS = [
 
 
 @pytest.mark.parametrize(("call", "payload", "error"), BAD_CALLS)
-async def test_a_payload_that_does_not_fit_fails_for_good_and_is_refused_beforehand(
+async def test_invalid_payload_is_refused_and_fails_permanently(
     call: Callable[..., Any], payload: str, error: str
 ) -> None:
     outcome, _ = await carried(call, payload)
@@ -287,7 +287,7 @@ async def test_a_payload_that_does_not_fit_fails_for_good_and_is_refused_beforeh
     assert caught.value.code == ("unknown_argument" if "is not known" in error else "bad_arguments")
 
 
-def test_a_refusal_says_it_in_two_languages() -> None:
+def test_refusal_has_both_languages() -> None:
     with pytest.raises(InvalidTask) as caught:
         check_payload(describe_function("sell", Shop().sell), '{"pieces": "many"}')
     refusal = caught.value

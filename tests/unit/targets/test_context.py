@@ -1,4 +1,4 @@
-"""What a function sees of its run."""
+"""The context of a run inside a function."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def test_the_facts_of_an_ordinary_run() -> None:
     assert ctx.trace.startswith("00-")
 
 
-def test_a_merged_run_is_told_what_it_stands_for() -> None:
+def test_context_of_a_merged_run_has_its_span() -> None:
     first = NOON - timedelta(days=3)
     ctx = seen(Recorded(a_task("it"), a_run(span=Span(first, NOON, 4))))
     assert (ctx.first, ctx.last, ctx.count) == (first, NOON, 4)
 
 
-def test_what_moves_on_is_seen_to_move() -> None:
+def test_context_reflects_progress() -> None:
     invocation = Recorded(a_task("it"))
     ctx = seen(invocation)
     before = ctx.deadline
@@ -60,7 +60,7 @@ def test_the_log_has_the_manners_of_logging() -> None:
     ]
 
 
-def test_what_is_said_is_bounded_and_can_be_kept() -> None:
+def test_log_lines_are_bounded_and_storable() -> None:
     invocation = Recorded(a_task("it"))
     seen(invocation).log.info("\ud800\0" + "x" * 10_000)
     (text,) = invocation.texts("info")

@@ -1,4 +1,4 @@
-"""Python values as JSON text: what goes in comes out again, and what cannot is refused or shown."""
+"""Python values as JSON: round trips, and values without a JSON form are refused or shown."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ CIRCLE.append(CIRCLE)
     [object(), b"bytes", math.nan, math.inf, datetime(2026, 3, 1), CIRCLE, {(1, 2): 3}, 10**5_000, int, lambda: 1],
     ids=lambda value: type(value).__name__,
 )
-def test_what_json_cannot_say_is_refused_as_an_argument_and_shown_as_a_result(value: Any) -> None:
+def test_value_without_json_form_is_refused_as_argument_and_shown_as_result(value: Any) -> None:
     with pytest.raises(InvalidTask) as caught:
         encode_arguments({"it": value})
     assert caught.value.code == "bad_payload"
@@ -117,7 +117,7 @@ RESULTS: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("result", "wanted"), RESULTS)
-def test_a_result_is_kept_as_well_as_it_goes(result: Any, wanted: Any) -> None:
+def test_result_is_encoded_as_well_as_possible(result: Any, wanted: Any) -> None:
     assert json.loads(encode_result(result) or "null") == wanted
 
 

@@ -1,4 +1,4 @@
-"""How child processes end when somebody wants it: nothing of them is left, and the run waits for that."""
+"""Ends of child processes: cancelled or killed, no process is left, and the run waits for that."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _cancel(carrying: asyncio.Task[Outcome], _invocation: Recorded, _watch: Watc
     carrying.cancel()
 
 
-async def test_a_killed_process_is_told_by_its_signal() -> None:
+async def test_killed_process_is_reported_with_its_signal() -> None:
     def kill(_carrying: asyncio.Task[Outcome], _invocation: Recorded, watch: Watch) -> None:
         os.kill(watch.pids[0], signal.SIGKILL)
 
@@ -76,14 +76,14 @@ async def test_a_cancelled_function_cleans_up_before_the_run_is_over(call: Calla
 
 
 @pytest.mark.parametrize("call", [functions.with_grandchild, functions.hold_the_lock])
-async def test_cancel_takes_the_whole_group_also_when_it_does_not_listen(call: Callable[..., object]) -> None:
+async def test_cancel_kills_the_whole_process_group(call: Callable[..., object]) -> None:
     outcome, _, watch = await _watched(call, SHORT, _cancel)
     assert outcome is None
     assert len(watch.pids) == 2
     assert watch.all_gone()
 
 
-async def test_an_order_to_end_that_comes_beside_the_coroutine_ends_it_too() -> None:
+async def test_cancel_action_ends_the_run() -> None:
     def order(_carrying: asyncio.Task[Outcome], invocation: Recorded, _watch: Watch) -> None:
         for action in invocation.actions:
             action()
@@ -105,7 +105,9 @@ async def test_a_run_that_is_marked_as_cancelled_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("call", "grace"), [(functions.leave_behind, SHORT), (functions.leave_a_process, timedelta(minutes=5))]
 )
-async def test_what_lingers_after_the_answer_is_not_waited_for(call: Callable[..., object], grace: timedelta) -> None:
+async def test_process_that_lingers_after_its_result_is_not_awaited(
+    call: Callable[..., object], grace: timedelta
+) -> None:
     outcome, _, watch = await _watched(call, grace, lambda *_: None)
     assert outcome == Succeeded('"done"')
     assert watch.all_gone()
@@ -122,7 +124,7 @@ async def test_closing_the_target_leaves_no_process() -> None:
     assert outcome
 
 
-async def test_what_waits_for_its_turn_can_be_cancelled_without_a_process() -> None:
+async def test_queued_run_is_cancelled_without_a_process() -> None:
     registry = Registry()
     registry.register("it", functions.wait_for_ever, "process")
     target = FunctionTarget(registry, processes=1, grace=timedelta(minutes=5))
@@ -168,7 +170,7 @@ asyncio.run(target_for(getattr(functions, sys.argv[1]), "process").execute(Loud(
 
 
 @pytest.mark.parametrize("function", ["with_grandchild", "hold_the_lock"])
-def test_when_a_node_is_killed_nothing_that_it_started_lives_on(function: str) -> None:
+def test_killed_node_leaves_no_process(function: str) -> None:
     with subprocess.Popen([sys.executable, "-c", NODE, function], cwd=ROOT, stdout=subprocess.PIPE, text=True) as node:
         assert node.stdout is not None
         watch = Watch(node.stdout.readline())

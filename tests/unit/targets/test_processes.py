@@ -1,4 +1,4 @@
-"""Real child processes: what they are given, what they say, and how their end is told."""
+"""Child processes: input, output, and reported ends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_a_payload_larger_than_a_pipe_arrives() -> None:
     assert succeeded(outcome)[0] == "200000"
 
 
-async def test_what_is_printed_and_said_reaches_the_log_and_standard_input_is_empty() -> None:
+async def test_output_and_log_lines_are_recorded_and_stdin_is_empty() -> None:
     outcome, invocation = await carried(functions.speak, isolate="process")
     assert succeeded(outcome) == ""
     assert sorted(invocation.texts("output")) == ["from a grandchild", "on standard error", "on standard output 你好"]
@@ -49,7 +49,7 @@ async def test_what_is_printed_and_said_reaches_the_log_and_standard_input_is_em
     assert invocation.texts("progress") == ["0.25 a quarter"]
 
 
-async def test_ten_megabytes_of_output_are_cut_and_block_nobody() -> None:
+async def test_ten_megabytes_of_output_are_truncated_without_blocking() -> None:
     outcome, invocation = await carried(functions.flood, isolate="process")
     assert succeeded(outcome) == 7
     assert len(invocation.said) == LOG_LINES + 1
@@ -62,7 +62,7 @@ async def test_a_line_without_end_is_cut() -> None:
     assert [len(text) for text in invocation.texts("output")] == [LOG_LINE_CHARACTERS, 5]
 
 
-async def test_the_context_tells_the_same_facts_as_in_the_node() -> None:
+async def test_context_has_the_same_facts_as_in_the_node() -> None:
     outside = succeeded((await carried(functions.facts, isolate="process"))[0])
     here = succeeded((await carried(functions.facts, isolate=None))[0])
     assert outside == here
@@ -96,7 +96,7 @@ async def test_a_function_there_has_no_children_but_its_own() -> None:
         ("odd", "ValueError: odd", False),
     ],
 )
-async def test_what_is_raised_there_is_told_as_in_the_node(
+async def test_exceptions_are_reported_as_in_the_node(
     how: str,
     error: str,
     permanent: bool,  # noqa: FBT001
@@ -114,14 +114,14 @@ async def test_verdicts_travel_too() -> None:
     assert (await carried(functions.refuse, '{"how": "skip"}', "process"))[0] == Skipped("nothing new")
 
 
-async def test_arguments_that_do_not_fit_are_a_failure_for_good() -> None:
+async def test_invalid_arguments_are_a_permanent_failure() -> None:
     outcome = failed((await carried(functions.leave, '{"code": "3"}', "process"))[0])
     assert outcome.permanent
     assert outcome.error == "argument 'code' of it cannot be '3' (str); wanted: int"
 
 
 @pytest.mark.parametrize("alone", [False, True])
-async def test_a_process_that_dies_is_an_ordinary_failure_unless_it_was_alone(alone: bool) -> None:  # noqa: FBT001
+async def test_dead_process_is_an_ordinary_failure_unless_isolated(alone: bool) -> None:  # noqa: FBT001
     ended = failed((await carried(functions.leave, '{"code": 3}', "process", alone=alone))[0])
     assert ended.error == "the process ended with code 3 before it answered"
     outcome, invocation = await carried(functions.abort, isolate="process", alone=alone)
@@ -131,7 +131,7 @@ async def test_a_process_that_dies_is_an_ordinary_failure_unless_it_was_alone(al
     assert (ended.died_isolated, aborted.died_isolated, ended.permanent) == (alone, alone, False)
 
 
-async def test_a_poisoned_run_goes_alone_whatever_its_function_says() -> None:
+async def test_poisoned_run_is_isolated_whatever_its_function_declares() -> None:
     outcome, invocation = await carried(functions.speak, alone=True)
     assert succeeded(outcome) == ""
     assert "on standard error" in invocation.texts("output")

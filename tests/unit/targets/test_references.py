@@ -1,4 +1,4 @@
-"""References in JSON are filled with values, and no value that was revealed comes out again in any shape."""
+"""References to secrets are replaced, and revealed values are masked in every encoding."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def filled(value: Any, secrets: Known, owner: str = "ada") -> ResolvedValue:
     return asyncio.run(resolve_secrets(value, owner, secrets))
 
 
-def test_a_reference_becomes_the_value_wherever_it_stands() -> None:
+def test_reference_is_replaced_at_any_depth() -> None:
     spec = {"headers": {"Authorization": {"secret": "token"}}, "list": [1, {"secret": "pin"}, {"secret": "token"}]}
     secrets = Known("ada", {"token": "Bearer abc", "pin": "90210"})
     done = filled(spec, secrets)
@@ -69,7 +69,7 @@ def test_a_reference_becomes_the_value_wherever_it_stands() -> None:
 @pytest.mark.parametrize(
     "value", [{"secret": 7}, {"secret": "a", "more": 1}, {"Secret": "a"}, {}, "secret", ["secret"]]
 )
-def test_what_only_looks_like_a_reference_is_left_alone(value: Any) -> None:
+def test_lookalikes_of_references_are_unchanged(value: Any) -> None:
     secrets = Known("ada")
     assert secret_name(value) is None
     assert filled(value, secrets).value == value
@@ -77,12 +77,12 @@ def test_what_only_looks_like_a_reference_is_left_alone(value: Any) -> None:
 
 
 @given(plain_json)
-def test_json_without_references_comes_back_as_it_was(value: Any) -> None:
+def test_json_without_references_is_unchanged(value: Any) -> None:
     assert list(secret_names(value)) == []
     assert filled(value, Known("ada")).value == value
 
 
-def test_a_missing_secret_and_somebody_elses_fail_alike_and_for_good() -> None:
+def test_missing_and_foreign_secrets_fail_alike_permanently() -> None:
     def failure(owner: str, secrets: Known) -> SecretMissing:
         with pytest.raises(SecretMissing) as caught:
             filled({"secret": "token"}, secrets, owner)
@@ -111,7 +111,7 @@ AWKWARD = 'p"a/ss\\wö rd+1'
         "Basic " + b64encode(AWKWARD.encode()).decode(),
     ],
 )
-def test_a_value_is_hidden_in_every_shape_in_which_it_is_sent(shown: str) -> None:
+def test_value_is_masked_in_every_encoding(shown: str) -> None:
     hidden = Masks([AWKWARD]).mask(f"before {shown} after")
     assert MASK in hidden
     assert hidden.startswith("before ")
@@ -146,6 +146,6 @@ def test_no_value_survives_hiding(values: list[str], text: str) -> None:
     assert not any(value in hidden for value in values)
 
 
-def test_what_was_filled_in_does_not_show_itself() -> None:
+def test_filled_values_are_not_in_repr() -> None:
     done = filled({"secret": "token"}, Known("ada", {"token": "hunter22"}))
     assert "hunter22" not in f"{done!r} {done} {done.masks!r}"

@@ -1,4 +1,4 @@
-"""Names and functions: what can be registered, and which functions another process could find again."""
+"""Function registry: valid functions, and functions that a child process can import."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def refused(call: Callable[[], object]) -> str:
     return caught.value.code
 
 
-def test_a_name_means_one_function_and_saying_it_again_changes_nothing() -> None:
+def test_repeated_registration_is_idempotent_and_names_are_unique() -> None:
     registry = Registry()
     first = registry.register("a", work)
     assert registry.register("a", work) is first
@@ -66,7 +66,7 @@ def test_a_bound_method_is_the_same_function_each_time() -> None:
 
 
 @pytest.mark.parametrize("call", [generator, async_generator, Shop, 5, None, "work"])
-def test_what_cannot_be_run_is_refused(call: Any) -> None:
+def test_object_that_cannot_run_is_refused(call: Any) -> None:
     assert refused(lambda: Registry().register("a", call)) == "bad_function"
 
 
@@ -85,7 +85,7 @@ NOWHERE: list[Any] = [lambda: None, functools.partial(work), Shop().sell, [].app
 
 
 @pytest.mark.parametrize("call", NOWHERE)
-def test_what_no_other_process_could_find_is_not_promised_one(call: Any) -> None:
+def test_function_without_import_path_has_no_process_isolation(call: Any) -> None:
     assert origin_of(call) is None
     assert refused(lambda: Registry().register("a", call, "process")) == "not_importable"
 
@@ -97,19 +97,19 @@ def test_a_function_inside_a_function_cannot_be_found() -> None:
 
 
 @pytest.mark.parametrize("call", [functions.speak, Shop.open, Shop.close, json.dumps, print])
-def test_what_can_be_found_again_is_the_same(call: Any) -> None:
+def test_importable_function_is_found_again(call: Any) -> None:
     origin = origin_of(call)
     assert origin is not None
     assert import_function(origin) == call
 
 
-def test_what_was_typed_at_a_prompt_cannot_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interactive_function_is_not_importable(monkeypatch: pytest.MonkeyPatch) -> None:
     prompt = ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", prompt)
     exec("def typed(): ...", prompt.__dict__)  # noqa: S102 - what a prompt does
     assert origin_of(prompt.typed) is None
 
 
-def test_what_is_no_function_any_more_is_not_loaded() -> None:
+def test_name_that_is_no_function_any_more_is_not_loaded() -> None:
     with pytest.raises(TypeError, match="not a function any more"):
         import_function(Origin("json", "__name__", None))

@@ -1,4 +1,4 @@
-"""Functions that block: in threads of a bounded pool, which a cancelled run waits for."""
+"""Blocking functions run in a bounded thread pool, and a cancelled run waits for its thread."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def stays() -> None: ...
 def leaves() -> None: ...
 
 
-def test_what_leaves_the_loop_is_known_beforehand() -> None:
+def test_functions_that_leave_the_loop_are_known_beforehand() -> None:
     ordinary, alone = Recorded(a_task("it")), Recorded(a_task("it"), a_run(alone=True))
     assert not target_for(stays).leaves_the_loop(ordinary)
     assert target_for(stays).leaves_the_loop(alone)
@@ -99,7 +99,7 @@ async def test_an_async_function_in_a_thread_is_cancelled_there() -> None:
     assert cleaned.is_set()
 
 
-async def test_the_pool_is_bounded_and_what_waits_for_a_thread_can_be_cancelled() -> None:
+async def test_thread_pool_is_bounded_and_queued_runs_can_be_cancelled() -> None:
     started, release, calls = threading.Event(), threading.Event(), []
 
     def work() -> None:

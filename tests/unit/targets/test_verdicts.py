@@ -1,4 +1,4 @@
-"""What a function returns or raises, and the outcome that it stands for."""
+"""Outcome of a run by the return value or exception of its function."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_retry_after_nonsense_is_an_error_of_the_function(after: Any) -> None:
         (OSError("\udcff\0"), "OSError: ?\N{REPLACEMENT CHARACTER}"),
     ],
 )
-async def test_any_other_exception_is_told_with_where_it_happened(error: BaseException, headline: str) -> None:
+async def test_exception_is_reported_with_its_location(error: BaseException, headline: str) -> None:
     outcome = failure((await carried(raising(error)))[0])
     first, *frames = outcome.error.splitlines()
     assert first == headline
@@ -76,14 +76,14 @@ async def test_any_other_exception_is_told_with_where_it_happened(error: BaseExc
     assert (outcome.permanent, outcome.retry_after, outcome.reason) == (False, None, Reason.TARGET_FAILED)
 
 
-async def test_a_failure_in_the_library_is_told_by_the_frame_that_called_it() -> None:
+async def test_library_failure_is_reported_with_the_calling_frame() -> None:
     async def work() -> None:
         json.loads("{")
 
     assert 'json.loads("{")' in failure((await carried(work))[0]).error
 
 
-async def test_causes_and_notes_are_told() -> None:
+async def test_causes_and_notes_are_reported() -> None:
     error = ValueError("outer")
     error.__cause__ = KeyError("inner")
     error.add_note("look at the key")
@@ -92,7 +92,7 @@ async def test_causes_and_notes_are_told() -> None:
     )
 
 
-async def test_a_group_is_told_by_its_members_and_a_verdict_among_them_counts() -> None:
+async def test_exception_group_is_reported_by_members_and_verdicts_apply() -> None:
     async def work() -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(raising(ValueError("one"))())
@@ -126,7 +126,7 @@ def raising_deep(level: int = 98) -> None:
     raising_deep(level - 1)
 
 
-async def test_an_exception_that_cannot_be_told_is_still_told() -> None:
+async def test_exception_without_str_is_reported() -> None:
     class Sulky(Exception):  # noqa: N818
         def __str__(self) -> str:
             raise RuntimeError("no")
@@ -134,7 +134,7 @@ async def test_an_exception_that_cannot_be_told_is_still_told() -> None:
     assert "Sulky: <exception str() failed>" in failure((await carried(raising(Sulky())))[0]).error
 
 
-async def test_a_coroutine_that_nobody_awaits_is_a_mistake_and_said_to_be() -> None:
+async def test_unawaited_coroutine_is_reported() -> None:
     async def inner() -> None: ...
 
     def outer() -> Coroutine[Any, Any, None]:
@@ -153,7 +153,7 @@ async def test_a_name_that_is_not_known_is_an_ordinary_failure(spec: str) -> Non
     assert "function" in outcome.error
 
 
-async def test_a_function_that_comes_later_is_found() -> None:
+async def test_function_registered_later_is_found() -> None:
     registry = Registry()
     target, invocation = FunctionTarget(registry), Recorded(a_task("it"))
 
@@ -165,7 +165,7 @@ async def test_a_function_that_comes_later_is_found() -> None:
     assert (await target.execute(invocation)) == Succeeded("1")
 
 
-async def test_an_async_function_is_awaited_in_the_task_that_asked() -> None:
+async def test_async_function_runs_in_the_calling_task() -> None:
     async def work() -> bool:
         return asyncio.current_task() is asking
 

@@ -1,4 +1,4 @@
-"""Whatever JSON comes in, it is a task, an edit, or a refusal: never another exception, and never a long message."""
+"""Any JSON is a task, an edit or a refusal, with a bounded message."""
 # ruff: noqa: FBT003 - a boolean is one of the wrong things that may come
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from horae.model.task import Task
 from horae.service.tasks.edits import apply_edits
 from horae.testing.factories import NOON, a_task
 from horae.wire.tasks import DEFINITION_FIELDS, SHORT_TARGETS, definition_json, read_edits, read_task
-
-from .imagined import json_values, made
+from tests.unit.wire.strategies import json_values, made
 
 SMALL: Final[dict[str, Any]] = {"name": "water", "when": "every 1h", "function": "garden.water"}
 NO_WORD: Final = "\ud800"
@@ -77,7 +76,7 @@ def read_edit(value: object) -> Task:
 
 
 @pytest.mark.parametrize("number", range(len(NO_TASKS)))
-def test_what_is_no_task_is_refused_and_never_anything_else(number: int) -> None:
+def test_invalid_task_json_is_only_ever_refused(number: int) -> None:
     with pytest.raises(Refusal) as caught:
         read_whole(NO_TASKS[number])
     told = [str(caught.value), *(part for sentence in caught.value.sentences.values() for part in sentence)]
@@ -103,7 +102,7 @@ NO_EDITS: Final[list[Any]] = [
 
 
 @pytest.mark.parametrize("number", range(len(NO_EDITS)))
-def test_what_is_no_edit_is_refused_and_never_anything_else(number: int) -> None:
+def test_invalid_edit_json_is_only_ever_refused(number: int) -> None:
     with pytest.raises(Refusal):
         read_edit(NO_EDITS[number])
 
@@ -118,7 +117,7 @@ def nearly_tasks(draw: st.DrawFn) -> dict[str, Any]:
 
 @settings(max_examples=300, deadline=None)
 @given(nearly_tasks() | json_values)
-def test_whatever_json_comes_is_a_task_or_refused(value: Any) -> None:
+def test_any_json_is_a_task_or_refused(value: Any) -> None:
     for read in (read_whole, read_edit):
         try:
             task = read(value)

@@ -1,4 +1,4 @@
-"""Every error has an answer: an exit code, a status, a title in two languages; and every catalogue speaks both."""
+"""Every error has a problem: exit code, status, title in both languages."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def all_errors() -> list[type[HoraeError]]:
     return [HoraeError, *dict.fromkeys(subclasses(HoraeError))]
 
 
-def test_every_error_has_an_answer_of_its_own() -> None:
+def test_every_error_has_its_own_problem() -> None:
     found = all_errors()
     assert {each for each in found if each not in ERROR_MAPPINGS} == set()
     assert set(found) == set(ERROR_MAPPINGS), "and no answer is for an error that is not there"
 
 
-def test_the_table_goes_from_the_special_to_the_general() -> None:
+def test_problem_table_is_ordered_from_special_to_general() -> None:
     kinds = list(ERROR_MAPPINGS)
     for place, kind in enumerate(kinds):
         assert not any(issubclass(later, kind) for later in kinds[place + 1 :]), kind
@@ -52,7 +52,7 @@ def test_every_error_is_part_of_the_tree_that_is_drawn() -> None:
 
 
 @pytest.mark.parametrize("kind", ERROR_MAPPINGS, ids=lambda kind: kind.__name__)
-def test_an_answer_is_complete(kind: type[HoraeError]) -> None:
+def test_problem_is_complete(kind: type[HoraeError]) -> None:
     answer = ERROR_MAPPINGS[kind]
     assert answer.exit is not ExitCode.OK
     assert 400 <= answer.status < 600
@@ -68,7 +68,7 @@ def _an_error(kind: type[HoraeError]) -> HoraeError:
     return kind("it broke")
 
 
-def test_whoever_asks_for_what_is_not_there_is_told_so_in_both_languages() -> None:
+def test_not_found_has_both_languages() -> None:
     refusal = refuse("no_such_task", id="tsk_1")
     english, chinese = problem_json(refusal), problem_json(refusal, "zh")
     assert (english["status"], english["code"], english["title"]) == (404, "no_such_task", "not found")
@@ -79,26 +79,26 @@ def test_whoever_asks_for_what_is_not_there_is_told_so_in_both_languages() -> No
     assert json.loads(json.dumps(english)) == english
 
 
-def test_a_place_in_the_text_is_told() -> None:
+def test_problem_has_the_position_in_the_text() -> None:
     error = _an_error(NotFound)
     assert problem_json(error)["position"] == 3
 
 
-def test_a_store_that_broke_says_what_it_knows() -> None:
+def test_store_error_has_its_details() -> None:
     problem = problem_json(StoreUnavailable("the disk is gone"), "zh")
     assert (problem["status"], problem["code"], problem["detail"]) == (503, "store_unavailable", "the disk is gone")
     assert ("horae doctor" in problem["hint"], problem["position"]) == (True, None)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ERROR_MAPPINGS if issubclass(kind, StoreError)])
-def test_whatever_is_wrong_with_a_store_there_is_a_hint_in_both_languages(kind: type[HoraeError]) -> None:
+def test_store_errors_have_a_hint_in_both_languages(kind: type[HoraeError]) -> None:
     english, chinese = problem_json(_an_error(kind), "en"), problem_json(_an_error(kind), "zh")
     assert english["code"] == chinese["code"]
     assert english["hint"]
     assert english["hint"] != chinese["hint"] != ""
 
 
-def test_an_error_of_another_package_has_the_answer_of_what_it_is() -> None:
+def test_foreign_error_has_the_problem_of_its_base_class() -> None:
     class ForeignError(StoreError):
         pass
 

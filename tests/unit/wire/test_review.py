@@ -1,4 +1,4 @@
-"""A task under review: everything that would run is in the lines, and nothing in them can be mistaken."""
+"""Task under review: every field that would run is shown, unambiguously."""
 
 from __future__ import annotations
 

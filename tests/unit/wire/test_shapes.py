@@ -1,4 +1,4 @@
-"""Runs, lines, explanations, overviews, events and bulk reports as JSON: complete, exact, and only what JSON can say."""
+"""Runs, lines, explanations, overviews, events and bulk reports as JSON: complete and exact."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, a
 from horae.wire.instants import local, milliseconds, utc
 from horae.wire.overview import bulk_json, event_json, overview_json
 from horae.wire.runs import line_json, run_json, why_json
-from tests.unit.service.stage import ADA, ROOT, House
+from tests.unit.service.service_harness import ADA, ROOT, ServiceHarness
 
 instants = st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
 
@@ -61,7 +61,7 @@ def test_lengths_are_milliseconds_and_whole_where_they_are_whole(length: timedel
     assert (found, type(found)) == (number, type(number))
 
 
-def test_a_run_is_told_with_its_lateness_and_its_task() -> None:
+def test_run_json_has_lateness_and_task() -> None:
     task = a_task()
     run = an_ended_run(
         task, started=NOON + timedelta(milliseconds=3), ended=NOON + SECOND, result_json='{"sum":3}', lanes=("press",)
@@ -78,7 +78,7 @@ def test_a_run_is_told_with_its_lateness_and_its_task() -> None:
     assert travelled(told) == told
 
 
-def test_a_stretch_tells_how_many_it_is_and_why() -> None:
+def test_span_json_has_count_and_reason() -> None:
     span = Span(NOON - HOUR, NOON, 61)
     row = a_run(a_task(), state=RunState.SKIPPED, reason=Reason.PAUSED, span=span, started=None, node=None)
     told, chinese = run_json(row), run_json(row, language="zh")
@@ -88,13 +88,13 @@ def test_a_stretch_tells_how_many_it_is_and_why() -> None:
     assert (told["lateness_ms"], told["duration_ms"], told["result"]) == (None, None, None)
 
 
-def test_a_result_that_was_cut_is_told_as_text() -> None:
+def test_truncated_result_is_rendered_as_text() -> None:
     run = an_ended_run(a_task(), result_json='{"sum":[1,2,')
     assert run_json(run)["result"] == '{"sum":[1,2,'
     assert run_json(a_run(a_task(), cancel=Reason.CANCELLED))["asked_to_end"] == "cancelled"
 
 
-def test_a_line_an_event_and_an_outage_are_told() -> None:
+def test_line_event_and_outage_json() -> None:
     assert line_json(NumberedLine(7, Line("run_1", NOON, "info", "浇花"))) == {
         "number": 7,
         "run_id": "run_1",
@@ -115,14 +115,14 @@ def test_a_line_an_event_and_an_outage_are_told() -> None:
     assert travelled(why) == why
 
 
-async def test_an_overview_and_a_bulk_report_are_told_whole() -> None:
-    house = House()
-    task = await house.add(options=Options(retries=0, give_up_after=1), lane="press")
-    await house.add("every 30m", name="next")
-    house.later(31 * MINUTE)
-    await house.claim()
-    await house.ran(29 * MINUTE, Failed("no"))
-    told = travelled(overview_json(await house.service.overview.now(ROOT)))
+async def test_overview_and_bulk_report_json() -> None:
+    harness = ServiceHarness()
+    task = await harness.add(options=Options(retries=0, give_up_after=1), lane="press")
+    await harness.add("every 30m", name="next")
+    harness.advance(31 * MINUTE)
+    await harness.claim()
+    await harness.run_due(29 * MINUTE, Failed("no"))
+    told = travelled(overview_json(await harness.service.overview.now(ROOT)))
     assert told["tasks"] == {"active": 1, "paused": 0, "completed": 0, "failed": 1, "cancelled": 0}
     assert told["last_24h"]["outcomes"]["failed"] == told["last_24h"]["started"] == 1
     assert (told["last_24h"]["on_time"], told["last_24h"]["lateness_p50_ms"]) == (1.0, 0)
@@ -132,14 +132,14 @@ async def test_an_overview_and_a_bulk_report_are_told_whole() -> None:
     assert [(each["task"], each["due_local"]) for each in told["next"]] == [("next", "2026-03-01T13:30:00.000+00:00")]
     assert told["nodes"][0]["id"] == "node-1"
     assert [run["state"] for run in told["running"]] == ["running"]
-    report = await house.service.bulk.each(ADA, TaskFilter(), lambda each: house.tasks.delete(ADA, each.id))
+    report = await harness.service.bulk.each(ADA, TaskFilter(), lambda each: harness.tasks.delete(ADA, each.id))
     bulk = travelled(bulk_json(report, "zh"))
     assert (bulk["matched"], bulk["done"]) == (2, 1)
     assert [each["code"] for each in bulk["refused"]] == ["still_running"]
     assert bulk["refused"][0]["detail"] != bulk_json(report)["refused"][0]["detail"]
 
 
-def test_what_is_told_of_a_run_has_the_same_fields_whatever_became_of_it() -> None:
+def test_run_json_has_the_same_fields_in_every_state() -> None:
     task = a_task()
     runs: list[Run] = [a_run(task, state=state) for state in RunState]
     assert len({tuple(run_json(run)) for run in runs}) == 1

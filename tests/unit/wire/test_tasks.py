@@ -1,4 +1,4 @@
-"""A task as JSON: out and in again it is the same task, and what cannot be understood is refused with what would be."""
+"""A task as JSON: round trips, and refusals with suggestions."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ from horae.wire.tasks import (
     task_json,
     waiting_for,
 )
-
-from .imagined import made, policies, tasks, words
+from tests.unit.wire.strategies import made, policies, tasks, words
 
 SMALL = {"name": "water", "when": "every 1h", "function": "garden.water"}
 OWN = Policies(Missed("all", 2 * HOUR, 7), "queue", Retry(9, MINUTE / 2, 3.0, 2 * HOUR), 3)
@@ -48,7 +47,7 @@ def travelled(value: Any) -> Any:
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(tasks())
-def test_a_task_that_went_out_comes_back_equal(task: Task) -> None:
+def test_task_json_round_trip(task: Task) -> None:
     again = made(read_task(travelled(definition_json(task))), task)
     assert again == task
     assert definition_json(again) == definition_json(task)
@@ -56,15 +55,15 @@ def test_a_task_that_went_out_comes_back_equal(task: Task) -> None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(tasks(), tasks())
-def test_a_description_applied_to_another_task_makes_it_that_one(task: Task, other: Task) -> None:
-    """But for its key and its owner, which nobody edits."""
+def test_task_json_applied_as_edit_makes_tasks_equal(task: Task, other: Task) -> None:
+    """Except key and owner, which cannot be edited."""
     assume(task.schedule.zone is not None)
     said = {name: each for name, each in travelled(definition_json(task)).items() if name in EDITABLE_FIELDS}
     after = apply_edits(other, read_edits(said), None, NOON)
     assert after == task._replace(id=other.id, owner=other.owner, key=other.key, version=other.version)
 
 
-def test_what_an_export_says_is_let_pass_where_it_is_expected_and_nowhere_else() -> None:
+def test_export_fields_are_accepted_in_imports_only() -> None:
     facts = Facts(a_task(), NEW_TASK_STATUS, (an_entry(a_task()),))
     said = travelled(task_json(facts, last=a_run(facts.task)))
     assert set(said) == {*DEFINITION_FIELDS, *READ_ONLY_FIELDS}
@@ -105,7 +104,7 @@ def test_an_unknown_policy_is_refused_with_the_nearest_one() -> None:
 
 
 @pytest.mark.parametrize("name", ["name", "when", "function"])
-def test_what_must_be_there_is_asked_for(name: str) -> None:
+def test_missing_required_field_is_refused(name: str) -> None:
     for without in ({key: value for key, value in SMALL.items() if key != name}, {**SMALL, name: None}):
         with pytest.raises(Refusal) as caught:
             read_task(without)
@@ -113,7 +112,7 @@ def test_what_must_be_there_is_asked_for(name: str) -> None:
         assert caught.value.facts["name"] == ("target" if name == "function" else name)
 
 
-def test_two_targets_are_one_too_many() -> None:
+def test_two_targets_are_refused() -> None:
     with pytest.raises(Refusal) as caught:
         read_task({**SMALL, "http": "https://example.org"})
     assert (caught.value.code, caught.value.facts["names"]) == ("two_targets", "http, function")
@@ -134,7 +133,7 @@ def test_two_targets_are_one_too_many() -> None:
         ({"target": {"kind": "own"}}, Target("own", "{}")),
     ],
 )
-def test_short_targets_mean_whole_ones(said: dict[str, Any], target: Target) -> None:
+def test_short_targets_are_expanded(said: dict[str, Any], target: Target) -> None:
     assert read_target(said) == target
 
 
@@ -150,23 +149,23 @@ def test_a_target_without_a_kind_is_refused(target: object) -> None:
 
 @settings(deadline=None)
 @given(policies)
-def test_policies_that_went_out_come_back_equal(given_: Any) -> None:
+def test_policies_round_trip(given_: Any) -> None:
     assert apply_options(DEFAULT_POLICIES, policies_of(travelled(policies_json(given_)))) == given_
 
 
 @pytest.mark.parametrize("never", [None, "never"])
-def test_null_and_never_are_the_choice_of_no_limit(never: str | None) -> None:
+def test_null_and_never_mean_no_limit(never: str | None) -> None:
     said = policies_of({"give_up_after": never, "max_duration": never, "retries": never})
     chosen = apply_options(policies_for(Every(interval=HOUR), {"max_duration": HOUR}), said)
     assert (chosen.give_up_after, chosen.max_duration, chosen.retry.attempts) == (None, None, None)
 
 
-def test_null_where_there_must_be_a_value_says_nothing() -> None:
+def test_null_for_a_required_value_is_ignored() -> None:
     said = {"missed": None, "overlap": None, "retry": None, "timeout": None, "guarantee": None, "priority": None}
     assert policies_of(said) == NO_OPTIONS
 
 
-def test_only_what_is_said_is_chosen() -> None:
+def test_only_given_policies_are_chosen() -> None:
     assert policies_of({}) == NO_OPTIONS
     assert policies_of({"timeout": "90s", "retries": 3}) == Options(timeout="90s", retries=3)
     assert policies_of({"missed": "latest within 1h"}) == Options(missed="latest within 1h")
@@ -193,7 +192,7 @@ def test_parts_of_a_policy_leave_its_other_parts_as_they_are(said: Any, missed: 
     assert after == replace(OWN, missed=missed, retry=retry)
 
 
-def test_parts_of_a_policy_of_a_new_task_are_laid_over_what_its_kind_has() -> None:
+def test_partial_policy_of_a_new_task_is_merged_with_the_defaults() -> None:
     said = policies_of({"missed": {"mode": "all"}, "retry": {"backoff": "5s"}})
     assert apply_options(ONE_SHOT_POLICIES, said) == replace(
         ONE_SHOT_POLICIES, missed=Missed("all", None), retry=Retry(backoff=5 * SECOND)
@@ -241,7 +240,7 @@ def test_policies_that_do_not_fit_are_refused(said: dict[str, Any]) -> None:
 # --- edits -----------------------------------------------------------------------------------------------------------
 
 
-def test_an_edit_says_only_what_changes() -> None:
+def test_edit_json_has_changed_fields_only() -> None:
     assert read_edits({}) == Edits()
     edits = read_edits({"name": "n", "lane": None, "labels": {"a": "b"}, "payload": None, "policies": {"retries": 1}})
     assert edits == Edits(name="n", lane=None, labels={"a": "b"}, payload="null", options=Options(retries=1))
@@ -260,7 +259,7 @@ def test_what_cannot_be_edited_is_refused(said: object) -> None:
 # --- how it stands ---------------------------------------------------------------------------------------------------
 
 
-def test_a_task_tells_how_it_stands() -> None:
+def test_task_json_has_its_state() -> None:
     task = a_task(schedule=Every(interval=HOUR, zone="Asia/Tokyo"), labels=(("room", "a"),))
     standing = TaskStatus(
         TaskState.PAUSED,
@@ -297,7 +296,7 @@ def test_a_task_tells_how_it_stands() -> None:
         (EntryState.PARKED, "target:http", "node:target:http"),
     ],
 )
-def test_what_it_waits_for_is_told(stand: EntryState, lane: str | None, waits: str | None) -> None:
+def test_task_json_has_its_waiting_cause(stand: EntryState, lane: str | None, waits: str | None) -> None:
     task = a_task()
     assert waiting_for(Facts(task, NEW_TASK_STATUS, (an_entry(task, state=stand, lane=lane),))) == waits
 
@@ -318,5 +317,5 @@ def test_lengths_of_time_are_exact() -> None:
 
 
 @given(words)
-def test_a_word_that_is_asked_for_comes_back_in_its_own_letters(word: str) -> None:
+def test_payload_text_keeps_its_characters(word: str) -> None:
     assert json.loads(read_task({**SMALL, "payload": word}).payload) == word

@@ -1,23 +1,24 @@
-"""What every store and every target must keep. A new one subclasses these and says how to open itself; nothing else."""
+"""Contract suites for stores and targets: subclass one and say how to open yours."""
 
 from __future__ import annotations
 
-from .contract import Contract, WholeStore
-from .journal import JournalContract
-from .records import RecordsContract
-from .store import StoreContract
+from ...ports.full_store import FullStore
+from .stores.contract import Contract
+from .stores.store_contract import StoreContract
+from .stores.writes.journal import JournalContract
+from .stores.writes.records import RecordsContract
+from .stores.writes.shared_transactions import CallerConnection, SharedTransactionContract
 from .targets import TargetContract, TargetKeysContract, TargetSecretsContract
-from .using import Guest, UsingContract
 
 __all__ = [
+    "CallerConnection",
     "Contract",
-    "Guest",
     "JournalContract",
     "RecordsContract",
+    "SharedTransactionContract",
     "StoreContract",
     "TargetContract",
     "TargetKeysContract",
     "TargetSecretsContract",
-    "UsingContract",
     "WholeStore",
 ]

@@ -15,7 +15,7 @@ from horae.errors import StoreError
 from horae.model.change import Change
 from horae.ports.store import Claimed
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts.scenes import a_running, claim_all, keep, settle
+from horae.testing.contracts.stores.setup import add_tasks, claim_all, settle, start_run
 from horae.testing.decisions import start_everything, succeed
 from horae.testing.factories import DAY, NODE, NOON, a_node, a_run, a_settlement, a_task
 
@@ -24,8 +24,8 @@ async def filled(waiting: int) -> MemoryStore:
     """A store with one task that is due, and so many that are not."""
     store = MemoryStore()
     await store.join(a_node())
-    await keep(store, *(a_task(priority=place % 5) for place in range(waiting)), due=NOON + DAY)
-    await keep(store, a_task())
+    await add_tasks(store, *(a_task(priority=place % 5) for place in range(waiting)), due=NOON + DAY)
+    await add_tasks(store, a_task())
     return store
 
 
@@ -74,7 +74,7 @@ async def test_no_call_waits_for_anything() -> None:
 async def test_threads_with_loops_of_their_own_share_without_overlap() -> None:
     store = await filled(waiting=0)
     tasks = [a_task() for _ in range(400)]
-    await keep(store, *tasks)
+    await add_tasks(store, *tasks)
     shares: list[list[Claimed]] = []
     barrier = Barrier(4)
 
@@ -95,7 +95,7 @@ async def test_a_recovery_that_ends_nothing_is_refused() -> None:
     """It would be tried for ever."""
 
     store = MemoryStore()
-    run = await a_running(store)
+    run = await start_run(store)
     with pytest.raises(StoreError):
         await store.recover(NODE, 0, lambda *_: Change(), 10)
     assert await store.run(run.id, None) == run
@@ -104,7 +104,7 @@ async def test_a_recovery_that_ends_nothing_is_refused() -> None:
 async def test_a_task_cannot_become_another() -> None:
     store = MemoryStore()
     task = a_task()
-    await keep(store, task)
+    await add_tasks(store, task)
     with pytest.raises(StoreError):
         await store.change(task.id, None, lambda _: Change(task=a_task()))
 
@@ -112,7 +112,7 @@ async def test_a_task_cannot_become_another() -> None:
 async def test_an_upsert_cannot_overwrite_a_task_with_another_key() -> None:
     store = MemoryStore()
     task = a_task(key="one")
-    await keep(store, task)
+    await add_tasks(store, task)
     with pytest.raises(StoreError):
         await store.upsert("ada", "two", lambda _: Change(task=task._replace(key="two")))
     with pytest.raises(StoreError):
@@ -127,7 +127,7 @@ async def test_there_is_nothing_to_back_up() -> None:
 
 async def test_closing_keeps_what_others_still_use() -> None:
     store = MemoryStore()
-    run = await a_running(store)
+    run = await start_run(store)
     await store.close()
     await store.close()
     await store.open()
@@ -136,7 +136,7 @@ async def test_closing_keeps_what_others_still_use() -> None:
 
 async def test_a_check_finds_what_no_call_could_have_written() -> None:
     store = MemoryStore()
-    run = await a_running(store, a_task(lane="press"))
+    run = await start_run(store, a_task(lane="press"))
     data = store._data
     data.runs.lane_slots.add("press", "run_of_nobody")
     stray = a_task()

@@ -15,7 +15,7 @@ from horae.ports.transfer import Part
 from horae.stores.mysql import MySQLStore, migrate
 from horae.stores.mysql.address import Address
 from horae.stores.named_sql import read_migrations
-from horae.testing.contracts.scenes import facts_of
+from horae.testing.contracts.stores.setup import get_facts
 from horae.testing.factories import NOON, a_new_task, a_task
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import new_prefix, opened
@@ -97,7 +97,7 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
     columns, values = "kind, record_key, owner, body, version", "'token', 'old', 'ada', '\"kept\"', 3"
     mariadb_server.ask(f"INSERT INTO {prefix}records ({columns}) VALUES ({values})", database=DATABASE)  # noqa: S608
     async with opened(url) as store:
-        assert (await facts_of(store, task)).task == task
+        assert (await get_facts(store, task)).task == task
         for each in task.labels:
             (found,) = (await store.tasks(TaskFilter(labels=(each,)))).items
             assert found.task == task

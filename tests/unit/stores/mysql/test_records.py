@@ -9,7 +9,7 @@ import pytest
 from horae.errors import Conflict
 from horae.model.record import Record, RecordWrite
 from horae.stores.mysql.connection import MySQLConnection
-from horae.testing.contracts.scenes import claim_all, keep, settle
+from horae.testing.contracts.stores.setup import add_tasks, claim_all, settle
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import linked, new_prefix, opened
@@ -39,7 +39,7 @@ async def test_what_has_no_records_beside_it_says_nothing_of_records(
 ) -> None:
     async with opened(new_prefix(mariadb_server)) as store:
         await store.join(a_node())
-        await keep(store, a_task(), a_task(lane="press"))
+        await add_tasks(store, a_task(), a_task(lane="press"))
         await settle(store, *(each.run for each in await claim_all(store)))
         await store.set_lane("press", 3)
         assert any("_tasks`" in text for text in said)

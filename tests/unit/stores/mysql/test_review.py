@@ -8,8 +8,8 @@ import pytest
 
 from horae.ports.store import Claim
 from horae.stores.mysql.connection import MySQLConnection
-from horae.testing.contracts.scenes import claim, keep
-from horae.testing.decisions import starting
+from horae.testing.contracts.stores.setup import add_tasks, claim
+from horae.testing.decisions import decide_start
 from horae.testing.factories import HOUR, NOON, a_node, a_task
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import new_prefix, opened
@@ -26,14 +26,14 @@ async def test_what_came_back_for_a_later_instant_is_not_taken_early(
     async with opened(url) as slow, opened(url) as quick:
         await slow.join(a_node("slow"))
         await quick.join(a_node("quick"))
-        await keep(slow, a_task())
+        await add_tasks(slow, a_task())
 
         async def query(link: MySQLConnection, name: str, *values: Any) -> list[Any]:
             if name == "lock_entries":
                 monkeypatch.setattr(MySQLConnection, "query", really_query)
-                claims.append(await claim(quick, decide=starting(node="quick", again=HOUR), node="quick"))
+                claims.append(await claim(quick, decide=decide_start(node="quick", again=HOUR), node="quick"))
             return await really_query(link, name, *values)
 
         monkeypatch.setattr(MySQLConnection, "query", query)
-        claims.append(await claim(slow, decide=starting(node="slow", again=HOUR), node="slow", room=1))
+        claims.append(await claim(slow, decide=decide_start(node="slow", again=HOUR), node="slow", room=1))
     assert [[each.run.planned for each in claimed.runs] for claimed in claims] == [[NOON], []]

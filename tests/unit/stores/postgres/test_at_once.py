@@ -21,8 +21,7 @@ from horae.stores.memory import MemoryStore
 from horae.stores.postgres.fast_path import encode_starts, encode_successes
 from horae.stores.sql.ordinary_batch import OrdinaryBatch
 from horae.stores.task_cache import CachedTask
-from horae.testing.contracts.contract import WholeStore
-from horae.testing.contracts.scenes import everything, keep
+from horae.testing.contracts.stores.setup import add_tasks, read_all
 from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node, a_settlement, a_task, an_entry
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import new_schema, opened
@@ -50,7 +49,7 @@ def ending(claimed: Claimed, place: int, outcome: Outcome) -> Settlement:
 async def lived(store: WholeStore, tasks: list[Task], *, failing: bool) -> tuple[object, ...]:
     """All begin together and end together."""
     await store.join(a_node())
-    await keep(store, *tasks)
+    await add_tasks(store, *tasks)
     begun = (await store.claim_due(NOON, NODE, 1_000, decide)).runs
     assert len(begun) == len(tasks)
     reports = [ending(each, place, Succeeded(RESULTS[place % len(RESULTS)])) for place, each in enumerate(begun)]
@@ -58,7 +57,7 @@ async def lived(store: WholeStore, tasks: list[Task], *, failing: bool) -> tuple
         reports[1] = ending(begun[1], 1, Failed("no", permanent=True))
     assert await store.settle(reports, settle) == frozenset()
     assert await store.settle(reports, settle) == {each.run.id for each in begun}, "what has ended stays so"
-    return (*await everything(store), await store.counts(None, [0, int(NOON.timestamp()) // 3600]))
+    return (*await read_all(store), await store.counts(None, [0, int(NOON.timestamp()) // 3600]))
 
 
 @pytest.mark.parametrize("failing", [False, True])

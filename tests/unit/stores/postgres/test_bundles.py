@@ -13,7 +13,7 @@ from horae.model.task import Task
 from horae.ports.transfer import Part
 from horae.stores.memory import MemoryStore
 from horae.stores.postgres import PostgresStore
-from horae.testing.contracts.scenes import keep
+from horae.testing.contracts.stores.setup import add_tasks
 from horae.testing.factories import DAY, NODE, NOON, a_node
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import connected, new_schema, opened
@@ -48,7 +48,7 @@ async def test_many_leave_behind_what_memory_does(
 async def told(store: PostgresStore) -> tuple[NumberedEvent, ...]:
     """Of many that began together and ended together."""
     await store.join(a_node())
-    await keep(store, *lone(MANY))
+    await add_tasks(store, *lone(MANY))
     begun = (await store.claim_due(NOON, NODE, 1_000, decide)).runs
     assert (
         await store.settle([ending(each, place, Succeeded(None)) for place, each in enumerate(begun)], settle) == set()
@@ -112,7 +112,7 @@ async def test_part_of_one_may_be_too_young_to_go(postgres_server: PostgresServe
 async def test_what_somebody_changed_meanwhile_is_settled_the_long_way(postgres_server: PostgresServer) -> None:
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
-        await keep(store, *lone(MANY))
+        await add_tasks(store, *lone(MANY))
         begun = (await store.claim_due(NOON, NODE, 1_000, decide)).runs
         async with connected(store) as rival:
             await rival.execute("BEGIN")

@@ -7,7 +7,7 @@ import subprocess
 from horae.model.events.event import NumberedEvent
 from horae.ports.store import TaskFilter
 from horae.stores.postgres import PostgresStore
-from horae.testing.contracts.scenes import claim_all, keep, run_of, settle
+from horae.testing.contracts.stores.setup import add_tasks, claim_all, get_run, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.programs import program
@@ -42,18 +42,18 @@ async def test_a_store_goes_on_in_another_server(postgres_server: PostgresServer
         async with opened(url) as old:
             await burn_numbers(old, 500)
             await old.join(a_node())
-            await keep(old, *(a_task() for _ in range(5)))
+            await add_tasks(old, *(a_task() for _ in range(5)))
             before = [each.run for each in await claim_all(old)]
             seen = await everything_after(old, 0)
             # Nobody has read these yet, so they have no numbers.
             await settle(old, *before[:2])
-            await keep(old, a_task())
+            await add_tasks(old, a_task())
             moved(postgres_server.url, schema, target.url)
             wanted = await everything_after(old, 0)
         async with opened(f"{target.url}?schema={schema}") as new:
             unread = await everything_after(new, seen[-1].number)
             assert [*seen, *unread] == wanted
-            await keep(new, *(a_task() for _ in range(3)))
+            await add_tasks(new, *(a_task() for _ in range(3)))
             assert await settle(new, *before[2:]) == frozenset()
             after = [each.run for each in await claim_all(new)]
             assert len(after) == 4
@@ -64,7 +64,7 @@ async def test_a_store_goes_on_in_another_server(postgres_server: PostgresServer
             )
             assert len(fresh) == 3 + 3 + 4
             assert await everything_after(new, 0) == [*wanted, *fresh]
-            assert (await run_of(new, before[4])).ended is not None
+            assert (await get_run(new, before[4])).ended is not None
             assert len((await new.tasks(TaskFilter())).items) == 9
             assert (await new.extend(NODE, NOON)).held
             assert await new.check() == ()

@@ -19,9 +19,8 @@ from horae.schedule import Once
 from horae.stores.memory import MemoryStore
 from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.connection import PostgresConnection
-from horae.testing.contracts.contract import WholeStore
-from horae.testing.contracts.scenes import facts_of, keep
-from horae.testing.decisions import saying
+from horae.testing.contracts.stores.setup import add_tasks, get_facts
+from horae.testing.decisions import always
 from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_extra_entry
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import connected, new_schema, opened
@@ -99,7 +98,7 @@ async def test_it_takes_two_round_trips_or_one_where_nothing_else_is_queued(
 ) -> None:
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
-        await keep(store, *tasks)
+        await add_tasks(store, *tasks)
         said = heard(monkeypatch)
         claim = await claimed(store)
         assert len(claim.runs) == claim.decided == len(tasks)
@@ -116,7 +115,7 @@ async def test_nothing_due_is_one_look_that_says_when(
 ) -> None:
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
-        await keep(store, *lone(2), due=NOON + HOUR)
+        await add_tasks(store, *lone(2), due=NOON + HOUR)
         said = heard(monkeypatch)
         assert await claimed(store) == Claim(next_due=NOON + HOUR)
         assert said == ["read_few_due"]
@@ -134,9 +133,9 @@ async def test_the_answer_says_what_comes_next(postgres_server: PostgresServer) 
         async with opened(new_schema(postgres_server)) as served:
             for store in (served, MemoryStore()):
                 await store.join(a_node())
-                await keep(store, *(first := repeated(1)))
+                await add_tasks(store, *(first := repeated(1)))
                 for due in others:
-                    await keep(store, *lone(1), due=due)
+                    await add_tasks(store, *lone(1), due=due)
                 claim = await claimed(store)
                 answers.append((claim.decided, claim.more, claim.next_due))
                 assert [each.task for each in claim.runs] == first
@@ -147,7 +146,7 @@ async def test_the_answer_says_what_comes_next(postgres_server: PostgresServer) 
 async def test_what_changed_since_it_was_seen_is_not_claimed(postgres_server: PostgresServer, statement: str) -> None:
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
-        await keep(store, *lone(2))
+        await add_tasks(store, *lone(2))
         claim = await claimed(store, between(postgres_server, store, statement))
         assert (claim.runs, claim.decided, claim.more) == ((), 0, False)
         async with connected(store) as connection:
@@ -165,7 +164,7 @@ async def test_a_run_that_was_made_already_is_not_made_again(postgres_server: Po
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         tasks = lone(2)
-        await keep(store, *tasks)
+        await add_tasks(store, *tasks)
         claim = await claimed(store, between(postgres_server, store, MADE.replace("TABLE", table)))
         assert [each.task for each in claim.runs] == tasks[1:]
         assert (await claimed(store)).runs == ()
@@ -177,7 +176,7 @@ async def test_nobody_starts_past_a_limit_that_was_set_meanwhile(
 ) -> None:
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
-        await keep(store, *lone(2, owner="ada"))
+        await add_tasks(store, *lone(2, owner="ada"))
         assert (await claimed(store, between(postgres_server, store, statement))).runs == ()
         later = await claimed(store)
         assert len(later.runs) == (2 if statement == LIMIT else 0)
@@ -187,7 +186,7 @@ async def test_what_somebody_holds_is_left_to_them_and_the_rest_is_taken(postgre
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         tasks = lone(3)
-        await keep(store, *tasks)
+        await add_tasks(store, *tasks)
         async with connected(store) as rival:
             await rival.execute("BEGIN")
             await rival.execute(
@@ -209,12 +208,12 @@ async def test_what_changed_since_it_was_seen_is_settled_the_long_way(
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         tasks = lone(2)
-        await keep(store, *tasks)
+        await add_tasks(store, *tasks)
         claim = await claimed(store)
         said = heard(monkeypatch)
         assert await settled(store, claim.runs, between(postgres_server, store, statement)) == frozenset()
         assert said[:2] == ["settle_few", "begin"]
-        assert {(await facts_of(store, task)).status.state for task in tasks} == {TaskState.COMPLETED}
+        assert {(await get_facts(store, task)).status.state for task in tasks} == {TaskState.COMPLETED}
         assert await store.check() == ()
 
 
@@ -229,7 +228,7 @@ async def test_settlement_that_loses_a_race_leaves_no_error_in_the_log_of_the_se
     seen = len(postgres_server.log())
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
-        await keep(store, *lone(2))
+        await add_tasks(store, *lone(2))
         claim = await claimed(store)
         assert await settled(store, claim.runs, between(postgres_server, store, statement)) == frozenset()
         assert await store.check() == ()
@@ -240,7 +239,7 @@ async def settle_while_locked(store: PostgresStore) -> None:
     """Another session changes one of two tasks and commits while the settlement waits for its lock."""
     await store.join(a_node())
     tasks = lone(2)
-    await keep(store, *tasks)
+    await add_tasks(store, *tasks)
     claim = await claimed(store)
     async with connected(store) as rival:
         await rival.execute("BEGIN")
@@ -253,7 +252,7 @@ async def settle_while_locked(store: PostgresStore) -> None:
             pass
         await rival.execute("COMMIT")
     assert await waiting == frozenset()
-    assert {(await facts_of(store, task)).status.state for task in tasks} == {TaskState.COMPLETED}
+    assert {(await get_facts(store, task)).status.state for task in tasks} == {TaskState.COMPLETED}
     assert await store.check() == ()
 
 
@@ -270,10 +269,10 @@ async def test_what_is_only_put_on_the_agenda_is_seen_by_the_version(postgres_se
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         (task,) = lone(1)
-        await keep(store, task)
+        await add_tasks(store, task)
         async with connected(store) as connection:
             before = await connection.fetchval("SELECT version FROM task_state")
-            assert await store.change(task.id, None, saying(Change(put=(an_extra_entry(task, due=NOON + HOUR),))))
+            assert await store.change(task.id, None, always(Change(put=(an_extra_entry(task, due=NOON + HOUR),))))
             assert await connection.fetchval("SELECT version FROM task_state") == before + 1
 
 
@@ -295,7 +294,7 @@ async def test_many_nodes_that_wake_together_start_each_run_once(postgres_server
     await stores[0].join(a_node())
     for _ in range(rounds):
         tasks = [*lone(2), *repeated(1)]
-        await keep(stores[0], *tasks)
+        await add_tasks(stores[0], *tasks)
         while (head := await stores[0].next_due()) is not None and head <= NOON:
             await asyncio.gather(*(carry(store) for store in stores))
     assert len(started) == len(set(started)) == 3 * rounds
@@ -315,9 +314,9 @@ async def test_long_payloads_lanes_and_extra_entries_go_the_long_way_and_end_the
 
     async def lived(store: WholeStore, task: Task, *, extra: bool) -> tuple[object, ...]:
         await store.join(a_node())
-        await keep(store, task)
+        await add_tasks(store, task)
         if extra:
-            await store.change(task.id, None, saying(Change(put=(an_extra_entry(task, due=NOON + MINUTE),))))
+            await store.change(task.id, None, always(Change(put=(an_extra_entry(task, due=NOON + MINUTE),))))
         claim = await claimed(store)
         assert len(claim.runs) == 1
         assert await settled(store, claim.runs) == frozenset()

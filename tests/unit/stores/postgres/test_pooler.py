@@ -8,12 +8,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from horae.stores.postgres import PostgresStore, connection_factory
-from horae.testing.contracts import WholeStore
-from horae.testing.contracts.feed import FeedContract
-from horae.testing.contracts.fencing import FencingContract
-from horae.testing.contracts.keys import KeysContract
-from horae.testing.contracts.lanes import LanesContract
-from horae.testing.contracts.nodes import NodesContract
+from horae.testing.contracts.stores.claims.fencing import FencingContract
+from horae.testing.contracts.stores.claims.lanes import LanesContract
+from horae.testing.contracts.stores.claims.nodes import NodesContract
+from horae.testing.contracts.stores.reads.events import EventsContract
+from horae.testing.contracts.stores.writes.task_keys import TaskKeysContract
 from horae.testing.decisions import lose
 from horae.testing.factories import NODE, a_node
 from tests.servers.pgbouncer import PgBouncer
@@ -27,7 +26,7 @@ def pooler(postgres_server: PostgresServer) -> Iterator[PgBouncer]:
         yield running
 
 
-class TestBehindAPooler(LanesContract, FencingContract, FeedContract, KeysContract, NodesContract):
+class TestBehindAPooler(LanesContract, FencingContract, EventsContract, TaskKeysContract, NodesContract):
     _server: PostgresServer
     _pooler: PgBouncer
 

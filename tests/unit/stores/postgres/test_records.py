@@ -10,7 +10,7 @@ import pytest
 from horae.errors import Conflict
 from horae.model.record import Record, RecordWrite
 from horae.stores.postgres.connection import PostgresConnection, split_batches
-from horae.testing.contracts.scenes import claim_all, keep, settle
+from horae.testing.contracts.stores.setup import add_tasks, claim_all, settle
 from horae.testing.factories import NOON, a_new_task, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import connected, new_schema, opened, until
@@ -41,7 +41,7 @@ async def test_what_has_no_records_beside_it_says_nothing_of_records(
 ) -> None:
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
-        await keep(store, a_task(), a_task(lane="press"))
+        await add_tasks(store, a_task(), a_task(lane="press"))
         await settle(store, *(each.run for each in await claim_all(store)))
         await store.set_lane("press", 3)
         assert "insert_tasks" in said

@@ -13,8 +13,8 @@ from horae.model.entry import Entry
 from horae.model.run import RunState
 from horae.ports.store import Claim
 from horae.stores.postgres.connection import PostgresConnection
-from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, run_of, settle
-from horae.testing.decisions import start_everything, starting
+from horae.testing.contracts.stores.setup import add_tasks, claim, get_facts, get_run, settle, start_run
+from horae.testing.decisions import decide_start, start_everything
 from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_entry
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import connected, new_schema, opened, until, waiting_for_locks
@@ -45,7 +45,7 @@ async def test_what_came_back_for_a_later_instant_is_not_taken_early(
     async with opened(url) as slow, opened(url) as quick:
         await slow.join(a_node("slow"))
         await quick.join(a_node("quick"))
-        await keep(slow, a_task())
+        await add_tasks(slow, a_task())
         if backlog:
             async with connected(slow) as other:
                 await other.execute("UPDATE agenda SET state = 1")
@@ -53,11 +53,11 @@ async def test_what_came_back_for_a_later_instant_is_not_taken_early(
         async def query(link: PostgresConnection, name: str, *values: Any) -> list[Any]:
             if name == "lock_entries":
                 monkeypatch.setattr(PostgresConnection, "query", really_query)
-                claims.append(await claim(quick, decide=starting(node="quick", again=HOUR), node="quick"))
+                claims.append(await claim(quick, decide=decide_start(node="quick", again=HOUR), node="quick"))
             return await really_query(link, name, *values)
 
         monkeypatch.setattr(PostgresConnection, "query", query)
-        claims.append(await claim(slow, decide=starting(node="slow", again=HOUR), node="slow", room=1))
+        claims.append(await claim(slow, decide=decide_start(node="slow", again=HOUR), node="slow", room=1))
     assert [[each.run.planned for each in claimed.runs] for claimed in claims] in ([[NOON], []], [[], [NOON]])
 
 
@@ -69,8 +69,8 @@ async def test_what_a_try_has_decided_is_not_known_when_the_next_one_writes_noth
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         task = a_task()
-        await keep(store, task)
-        (born,) = start_everything(await facts_of(store, task), an_entry(task), 1).new_runs
+        await add_tasks(store, task)
+        (born,) = start_everything(await get_facts(store, task), an_entry(task), 1).new_runs
         async with connected(store) as rival:
             # Whoever waits longest finds out: not this one.
             await rival.execute("SET deadlock_timeout = '1min'")
@@ -97,7 +97,7 @@ async def test_behind_a_new_connection_may_be_a_server_that_lacks_the_last_that_
     postgres_server: PostgresServer,
 ) -> None:
     async with opened(new_schema(postgres_server)) as store:
-        await a_running(store)
+        await start_run(store)
         async with connected(store) as other:
             # A standby takes over, as it was before the claim, and somebody else writes there first.
             await other.execute("DELETE FROM live_runs")
@@ -131,7 +131,7 @@ async def test_what_a_node_holds_is_told_when_no_claim_of_it_is_under_way(postgr
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         await store.set_lane("press", 1)
-        await keep(store, a_task(lane="press"))
+        await add_tasks(store, a_task(lane="press"))
         async with connected(store) as rival:
             await rival.execute("BEGIN")
             await rival.fetch("SELECT 1 FROM lanes FOR UPDATE")
@@ -157,9 +157,9 @@ async def test_a_run_whose_name_does_not_tell_its_instant_is_found_when_it_has_e
         return change._replace(new_runs=(born._replace(id="run_odd"),), events=(told._replace(run_id="run_odd"),))
 
     async with opened(new_schema(postgres_server)) as store:
-        running = await a_running(store, decide=odd)
+        running = await start_run(store, decide=odd)
         assert await settle(store, running) == frozenset()
-        assert (await run_of(store, running)).state is RunState.SUCCEEDED
+        assert (await get_run(store, running)).state is RunState.SUCCEEDED
 
 
 async def test_a_schema_with_the_longest_name_can_be_rung(postgres_server: PostgresServer) -> None:

@@ -15,7 +15,7 @@ from horae.ports.records import Record
 from horae.ports.store import TaskFilter
 from horae.stores.named_sql import read_migrations
 from horae.stores.postgres import PostgresStore, migrate
-from horae.testing.contracts.scenes import claim_all, facts_of, keep, settle
+from horae.testing.contracts.stores.setup import add_tasks, claim_all, get_facts, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.server import ROOT
@@ -153,7 +153,7 @@ async def test_two_schemas_side_by_side_know_nothing_of_each_other(postgres_serv
     async with opened(new_schema(postgres_server)) as first, opened(new_schema(postgres_server)) as second:
         for store in (first, second):
             await store.join(a_node())
-            await keep(store, a_task(key="report"), a_task())
+            await add_tasks(store, a_task(key="report"), a_task())
         (one, other) = [each.run for each in await claim_all(first)]
         await settle(first, one, other)
         assert len((await second.tasks(TaskFilter())).items) == 2
@@ -174,7 +174,7 @@ async def test_a_process_that_dies_in_the_middle_of_a_step_leaves_nothing(postgr
     process.communicate(timeout=PATIENCE)
 
     async with opened(url) as store:
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         assert await store.check() == ()
 
 
@@ -185,7 +185,7 @@ async def test_a_step_that_fails_leaves_everything_as_it_was(
     steps = read_migrations(ROOM)
 
     async with opened(url) as store:
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         before = await shape(store)
     worse = [*steps, (len(steps) + 1, NEWER), (len(steps) + 2, "CREATE TABLE @even_more (a integer); SELECT 1 / 0")]
     monkeypatch.setattr(migrate, "read_migrations", lambda _: worse)
@@ -205,7 +205,7 @@ async def test_a_node_that_is_at_work_outlives_an_upgrade(
     steps = read_migrations(ROOM)
 
     async def round_of(store: PostgresStore) -> None:
-        await keep(
+        await add_tasks(
             store, a_task(lane="press"), *(a_task(owner=f"owner {n % 3}", priority=n % 2) for n in range(CLAIM_SLICE))
         )
         runs = [each.run for each in await claim_all(store)]
@@ -240,7 +240,7 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
         await only_migrated(url, monkeypatch)
     older = PostgresStore(url).address.schema
     async with opened(new_schema(postgres_server)) as newer, connected(newer) as connection:
-        await keep(newer, task, a_task())
+        await add_tasks(newer, task, a_task())
         for table in ("tasks", "standings", "agenda"):
             listed = f"SELECT column_name::text FROM information_schema.columns WHERE table_schema = '{older}' AND table_name = $1"  # noqa: S608
             columns = [str(name) for (name,) in await connection.fetch(listed, table)]
@@ -250,7 +250,7 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
         )
         await connection.execute(f"INSERT INTO {older}.records VALUES ('token', 'old', 'ada', '\"kept\"', 3)")  # noqa: S608
     async with opened(url) as store:
-        assert (await facts_of(store, task)).task == task
+        assert (await get_facts(store, task)).task == task
         for label in task.labels:
             (found,) = (await store.tasks(TaskFilter(labels=(label,)))).items
             assert found.task == task

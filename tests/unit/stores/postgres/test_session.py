@@ -13,8 +13,16 @@ from horae.errors import Refusal, StoreUnavailable
 from horae.model.run import RunState
 from horae.stores.postgres import PostgresStore, connection_factory
 from horae.stores.sql import connection_pool
-from horae.testing.contracts.scenes import a_running, claim_all, facts_of, fill, keep, run_of, settle
-from horae.testing.decisions import saying
+from horae.testing.contracts.stores.setup import (
+    add_tasks,
+    claim_all,
+    fill_lane,
+    get_facts,
+    get_run,
+    settle,
+    start_run,
+)
+from horae.testing.decisions import always
 from horae.testing.factories import NODE, NOON, a_new_task, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import Proxy
@@ -53,7 +61,7 @@ async def nothing_is_open(connection: Connection) -> bool:
 async def test_of_two_in_each_others_way_one_begins_again(postgres_server: PostgresServer) -> None:
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
-        await keep(store, a_task(), a_task())
+        await add_tasks(store, a_task(), a_task())
         first, second = [each.run for each in await claim_all(store)]
         async with connected(store) as rival:
             # Whoever waits longest finds out: not this one.
@@ -65,8 +73,8 @@ async def test_of_two_in_each_others_way_one_begins_again(postgres_server: Postg
             await rival.fetch("SELECT 1 FROM task_state WHERE task = (SELECT min(task) FROM task_state) FOR UPDATE")
             await rival.execute("ROLLBACK")
             assert await settling == frozenset()
-        assert (await run_of(store, first)).state is RunState.SUCCEEDED
-        assert (await run_of(store, second)).state is RunState.SUCCEEDED
+        assert (await get_run(store, first)).state is RunState.SUCCEEDED
+        assert (await get_run(store, second)).state is RunState.SUCCEEDED
         assert await store.check() == ()
 
 
@@ -84,7 +92,7 @@ async def test_what_is_refused_costs_no_connection(postgres_server: PostgresServ
 
 async def test_a_cancelled_call_leaves_no_transaction_open(postgres_server: PostgresServer) -> None:
     async with opened(new_schema(postgres_server)) as store:
-        running = await a_running(store)
+        running = await start_run(store)
         async with in_the_way(store) as rival:
             settling = asyncio.create_task(settle(store, running))
             await stopped(rival)
@@ -93,7 +101,7 @@ async def test_a_cancelled_call_leaves_no_transaction_open(postgres_server: Post
                 await settling
             await rival.execute("ROLLBACK")
             await until(lambda: nothing_is_open(rival))
-        assert (await run_of(store, running)).state is RunState.RUNNING
+        assert (await get_run(store, running)).state is RunState.RUNNING
         assert await settle(store, running) == frozenset()
 
 
@@ -114,8 +122,8 @@ async def test_a_cancelled_question_is_not_answered_to_somebody_else(postgres_se
 @pytest.mark.parametrize("what", ["settle", "claim"])
 async def test_a_connection_that_is_killed_in_the_middle(postgres_server: PostgresServer, what: str) -> None:
     async with opened(new_schema(postgres_server)) as store:
-        (running,) = await fill(store, "press", a_task())
-        await keep(store, a_task(lane="press"))
+        (running,) = await fill_lane(store, "press", a_task())
+        await add_tasks(store, a_task(lane="press"))
         async with in_the_way(store, "lanes") as rival:
             call = settle(store, running) if what == "settle" else claim_all(store)
             doing = asyncio.ensure_future(call)
@@ -127,7 +135,7 @@ async def test_a_connection_that_is_killed_in_the_middle(postgres_server: Postgr
             with pytest.raises(StoreUnavailable):
                 await doing
             await rival.execute("ROLLBACK")
-        assert (await run_of(store, running)).state is RunState.RUNNING
+        assert (await get_run(store, running)).state is RunState.RUNNING
         assert await settle(store, running) == frozenset()
         assert len(await claim_all(store)) == 1
         assert await store.check() == ()
@@ -135,7 +143,7 @@ async def test_a_connection_that_is_killed_in_the_middle(postgres_server: Postgr
 
 async def test_the_pool_recovers_when_all_its_connections_were_killed(postgres_server: PostgresServer) -> None:
     async with opened(postgres_server.new_database()) as store:
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         await asyncio.gather(*(store.read_metadata("nothing") for _ in range(4)))
         async with connected(store) as other:
             killed = await other.fetch(f"SELECT pg_terminate_backend(pid) FROM ({OURS}) AS ours")  # noqa: S608
@@ -153,7 +161,7 @@ async def test_the_pool_recovers_when_all_its_connections_were_killed(postgres_s
 async def test_a_server_that_was_started_again_is_found_again() -> None:
     with PostgresServer() as server:
         async with opened(server.url) as store:
-            running = await a_running(store)
+            running = await start_run(store)
             server.kill()
             with pytest.raises(StoreUnavailable):
                 await settle(store, running)
@@ -213,7 +221,7 @@ async def two_wait(connection: Connection) -> bool:
 async def test_what_was_accepted_ends_before_the_store_is_closed(postgres_server: PostgresServer) -> None:
     url = new_schema(postgres_server)
     async with opened(url) as store:
-        running = await a_running(store)
+        running = await start_run(store)
         async with in_the_way(store) as rival:
             settling = asyncio.create_task(settle(store, running))
             await stopped(rival)
@@ -222,17 +230,17 @@ async def test_what_was_accepted_ends_before_the_store_is_closed(postgres_server
             assert await settling == frozenset()
             await closing
     async with opened(url) as store:
-        assert (await run_of(store, running)).state is RunState.SUCCEEDED
+        assert (await get_run(store, running)).state is RunState.SUCCEEDED
 
 
 async def test_so_many_connections_and_no_more(postgres_server: PostgresServer) -> None:
     async with opened(f"{postgres_server.new_database()}?connections=2") as store:
         task = a_task()
-        await keep(store, task)
+        await add_tasks(store, task)
         async with in_the_way(store) as rival:
             edits = [
                 asyncio.create_task(
-                    store.change(task.id, None, saying(a_new_task(task)._replace(task=None, events=())))
+                    store.change(task.id, None, always(a_new_task(task)._replace(task=None, events=())))
                 )
                 for _ in range(8)
             ]
@@ -240,7 +248,7 @@ async def test_so_many_connections_and_no_more(postgres_server: PostgresServer) 
             assert len(await rival.fetch(OURS)) == 2
             await rival.execute("ROLLBACK")
             await asyncio.gather(*edits)
-        assert (await facts_of(store, task)).task == task
+        assert (await get_facts(store, task)).task == task
 
 
 async def test_whoever_is_cut_off_in_a_transaction_does_not_keep_others_from_it(
@@ -252,7 +260,7 @@ async def test_whoever_is_cut_off_in_a_transaction_does_not_keep_others_from_it(
 
     with Proxy(postgres_server.port) as proxy:
         async with opened(url) as near, opened(proxy.through(url)) as far:
-            (running,) = await fill(near, "press", a_task())
+            (running,) = await fill_lane(near, "press", a_task())
             async with in_the_way(near, "lanes") as rival:
                 lost = asyncio.create_task(settle(far, running))
                 await stopped(rival)
@@ -263,7 +271,7 @@ async def test_whoever_is_cut_off_in_a_transaction_does_not_keep_others_from_it(
             with pytest.raises(StoreUnavailable):
                 await lost
             proxy.heal()
-            assert (await run_of(far, running)).state is RunState.SUCCEEDED
+            assert (await get_run(far, running)).state is RunState.SUCCEEDED
 
 
 @pytest.mark.parametrize("level", ["serializable", "repeatable read"])

@@ -11,8 +11,8 @@ from horae.model.task import Pause, PauseCause, TaskState, TaskStatus
 from horae.ports.journal import Line
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
-from horae.testing.contracts.scenes import a_running, facts_of, keep, run_of, settle
-from horae.testing.decisions import saying
+from horae.testing.contracts.stores.setup import add_tasks, get_facts, get_run, settle, start_run
+from horae.testing.decisions import always
 from horae.testing.factories import NOON, a_node, a_task, an_event
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import new_schema, opened
@@ -33,12 +33,12 @@ async def test_what_a_run_says_never_keeps_it_from_ending(postgres_server: Postg
 
     async with opened(new_schema(postgres_server)) as store:
         task = a_task()
-        run = await a_running(store, task)
+        run = await start_run(store, task)
         await store.write_lines([Line(run.id, NOON, "info", text)])
         assert await settle(store, run, decide=end) == frozenset()
-        now = await run_of(store, run)
+        now = await get_run(store, run)
         assert (now.state, now.result_json, now.error) == (RunState.FAILED, kept(text), kept(text))
-        assert (await facts_of(store, task)).status.last_result == kept(text)
+        assert (await get_facts(store, task)).status.last_result == kept(text)
         assert (await store.events(0))[-1].event.detail == kept(text)
         assert [each.line.text for each in await store.lines(run.id)] == [kept(text)]
 
@@ -47,9 +47,9 @@ async def test_what_a_run_says_never_keeps_it_from_ending(postgres_server: Postg
 async def test_what_a_person_says_is_kept(postgres_server: PostgresServer, text: str) -> None:
     async with opened(new_schema(postgres_server)) as store:
         task = a_task()
-        await keep(store, task)
+        await add_tasks(store, task)
         paused = TaskStatus(TaskState.PAUSED, pause=Pause(NOON, PauseCause.REQUESTED, text, None))
-        facts = await store.change(task.id, None, saying(Change(status=paused)))
+        facts = await store.change(task.id, None, always(Change(status=paused)))
         assert facts is not None
         assert facts.status.pause is not None
         assert facts.status.pause.note == kept(text)
@@ -74,11 +74,11 @@ async def test_a_label_with_any_character_is_found_and_spoils_no_list(postgres_s
     async with opened(new_schema(postgres_server)) as store:
         labels = [("a", "\0"), ("b", 'x"],["c","y'), ("c", "y"), ("d", "\\u0000"), ("任务", "一")]
         tasks = [a_task(labels=(label,)) for label in labels]
-        await keep(store, *tasks, a_task())
+        await add_tasks(store, *tasks, a_task())
         for task in tasks:
             found = (await store.tasks(TaskFilter(labels=task.labels))).items
             assert [facts.task for facts in found] == [task]
         both = a_task(labels=(labels[1], labels[2]))
-        await keep(store, both)
+        await add_tasks(store, both)
         found = (await store.tasks(TaskFilter(labels=both.labels))).items
         assert [facts.task for facts in found] == [both]

@@ -14,8 +14,8 @@ from horae.model.policy import Policies
 from horae.model.run import Run
 from horae.model.task import Task
 from horae.stores.postgres import PostgresStore
-from horae.testing.contracts.scenes import claim, claim_all, facts_of, fill, keep, settle
-from horae.testing.decisions import cancelling, lose, saying, seating, starting, succeed
+from horae.testing.contracts.stores.setup import add_tasks, claim, claim_all, fill_lane, get_facts, settle
+from horae.testing.decisions import always, decide_start, lose, request_cancel, start_within_lanes, succeed
 from horae.testing.factories import MINUTE, NOON, a_new_task, a_node, a_settlement, a_task, an_event
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import connected, new_schema, opened, until, waiting_for_locks
@@ -42,7 +42,7 @@ async def test_a_lane_of_one_has_one_at_a_time_and_leaves_nobody_waiting(postgre
     async def carry(store: PostgresStore, node: str) -> None:
         nonlocal sitting, most
         while len(done) < TASKS:
-            for task, each in (await claim(store, decide=seating(node=node), node=node, room=2)).runs:
+            for task, each in (await claim(store, decide=start_within_lanes(node=node), node=node, room=2)).runs:
                 sitting += 1
                 most = max(most, sitting)
                 await store.read_metadata("a moment")
@@ -51,7 +51,7 @@ async def test_a_lane_of_one_has_one_at_a_time_and_leaves_nobody_waiting(postgre
                 done.add(task.id)
 
     async with crowd(new_schema(postgres_server), CLAIMERS) as stores:
-        await keep(stores[0], *(a_task(lane="press", priority=n % 3) for n in range(TASKS)))
+        await add_tasks(stores[0], *(a_task(lane="press", priority=n % 3) for n in range(TASKS)))
         await asyncio.gather(*(carry(store, f"node {place}") for place, store in enumerate(stores)))
         assert await stores[0].check() == ()
     assert most == 1
@@ -65,7 +65,7 @@ async def test_lanes_of_several_sizes_and_an_owners_quota_hold_at_once(postgres_
 
     async def carry(store: PostgresStore, node: str) -> None:
         while len(done) < TASKS:
-            for task, each in (await claim(store, decide=seating(node=node), node=node, room=3)).runs:
+            for task, each in (await claim(store, decide=start_within_lanes(node=node), node=node, room=3)).runs:
                 for seat in (str(task.lane), task.owner):
                     sitting[seat] = sitting.get(seat, 0) + 1
                     most[seat] = max(most.get(seat, 0), sitting[seat])
@@ -81,7 +81,7 @@ async def test_lanes_of_several_sizes_and_an_owners_quota_hold_at_once(postgres_
         await stores[0].set_lane("owner:ada", 2)
         kinds = [("press", "ada"), ("oven", "ada"), ("oven", "bob"), ("press", "bob")]
         tasks = [a_task(lane=kinds[n % 4][0], owner=kinds[n % 4][1]) for n in range(TASKS)]
-        await keep(stores[0], *tasks)
+        await add_tasks(stores[0], *tasks)
         await asyncio.gather(*(carry(store, f"node {place}") for place, store in enumerate(stores)))
         assert await stores[0].check() == ()
     assert most["press"] <= 2
@@ -99,7 +99,7 @@ async def test_one_who_was_called_to_a_seat_is_not_sent_back(postgres_server: Po
 
     async with opened(new_schema(postgres_server)) as store:
         first, second = a_task(), a_task()
-        (sitting,) = await fill(store, "press", first, second)
+        (sitting,) = await fill_lane(store, "press", first, second)
         async with connected(store) as rival:
             await rival.execute("BEGIN")
             await rival.fetch("SELECT 1 FROM lanes FOR UPDATE")
@@ -112,7 +112,7 @@ async def test_one_who_was_called_to_a_seat_is_not_sent_back(postgres_server: Po
             edited = await editing
         assert edited is not None
         assert [entry.state for entry in edited.entries] == [EntryState.TIMED]
-        claimed = await claim_all(store, decide=seating())
+        claimed = await claim_all(store, decide=start_within_lanes())
         assert [(each.task.id, each.task.policies.priority) for each in claimed] == [(second.id, 9)]
         assert sitting.task_id == first.id
 
@@ -150,8 +150,8 @@ async def test_what_a_node_claims_while_it_is_taken_for_dead_is_recovered_or_nev
         for turn in range(12):
             name = f"victim {turn}"
             await victim.join(a_node(name))
-            await keep(judge, *(a_task() for _ in range(3)))
-            decide = starting(node=name)
+            await add_tasks(judge, *(a_task() for _ in range(3)))
+            decide = decide_start(node=name)
             claims = [victim.claim_due(NOON, name, 1, decide) for _ in range(3)]
             claiming = asyncio.gather(*claims)
             recovered = await judge.recover(name, 0, lose, 100)
@@ -169,7 +169,7 @@ async def test_what_a_node_claims_while_it_is_taken_for_dead_is_recovered_or_nev
 
 
 async def claim_all_as(store: PostgresStore, node: str) -> None:
-    while (await store.claim_due(NOON, node, 100, starting(node=node))).runs:
+    while (await store.claim_due(NOON, node, 100, decide_start(node=node))).runs:
         pass
 
 
@@ -177,8 +177,8 @@ async def test_an_end_a_wish_to_end_and_a_deletion_at_the_same_moment(postgres_s
     async with crowd(new_schema(postgres_server), 3) as stores:
         tasks = [a_task(lane="press" if n % 2 else None) for n in range(16)]
         await stores[0].set_lane("press", 100)
-        await keep(stores[0], *tasks)
-        claimed = (await claim(stores[0], node="node 0", decide=seating(node="node 0"))).runs
+        await add_tasks(stores[0], *tasks)
+        claimed = (await claim(stores[0], node="node 0", decide=start_within_lanes(node="node 0"))).runs
         assert len(claimed) == len(tasks)
 
         async def all_three(task: Task, number: int) -> None:
@@ -187,7 +187,7 @@ async def test_an_end_a_wish_to_end_and_a_deletion_at_the_same_moment(postgres_s
             await asyncio.gather(
                 stores[number % 3].settle([a_settlement(current)], succeed),
                 stores[(number + 1) % 3].change(task.id, None, wish_to_end),
-                stores[(number + 2) % 3].change(task.id, None, saying(deletion)),
+                stores[(number + 2) % 3].change(task.id, None, always(deletion)),
             )
             assert await stores[0].facts(task.id, None) is None
             assert await stores[0].run(current.id, None) is None
@@ -199,7 +199,7 @@ async def test_an_end_a_wish_to_end_and_a_deletion_at_the_same_moment(postgres_s
 
 def wish_to_end(facts: Facts) -> Change:
     """Of whatever is still live."""
-    return cancelling(facts.live)(facts)
+    return request_cancel(facts.live)(facts)
 
 
 async def test_a_reader_sees_every_number_once_and_none_late(postgres_server: PostgresServer) -> None:
@@ -211,7 +211,7 @@ async def test_a_reader_sees_every_number_once_and_none_late(postgres_server: Po
         for turn in range(25):
             tasks = [a_task() for _ in range(1 + (turn + number) % 3)]
             await store.add([a_new_task(task) for task in tasks])
-            await store.change(tasks[0].id, None, saying(Change(events=(an_event(tasks[0]), an_event(tasks[0])))))
+            await store.change(tasks[0].id, None, always(Change(events=(an_event(tasks[0]), an_event(tasks[0])))))
         writing -= 1
 
     async def follow(store: PostgresStore) -> None:
@@ -251,14 +251,14 @@ async def test_a_backlog_is_shared_without_a_task_being_taken_twice(postgres_ser
 
     async def carry(store: PostgresStore, node: str) -> None:
         while True:
-            found = await claim(store, decide=starting(node=node), node=node, room=20)
+            found = await claim(store, decide=decide_start(node=node), node=node, room=20)
             taken.extend(each.task.id for each in found.runs)
             if found.next_due is None:
                 return
 
     async with crowd(new_schema(postgres_server), 4) as stores:
         tasks = [a_task(owner=f"owner {n % 5}", priority=n % 2) for n in range(400)]
-        await keep(stores[0], *tasks)
+        await add_tasks(stores[0], *tasks)
         await asyncio.gather(*(carry(store, f"node {place}") for place, store in enumerate(stores)))
         assert sorted(taken) == sorted(task.id for task in tasks)
         assert await stores[0].check() == ()
@@ -277,14 +277,16 @@ async def test_facts_that_a_page_shows_are_those_of_one_instant(postgres_server:
 
     async def watch(store: PostgresStore, task: Task) -> None:
         while not done:
-            facts = await facts_of(store, task)
+            facts = await get_facts(store, task)
             assert len(facts.entries) + len(facts.live) == 1
 
     async def move(store: PostgresStore, task: Task) -> None:
         nonlocal done
         later = a_new_task(task).put[0]
         for turn in range(15):
-            (claimed,) = (await claim(store, NOON + turn * MINUTE, node="node 0", decide=starting(node="node 0"))).runs
+            (claimed,) = (
+                await claim(store, NOON + turn * MINUTE, node="node 0", decide=decide_start(node="node 0"))
+            ).runs
             back = later._replace(due=NOON + (turn + 1) * MINUTE, planned=NOON + (turn + 1) * MINUTE)
 
             await store.settle([a_settlement(claimed.run)], coming_back(back))
@@ -292,5 +294,5 @@ async def test_facts_that_a_page_shows_are_those_of_one_instant(postgres_server:
 
     async with crowd(new_schema(postgres_server), 2) as (first, second):
         task = a_task()
-        await keep(first, task)
+        await add_tasks(first, task)
         await asyncio.gather(move(first, task), watch(second, task))

@@ -7,7 +7,7 @@ from pathlib import Path
 from horae.clock import SystemClock
 from horae.model.change import Change
 from horae.model.counts import RETAINED_HOURS, SUCCEEDED_COUNTER, hour_of
-from horae.testing.decisions import saying
+from horae.testing.decisions import always
 from horae.testing.factories import DAY, HOUR, a_new_task, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import new_store
 
@@ -22,7 +22,7 @@ async def test_a_run_of_the_far_future_does_not_empty_the_counts_of_today(tmp_pa
         today, old = now.replace(minute=0), now - (RETAINED_HOURS + 2) * HOUR
         for planned in (old, today, today + 3_000 * DAY, today - HOUR):
             run = an_ended_run(task, planned=planned)
-            await store.change(task.id, None, saying(Change(new_runs=(run,))))
+            await store.change(task.id, None, always(Change(new_runs=(run,))))
         found = await store.counts(None, [hour, hour - 1, hour_of(old)])
         assert found[hour, SUCCEEDED_COUNTER] == found[hour - 1, SUCCEEDED_COUNTER] == 1
         assert (hour_of(old), SUCCEEDED_COUNTER) not in found

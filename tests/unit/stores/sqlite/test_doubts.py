@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from horae.testing.contracts.scenes import a_running, fill, keep
+from horae.testing.contracts.stores.setup import add_tasks, fill_lane, start_run
 from horae.testing.factories import NOON, SECOND, a_task
 from tests.unit.stores.sqlite.opening import new_store, opened
 
@@ -16,9 +16,9 @@ from tests.unit.stores.sqlite.opening import new_store, opened
 async def path(tmp_path: Path) -> Path:
     """A store with a run that goes on, one in a lane, and a task that waits."""
     async with new_store(tmp_path) as store:
-        await a_running(store)
-        await fill(store, "kitchen", a_task())
-        await keep(store, a_task(labels=(("source", "test"), ("room", "a"))), due=NOON + SECOND)
+        await start_run(store)
+        await fill_lane(store, "kitchen", a_task())
+        await add_tasks(store, a_task(labels=(("source", "test"), ("room", "a"))), due=NOON + SECOND)
         assert await store.check() == ()
     return tmp_path / "horae.db"
 

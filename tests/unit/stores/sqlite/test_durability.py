@@ -13,8 +13,8 @@ from horae.errors import StoreError
 from horae.model.change import Change
 from horae.ports.store import TaskFilter
 from horae.stores.sqlite import backup, checkpoints
-from horae.testing.contracts.scenes import a_running, claim_all, facts_of, keep, settle
-from horae.testing.decisions import saying
+from horae.testing.contracts.stores.setup import add_tasks, claim_all, get_facts, settle, start_run
+from horae.testing.decisions import always
 from horae.testing.factories import a_new_task, a_node, a_task, an_event
 from tests.unit.stores.sqlite.opening import new_store, opened
 
@@ -22,7 +22,7 @@ WRITE_FOR_EVER = """
 import asyncio, sys
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.factories import a_new_task, a_node, a_task
-from horae.testing.contracts.scenes import claim, settle
+from horae.testing.contracts.stores.setup import claim, settle
 async def main():
     store = SQLiteStore(sys.argv[1])
     await store.open()
@@ -69,19 +69,19 @@ async def test_a_copy_is_of_one_instant_while_work_goes_on(tmp_path: Path, monke
     later, steps = a_task(), list[tuple[int, int]]()
 
     async with new_store(tmp_path) as store:
-        run = await a_running(store)
-        await keep(store, *(a_task(payload='"' + "x" * 2_000 + '"') for _ in range(100)))
+        run = await start_run(store)
+        await add_tasks(store, *(a_task(payload='"' + "x" * 2_000 + '"') for _ in range(100)))
         loop = asyncio.get_running_loop()
 
         def write_meanwhile(done: int, pages: int) -> None:
             """The copy waits for the writer here: were it the other way round, nobody would ever go on."""
             if not steps:
-                asyncio.run_coroutine_threadsafe(keep(store, later), loop).result()
+                asyncio.run_coroutine_threadsafe(add_tasks(store, later), loop).result()
                 asyncio.run_coroutine_threadsafe(settle(store, run), loop).result()
             steps.append((done, pages))
 
         await store.backup(str(tmp_path / "copy.db"), write_meanwhile)
-        assert (await facts_of(store, later)).entries
+        assert (await get_facts(store, later)).entries
         async with opened(tmp_path / "copy.db") as copy:
             assert await copy.facts(later.id, None) is None
             assert len((await copy.tasks(TaskFilter(), limit=1_000)).items) == 101
@@ -159,21 +159,21 @@ async def test_a_reader_that_takes_long_does_not_stop_the_writer(
 
     async with new_store(tmp_path) as store:
         task = a_task()
-        await keep(store, task)
+        await add_tasks(store, task)
         loop = asyncio.get_running_loop()
         told = tuple(an_event(task) for _ in range(200))
 
         def write_meanwhile(done: int, _: int) -> None:
             if done < 20:
                 asyncio.run_coroutine_threadsafe(
-                    store.change(task.id, None, saying(Change(events=told))), loop
+                    store.change(task.id, None, always(Change(events=told))), loop
                 ).result()
 
         await store.backup(str(tmp_path / "copy.db"), write_meanwhile)
         long = log.stat().st_size
         assert long > 60 * 4096
         for _ in range(30):
-            await store.change(task.id, None, saying(Change(events=told)))
+            await store.change(task.id, None, always(Change(events=told)))
         assert log.stat().st_size < long
         await store.join(a_node())
         assert len(await claim_all(store)) == 1

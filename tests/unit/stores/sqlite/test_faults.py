@@ -13,7 +13,7 @@ import pytest
 from horae.errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
 from horae.ports.store import TaskFilter
 from horae.stores.sqlite import SQLiteStore, writer
-from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, settle
+from horae.testing.contracts.stores.setup import add_tasks, claim, get_facts, settle, start_run
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.unit.stores.sqlite.faults import Disk
 from tests.unit.stores.sqlite.opening import new_store, opened
@@ -46,7 +46,7 @@ async def filled_up(store: SQLiteStore) -> int:
 
 async def test_a_full_disk_refuses_writes_and_nothing_else(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
-        run = await a_running(store)
+        run = await start_run(store)
         await most_pages(store, 20)
         kept = await filled_up(store)
         assert kept > 0
@@ -54,7 +54,7 @@ async def test_a_full_disk_refuses_writes_and_nothing_else(tmp_path: Path) -> No
         assert await store.find("ada", str(kept)) is None
         await most_pages(store, 1_000)
         assert await settle(store, run) == frozenset()
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         assert [each.number for each in await store.events(0)] == list(range(1, await store.last_event() + 1))
         assert await store.check() == ()
 
@@ -94,7 +94,7 @@ async def test_a_commit_that_fails_is_told_to_all_and_keeps_nothing(
     tmp_path: Path, disk: Disk, moment: str, error: apsw.Error, told: type[StoreError]
 ) -> None:
     async with opened(tmp_path / "horae.db", vfs=disk.name) as store:
-        run = await a_running(store)
+        run = await start_run(store)
         task = a_task()
         events = await store.last_event()
         async with held_up(store):
@@ -124,13 +124,13 @@ async def test_a_commit_that_fails_is_told_to_all_and_keeps_nothing(
 async def test_a_claim_that_was_not_kept_is_made_again_with_other_facts(tmp_path: Path, disk: Disk) -> None:
     async with opened(tmp_path / "horae.db", vfs=disk.name) as store:
         await store.join(a_node())
-        await keep(store, task := a_task())
+        await add_tasks(store, task := a_task())
         with disk.failing(sync=apsw.IOError("the cable")), pytest.raises(StoreUnavailable):
             await claim(store)
         async with opened(tmp_path / "horae.db") as another:
             run = (await claim(another)).runs[0].run
         assert (await claim(store)).runs == ()
-        assert (await facts_of(store, task)).live == (run,)
+        assert (await get_facts(store, task)).live == (run,)
         assert await settle(store, run) == frozenset()
         assert await store.check() == ()
 

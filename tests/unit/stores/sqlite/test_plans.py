@@ -10,7 +10,7 @@ import pytest
 from horae.model.limits import CLAIM_SLICE
 from horae.stores.sqlite import SQLiteStore, claim
 from horae.stores.sqlite.connection import SqliteConnection
-from horae.testing.contracts.scenes import claim_all, keep, settle
+from horae.testing.contracts.stores.setup import add_tasks, claim_all, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.unit.stores.sqlite.opening import new_store
 
@@ -18,7 +18,7 @@ from tests.unit.stores.sqlite.opening import new_store
 async def one_round(store: SQLiteStore) -> None:
     """A backlog of many owners, a lane, and a lease that is renewed."""
     owners = [a_task(owner=f"owner {each}", priority=each % 5) for each in range(CLAIM_SLICE + 1)]
-    await keep(store, *owners, a_task(lane="kitchen"))
+    await add_tasks(store, *owners, a_task(lane="kitchen"))
     await settle(store, *(each.run for each in await claim_all(store)))
     await store.extend(NODE, NOON)
 

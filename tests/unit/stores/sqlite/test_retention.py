@@ -10,7 +10,7 @@ from horae.model.run import Run
 from horae.model.task import Task, TaskState, TaskStatus
 from horae.ports.store import RunFilter
 from horae.stores.sqlite import SQLiteStore, retention
-from horae.testing.decisions import saying
+from horae.testing.decisions import always
 from horae.testing.factories import DAY, NOON, SECOND, a_new_task, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import new_store
 
@@ -29,7 +29,7 @@ async def trim(store: SQLiteStore, after: str | None, before: int = 100) -> str 
 
 async def tell(store: SQLiteStore, task: Task, *runs: Run) -> None:
     told = tuple(Event(EventKind.RUN_SUCCEEDED, NOON, run.owner, task.id, run.id) for run in runs)
-    await store.change(task.id, None, saying(Change(new_runs=runs, events=told)))
+    await store.change(task.id, None, always(Change(new_runs=runs, events=told)))
 
 
 def runs_of(task: Task, count: int, first: int = 0) -> list[Run]:
@@ -78,10 +78,10 @@ async def test_a_task_that_was_woken_up_meanwhile_stays(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         task = a_task()
         over = TaskStatus(TaskState.COMPLETED, ended=NOON - 200 * DAY)
-        await store.add([a_new_task(task, standing=over, entries=[])])
+        await store.add([a_new_task(task, status=over, entries=[])])
         found = await retention.RetentionScan(store._readers, NOON, KEEP, LIMIT).find(None)
         assert len(found.tasks) == 1
-        await store.change(task.id, None, saying(Change(status=TaskStatus())))
+        await store.change(task.id, None, always(Change(status=TaskStatus())))
         removed = await store._writer.submit(lambda link: retention.remove_rows(link, found, NOON))
         assert removed.tasks == 0
         assert await store.facts(task.id, None) is not None

@@ -12,8 +12,8 @@ from horae.model.task import TaskState, TaskStatus
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
 from horae.stores.sqlite.migrate import APPLICATION_ID, migrations
-from horae.testing.contracts.scenes import a_running, keep
-from horae.testing.decisions import lose, saying
+from horae.testing.contracts.stores.setup import add_tasks, start_run
+from horae.testing.decisions import always, lose
 from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import opened
 from tests.unit.stores.upgraded import copy_statement
@@ -46,7 +46,7 @@ async def old_file(tmp_path: Path) -> Path:
         changes = [
             a_new_task(
                 a_task(owner="bob" if place % 4 == 0 else "ada", labels=LABELS[place % 3]),
-                standing=TaskStatus(state, ended=NOON),
+                status=TaskStatus(state, ended=NOON),
             )
             for place, state in enumerate(STATES)
         ]
@@ -69,7 +69,7 @@ async def test_the_tasks_of_an_older_file_are_counted_when_it_is_opened(old_file
 
 async def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path) -> None:
     async with opened(old_file) as store:
-        await keep(store, a_task(), a_task())
+        await add_tasks(store, a_task(), a_task())
         failed = await store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})))
         assert len(failed.items) == STATES.count(TaskState.FAILED)
         for label, places in (("room", (1, 2)), ("Straße", (2,))):
@@ -77,7 +77,7 @@ async def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path
             found = await store.tasks(TaskFilter(labels=(pair,)))
             assert len(found.items) == sum(place % 3 in places for place in range(len(STATES)))
         gone = failed.items[0].task
-        await store.change(gone.id, None, saying(a_new_task(gone)._replace(deleted=True)))
+        await store.change(gone.id, None, always(a_new_task(gone)._replace(deleted=True)))
         counts = await store.counts(None, [NO_HOUR])
         assert counts[NO_HOUR, STATE_PREFIX + "active"] == STATES.count(TaskState.ACTIVE) + 2
         assert counts[NO_HOUR, STATE_PREFIX + "failed"] == STATES.count(TaskState.FAILED) - 1
@@ -88,7 +88,7 @@ async def test_the_nodes_of_an_older_file_keep_what_they_carry(tmp_path: Path) -
     """With their rows would go the only trace of who carries what."""
     path = tmp_path / "horae.db"
     async with opened(path) as store:
-        await a_running(store)
+        await start_run(store)
     as_schema_two_left_it(path)
     async with opened(path) as store:
         assert await store.nodes() == (a_node(),)
@@ -128,7 +128,7 @@ async def test_a_doubt_says_when_the_counts_are_wrong(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
 
     async with opened(path) as store:
-        await keep(store, a_task())
+        await add_tasks(store, a_task())
         with apsw.Connection(str(path)) as connection:
             connection.execute("UPDATE counters SET number = 7 WHERE hour = 0 AND owner = 'ada'")
         (doubt,) = await store.check()
@@ -146,7 +146,7 @@ async def test_the_hours_of_two_days_stay_in_the_file_and_no_more(tmp_path: Path
                 await store.add([a_new_task(task)])
             for hour in range(24):
                 run = an_ended_run(task, planned=NOON + (24 * day + hour) * HOUR)
-                await store.change(task.id, None, saying(a_new_task(task)._replace(task=None, put=(), new_runs=(run,))))
+                await store.change(task.id, None, always(a_new_task(task)._replace(task=None, put=(), new_runs=(run,))))
     rows = (
         apsw.Connection(str(path)).execute("SELECT hour, name FROM counters WHERE owner = '' AND hour > 0").fetchall()
     )
@@ -162,7 +162,7 @@ async def test_label_index_follows_writes_of_other_programs(tmp_path: Path) -> N
     made, edited, gone = (a_task(labels=LABELS[1]) for _ in range(3))
 
     async with opened(path) as store:
-        await keep(store, made, edited, gone)
+        await add_tasks(store, made, edited, gone)
         with apsw.Connection(str(path)) as connection:
             connection.execute('UPDATE tasks SET labels = \'[["room","b"]]\' WHERE id = ?', (edited.id,))
             connection.execute("DELETE FROM task_state WHERE task = 3; DELETE FROM agenda WHERE task = 3")

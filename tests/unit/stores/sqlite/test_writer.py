@@ -19,8 +19,8 @@ from horae.model.task import NEW_TASK_STATUS
 from horae.stores.sqlite import SQLiteStore, writer
 from horae.stores.sqlite.connection import Row, SqliteConnection
 from horae.stores.sqlite.write_requests import BatchableWrite, WriteRequest
-from horae.testing.contracts.scenes import a_running, claim, claim_all, facts_of, keep, settle
-from horae.testing.decisions import PlannedFailure, cancelling, fail
+from horae.testing.contracts.stores.setup import add_tasks, claim, claim_all, get_facts, settle, start_run
+from horae.testing.decisions import PlannedFailure, fail, request_cancel
 from horae.testing.factories import NODE, NOON, SECOND, a_new_task, a_node, a_task, an_entry, an_extra_entry
 from tests.unit.stores.sqlite.opening import new_store, opened
 
@@ -75,11 +75,11 @@ async def test_requests_that_come_together_share_one_transaction(tmp_path: Path)
 
 async def test_who_fails_harms_nobody_else_of_the_group(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
-        run = await a_running(store)
+        run = await start_run(store)
         before = store.transactions
         async with held_up(store):
             calls = [
-                asyncio.create_task(store.change(run.task_id, None, cancelling([run], Reason.QUOTA))),
+                asyncio.create_task(store.change(run.task_id, None, request_cancel([run], Reason.QUOTA))),
                 asyncio.create_task(store.change(run.task_id, None, fail)),
                 asyncio.create_task(settle(store, run, decide=fail)),
                 asyncio.create_task(store.write_metadata("still", "here")),
@@ -96,7 +96,7 @@ async def test_who_fails_harms_nobody_else_of_the_group(tmp_path: Path) -> None:
 
 async def test_the_first_of_a_group_may_fail_as_well(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
-        run = await a_running(store)
+        run = await start_run(store)
         async with held_up(store):
             calls = [
                 asyncio.create_task(settle(store, run, decide=fail)),
@@ -183,7 +183,7 @@ async def test_what_no_future_takes_is_told_all_the_same(tmp_path: Path) -> None
 async def test_a_claim_that_finds_nothing_writes_nothing(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         await store.join(a_node())
-        await keep(store, a_task(), due=NOON + SECOND)
+        await add_tasks(store, a_task(), due=NOON + SECOND)
         transactions, statements = store.transactions, store.statements
         assert (await claim(store)).next_due == NOON + SECOND
         assert not (await claim(store, node="stranger")).runs
@@ -257,7 +257,7 @@ def a_crowd(count: int) -> list[Change]:
 async def test_many_tasks_are_added_all_or_none(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         await store.join(a_node())
-        await keep(store, a_task(key="taken"))
+        await add_tasks(store, a_task(key="taken"))
         crowd = a_crowd(200)
         events = await store.last_event()
         for clash in (a_task(key="taken"), a_task(key="77")):
@@ -270,7 +270,7 @@ async def test_many_tasks_are_added_all_or_none(tmp_path: Path) -> None:
         await store.add(crowd)
         for change in crowd[::50]:
             assert change.task is not None
-            assert await facts_of(store, change.task) == Facts(change.task, NEW_TASK_STATUS, change.put)
+            assert await get_facts(store, change.task) == Facts(change.task, NEW_TASK_STATUS, change.put)
         assert [each.event for each in await store.events(events)] == [change.events[0] for change in crowd]
         assert len(await claim_all(store)) == 1 + 300
         assert await store.check() == ()

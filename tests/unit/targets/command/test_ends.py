@@ -1,4 +1,4 @@
-"""How commands end, those too that do not want to: nothing of them is left, and the run waits for that."""
+"""Ends of commands: cancelled or killed, no process is left, and the run waits for that."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
 from horae.targets.command.process import LaunchRequest, _launch
 from horae.testing import RecordingInvocation
-from tests.unit.targets.command.scene import Watch, a_target, an_invocation, carried, shell, watched
+from tests.unit.targets.command.command_setup import Watch, a_target, an_invocation, carried, shell, watched
 
 ROOT = Path(__file__).parents[4]
 LONG: Mapping[str, Any] = {"allow": "*", "grace": 60}
@@ -57,7 +57,7 @@ def python(script: str) -> dict[str, Any]:
     [shell(PATIENT), shell(DEAF), shell(DEAF_GROUP), shell(SILENT), python(LINGER)],
     ids=["never ends", "ignores the signal", "its children ignore it", "closes its output", "has a daemon"],
 )
-async def test_cancelled_it_is_gone_with_all_that_it_started(spec: Mapping[str, Any]) -> None:
+async def test_cancelled_command_ends_with_its_children(spec: Mapping[str, Any]) -> None:
     outcome, _, watch = await watched(spec, cancel)
     assert outcome is None
     assert watch.all_gone()
@@ -73,7 +73,7 @@ async def test_a_daemon_does_not_outlive_the_command_that_made_it() -> None:
     assert watch.all_gone()
 
 
-async def test_it_may_clean_up_first() -> None:
+async def test_cancelled_command_may_clean_up() -> None:
     spec = shell("trap 'echo cleaned up; exit 0' TERM; echo pids $$; while :; do sleep 0.01; done")
     outcome, invocation, watch = await watched(spec, cancel, LONG)
     assert outcome is None
@@ -81,7 +81,7 @@ async def test_it_may_clean_up_first() -> None:
     assert watch.all_gone()
 
 
-async def test_an_order_to_end_that_comes_beside_the_coroutine_ends_it_too() -> None:
+async def test_cancel_action_ends_the_run() -> None:
     def order(_carrying: object, invocation: RecordingInvocation, _target: object, _watch: object) -> None:
         invocation.end()
         invocation.end()
@@ -94,14 +94,14 @@ async def test_an_order_to_end_that_comes_beside_the_coroutine_ends_it_too() -> 
 async def test_closing_the_target_leaves_no_process() -> None:
     invocation, target = an_invocation(shell(DEAF_GROUP), LONG), a_target(LONG)
     carrying = asyncio.create_task(target.execute(invocation))
-    watch = Watch(await invocation.heard("pids"))
+    watch = Watch(await invocation.wait_for_text("pids"))
     await target.aclose()
     assert await carrying == Cancelled("its process was stopped")
     assert watch.all_gone()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-async def test_one_that_dies_of_a_signal_is_told_by_it(number: signal.Signals) -> None:
+async def test_death_by_signal_is_reported(number: signal.Signals) -> None:
     def kill(_carrying: object, _invocation: object, _target: object, watch: Watch) -> None:
         os.kill(watch.pids[0], number)
 
@@ -118,9 +118,7 @@ async def test_one_that_kills_its_own_group_kills_only_that() -> None:
     assert invocation.texts("output") == ["goodbye"]
 
 
-async def test_one_that_kills_what_watches_over_it_dies_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_command_that_kills_its_supervisor_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
     def kill(_carrying: object, _invocation: object, _target: object, watch: Watch) -> None:
@@ -146,10 +144,10 @@ async def begun() -> tuple[Coroutine[Any, Any, Outcome], Watch]:
     invocation = an_invocation(shell(DEAF), LONG)
     waiting = a_target(LONG).execute(invocation)
     waiting.send(None)
-    return waiting, Watch(await invocation.heard("pids"))
+    return waiting, Watch(await invocation.wait_for_text("pids"))
 
 
-def test_a_loop_that_goes_down_takes_its_commands_along() -> None:
+def test_closing_the_event_loop_ends_its_commands() -> None:
     waiting, watch = asyncio.run(begun())
     waiting.close()  # as the collector of garbage does it
     assert watch.all_gone()
@@ -171,7 +169,7 @@ asyncio.run(scene.a_target(test_ends.LONG).execute(Loud(invocation.task)))
 
 
 @pytest.mark.parametrize("which", ["shell", "daemon"])
-def test_when_a_node_is_killed_nothing_that_it_started_lives_on(which: str, tmp_path: Path) -> None:
+def test_killed_node_leaves_no_process(which: str, tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", NODE, which]
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as node:
@@ -186,7 +184,7 @@ def test_when_a_node_is_killed_nothing_that_it_started_lives_on(which: str, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_node_that_dies_before_it_has_read_a_word_of_it_leaves_nothing_either(tmp_path: Path) -> None:
+def test_node_killed_before_the_first_read_leaves_no_process(tmp_path: Path) -> None:
     spec = shell(DEAF_GROUP)
     own = str(tmp_path / "own")
     order = LaunchRequest("/bin/sh", spec["argv"], {}, directory=own, is_private=True, limits={}, grace=60, stdin=None)
@@ -204,7 +202,7 @@ def _parent_of(pid: int) -> int:
     return int(status.rpartition(")")[2].split()[1])
 
 
-async def test_one_that_ends_while_it_is_asked_to_is_still_a_success() -> None:
+async def test_command_that_ends_during_cancellation_succeeds() -> None:
     spec = shell("trap 'exit 0' TERM; echo pids $$; while :; do sleep 0.01; done")
 
     def order(_carrying: object, invocation: RecordingInvocation, _target: object, _watch: object) -> None:
@@ -214,7 +212,7 @@ async def test_one_that_ends_while_it_is_asked_to_is_still_a_success() -> None:
     assert isinstance(outcome, Succeeded)
 
 
-async def test_nothing_is_started_when_there_is_no_room_for_a_process() -> None:
+async def test_run_fails_without_file_descriptors() -> None:
     """With no numbers left for pipes, the run fails and may be tried again."""
     import resource  # noqa: PLC0415 - not everywhere
 

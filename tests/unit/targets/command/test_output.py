@@ -1,4 +1,4 @@
-"""What commands print: kept as plain text within bounds, however much and whatever it is."""
+"""Output of commands: stored as plain text within limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from horae.targets.command.output import OutputCollector
 from horae.targets.command.plain_text import OutputMask, strip_control_characters
 from horae.testing import RecordingInvocation
 from horae.testing.factories import a_task
-from tests.unit.targets.command.scene import carried, shell
+from tests.unit.targets.command.command_setup import carried, shell
 
 
 def a_hearing(secret: str = "", most: int = 65_536) -> tuple[OutputCollector, RecordingInvocation]:
@@ -44,13 +44,13 @@ async def test_a_hundred_megabytes_do_not_grow_memory() -> None:
     assert peak < 4 * 1024**2
     told = json.loads(outcome.result or "")
     assert told["output"].endswith("\nlast words")
-    assert len(invocation.said) == LOG_LINES + 1
+    assert len(invocation.lines) == LOG_LINES + 1
     (warning,) = invocation.texts("warning")
     kept = sum(len(line) + 1 for line in invocation.texts("output"))
     assert warning == f"it wrote {100_000_000 + 12 - kept:,} bytes more than are kept"
 
 
-async def test_both_streams_are_heard() -> None:
+async def test_stdout_and_stderr_are_logged() -> None:
     outcome, invocation = await carried(shell("echo one; echo two >&2; echo three"))
     assert sorted(invocation.texts("output")) == ["one", "three", "two"]
     assert isinstance(outcome, Succeeded)
@@ -119,15 +119,15 @@ def test_no_part_of_a_secret_is_shown_where_a_line_is_cut() -> None:
         assert set(hearing.output.tail()) <= {"•"}
 
 
-def test_so_many_bytes_are_kept_and_no_more() -> None:
+def test_output_is_bounded() -> None:
     hearing, invocation = heard(b"12345\n67890\nabcde\n", most=8)
     assert invocation.texts("output") == ["12345", "67"]
     assert invocation.texts("warning") == ["it wrote 10 bytes more than are kept"]
     assert hearing.output.tail() == "abcde"
 
 
-def test_nothing_is_kept_where_nothing_is_to_be() -> None:
+def test_output_limit_of_zero_stores_nothing() -> None:
     hearing, invocation = heard(b"12345\n", most=0)
     assert invocation.texts("output") == []
     assert hearing.output.tail() == ""
-    assert invocation.beats == 1
+    assert invocation.heartbeats == 1

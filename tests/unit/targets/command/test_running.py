@@ -1,4 +1,4 @@
-"""What a command is given, what it may not have, and what becomes of it."""
+"""Environment, limits and exit codes of commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.reason import Reason
-from tests.unit.targets.command.scene import ANYTHING, a_target, an_invocation, carried, shell
+from tests.unit.targets.command.command_setup import ANYTHING, a_target, an_invocation, carried, shell
 
 MEGABYTE = 1024**2
 
@@ -32,8 +32,8 @@ def output(outcome: Outcome) -> str:
 async def test_a_program_runs_and_its_output_is_the_result() -> None:
     outcome, invocation = await carried({"argv": ["echo", "two  spaces", "$HOME; *"]})
     assert result(outcome) == {"exit": 0, "output": "two  spaces $HOME; *"}
-    assert invocation.said == [("output", "two  spaces $HOME; *")]
-    assert invocation.beats > 0
+    assert invocation.lines == [("output", "two  spaces $HOME; *")]
+    assert invocation.heartbeats > 0
 
 
 async def test_the_environment_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ async def test_nothing_is_inherited_but_the_three_streams() -> None:
     assert output(outcome).split() == ["0", "1", "2", "3"]  # the last is the folder itself
 
 
-async def test_it_has_a_session_of_its_own_and_plain_signals() -> None:
+async def test_command_has_its_own_session_and_default_signals() -> None:
     facts = "import os, signal; print(os.getsid(0) == os.getpid() == os.getpgid(0), os.umask(0), "
     signals = "[n.name for n in signal.valid_signals() if n in list(signal.Signals) and signal.getsignal(n) is signal.SIG_IGN])"
     outcome, _ = await carried({"argv": [sys.executable, "-c", facts + signals]})
@@ -82,7 +82,7 @@ async def test_each_run_has_a_private_folder_that_is_removed() -> None:
     assert Path("/bin").exists()
 
 
-async def test_the_operator_may_say_where(tmp_path: Path) -> None:
+async def test_operator_sets_the_working_directory(tmp_path: Path) -> None:
     settings = {**ANYTHING, "directory": str(tmp_path)}
     tmp_path.joinpath("reports").mkdir()
     outcome, _ = await carried(shell("pwd; touch here"), settings)
@@ -92,7 +92,7 @@ async def test_the_operator_may_say_where(tmp_path: Path) -> None:
     assert output(inside) == str(tmp_path.resolve() / "reports")
 
 
-async def test_a_folder_that_leads_out_of_its_place_is_refused_when_it_runs(tmp_path: Path) -> None:
+async def test_folder_outside_of_the_allowed_root_is_refused_at_run_time(tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
     place.joinpath("out").symlink_to(tmp_path)
@@ -120,18 +120,18 @@ async def test_a_folder_that_is_missing_is_a_failure(tmp_path: Path) -> None:
         ("x" * 200_000, None, "x" * 200_000),
     ],
 )
-async def test_what_it_reads(stdin: Any, payload: Any, read: str) -> None:
+async def test_standard_input_of_a_command(stdin: Any, payload: Any, read: str) -> None:
     count = "import sys; text = sys.stdin.read(); print(len(text), ascii(text[:50]))"
     outcome, _ = await carried({"argv": [sys.executable, "-c", count], "stdin": stdin}, payload=payload)
     assert output(outcome) == f"{len(read)} {read[:50]!a}"
 
 
-async def test_an_input_that_nobody_reads_does_not_matter() -> None:
+async def test_unread_input_is_ignored() -> None:
     outcome, _ = await carried({"argv": ["true"], "stdin": "x" * 200_000})
     assert isinstance(outcome, Succeeded)
 
 
-async def test_a_secret_reaches_the_command_and_nobody_else() -> None:
+async def test_secret_is_visible_to_the_command_only() -> None:
     secret = "line one of it\nline two of it"  # noqa: S105 - made up
     spec = shell(
         'test "$TOKEN" = "line one of it\nline two of it" && echo same; echo "$TOKEN"; cat; echo "$TOKEN" >&2',
@@ -140,7 +140,7 @@ async def test_a_secret_reaches_the_command_and_nobody_else() -> None:
     )
     outcome, invocation = await carried(spec, secrets={"token": secret})
     assert output(outcome).splitlines()[0] == "same"
-    shown = f"{outcome} {invocation.said}"
+    shown = f"{outcome} {invocation.lines}"
     assert "line one" not in shown
     assert "line two" not in shown
 
@@ -154,7 +154,7 @@ async def test_a_payload_that_names_a_secret_is_filled_too() -> None:
     assert output(outcome) == "filled"
 
 
-async def test_a_secret_that_no_environment_can_hold_is_a_failure_for_good() -> None:
+async def test_secret_unfit_for_the_environment_is_a_permanent_failure() -> None:
     outcome, _ = await carried(
         shell("true", environment={"TOKEN": {"secret": "token"}}), secrets={"token": "half\0half"}
     )
@@ -165,7 +165,7 @@ async def test_a_secret_that_no_environment_can_hold_is_a_failure_for_good() -> 
 @pytest.mark.parametrize(
     ("script", "error"), [("exit 3", "exit code 3"), ("echo why >&2; exit 75", "exit code 75\nwhy")]
 )
-async def test_another_exit_code_is_a_failure_that_may_be_tried_again(script: str, error: str) -> None:
+async def test_nonzero_exit_code_is_a_transient_failure(script: str, error: str) -> None:
     assert (await carried(shell(script)))[0] == Failed(error)
 
 
@@ -174,7 +174,7 @@ async def test_exit_codes_can_be_declared_a_success() -> None:
     assert result(outcome) == {"exit": 3, "output": ""}
 
 
-async def test_the_error_ends_with_what_was_said_last() -> None:
+async def test_error_ends_with_the_last_output() -> None:
     script = "i=0; while [ $i -lt 500 ]; do echo noise; echo problem $i >&2; i=$((i + 1)); done; exit 1"
     outcome, _ = await carried(shell(script))
     assert isinstance(outcome, Failed)
@@ -183,7 +183,7 @@ async def test_the_error_ends_with_what_was_said_last() -> None:
     assert lines == [f"problem {number}" for number in range(480, 500)]
 
 
-async def test_a_program_that_is_not_there_is_a_failure_for_good() -> None:
+async def test_missing_program_is_a_permanent_failure() -> None:
     outcome, _ = await carried({"argv": ["no-such-program-anywhere"]})
     assert isinstance(outcome, Failed)
     assert (outcome.permanent, outcome.reason) == (True, Reason.TARGET_UNKNOWN)
@@ -192,7 +192,7 @@ async def test_a_program_that_is_not_there_is_a_failure_for_good() -> None:
 @pytest.mark.parametrize(
     ("text", "mode", "says"), [("#!/no/such/interpreter\n", 0o755, "No such file"), ("\1", 0o755, "Exec format")]
 )
-async def test_a_program_that_cannot_be_started_is_a_failure_for_good(
+async def test_program_that_cannot_start_is_a_permanent_failure(
     text: str, mode: int, says: str, tmp_path: Path
 ) -> None:
     program = tmp_path / "program"
@@ -204,7 +204,7 @@ async def test_a_program_that_cannot_be_started_is_a_failure_for_good(
     assert says in outcome.error
 
 
-async def test_a_link_that_has_moved_is_refused_when_it_runs(tmp_path: Path) -> None:
+async def test_changed_symlink_is_refused_at_run_time(tmp_path: Path) -> None:
     link = tmp_path / "tool"
     settings = {"allow": [str(link)]}
     link.symlink_to("/bin/true")
@@ -219,7 +219,7 @@ async def test_a_link_that_has_moved_is_refused_when_it_runs(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("allow", [[], ["false"]])
-async def test_a_program_that_is_no_longer_on_the_list_is_refused_when_it_runs(allow: list[str]) -> None:
+async def test_program_removed_from_the_allow_list_is_refused_at_run_time(allow: list[str]) -> None:
     invocation = an_invocation({"argv": ["true"]}, {"allow": ["true"]})
     outcome = await a_target({"allow": allow}).execute(invocation)
     assert isinstance(outcome, Failed)
@@ -243,7 +243,7 @@ async def test_file_size_is_limited() -> None:
     assert outcome == Failed("killed by signal 25 (SIGXFSZ), at its limit of file size")
 
 
-async def test_limits_are_set_as_asked_and_as_the_operator_says() -> None:
+async def test_limits_of_spec_and_operator_are_set() -> None:
     settings = {**ANYTHING, "limits": {"files": 50, "processes": 9999}}
     outcome, _ = await carried(
         shell("ulimit -n; ulimit -u 2>/dev/null || ulimit -p; ulimit -c", limits={"files": 20}), settings

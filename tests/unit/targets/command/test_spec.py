@@ -1,4 +1,4 @@
-"""What is accepted as a command, what is refused, and why."""
+"""Specs of commands: accepted forms and refusals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_shortest_spec_is_made_complete() -> None:
     }
 
 
-def test_a_full_spec_is_kept_as_it_is() -> None:
+def test_complete_spec_is_unchanged() -> None:
     spec = {
         "argv": ["/usr/bin/backup", "--all"],
         "directory": "daily",
@@ -50,7 +50,7 @@ def test_a_full_spec_is_kept_as_it_is() -> None:
     assert COMMAND.check(spec, None, {"allow": ["/usr/bin/backup"], "directory": "/srv"}) == spec
 
 
-def test_a_shell_string_is_refused_with_a_way_out() -> None:
+def test_shell_string_is_refused_with_a_hint() -> None:
     with pytest.raises(InvalidTask) as refused:
         COMMAND.check({"argv": "sh -c 'rm -rf /'"}, None, ANYTHING)
     assert refused.value.code == "command_shell"
@@ -109,7 +109,7 @@ def test_arguments_that_no_program_can_be_given(argv: Any, refused: str) -> None
         ({"directory": "anywhere"}, "command_directory"),
     ],
 )
-def test_what_does_not_fit_is_refused(more: dict[str, Any], refused: str) -> None:
+def test_invalid_spec_is_refused(more: dict[str, Any], refused: str) -> None:
     assert code({"argv": ["true"], **more}) == refused
 
 
@@ -174,18 +174,18 @@ RESERVED = """
 
 
 @pytest.mark.parametrize("name", RESERVED.split())
-def test_no_task_chooses_what_a_program_loads(name: str) -> None:
+def test_loader_variables_are_refused(name: str) -> None:
     assert code({"argv": ["true"], "environment": {name: "x"}}, ANYTHING) == "command_variable_reserved"
 
 
 @pytest.mark.parametrize("name", ["NODE_ENV", "TZ", "LANG", "LC_ALL", "HOMEPAGE", "GITHUB_TOKEN", "EDITORS", "REGION"])
-def test_what_only_looks_alike_is_free(name: str) -> None:
+def test_similar_variable_names_are_accepted(name: str) -> None:
     spec = {"argv": ["true"], "environment": {name: "x"}}
     assert COMMAND.check(spec, None, ANYTHING)["environment"] == {name: "x"}
 
 
 @pytest.mark.parametrize("variables", [["HOME", "GIT_DIR"], "HOME, GIT_DIR"])
-def test_the_operator_lets_tasks_set_what_is_reserved(variables: object) -> None:
+def test_operator_may_allow_reserved_variables(variables: object) -> None:
     settings = {**ANYTHING, "variables": variables}
     said = {"HOME": "/srv", "GIT_DIR": "/srv/x"}
     assert COMMAND.check({"argv": ["true"], "environment": said}, None, settings)["environment"] == said
@@ -229,7 +229,7 @@ def fields(text: str) -> set[str]:
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_a_refusal_is_used_bilingual_and_has_a_hint(name: str) -> None:
     entry = CATALOGUE[name]
-    assert f'"{name}"' in ALL_TEXT, "nobody refuses with this code"
+    assert f'"{name}"' in ALL_TEXT, "no refusal uses this code"
     assert entry.message
     assert entry.hint
     assert re.search("[\u4e00-\u9fff]", entry.message_zh)

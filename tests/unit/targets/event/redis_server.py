@@ -41,7 +41,7 @@ class RedisServer:
                     listening.cancel()
 
     async def allow(self, permission: str) -> None:
-        """`-publish` forbids it to everybody, `+publish` lets them again."""
+        """`-publish` forbids it for all users, `+publish` allows it again."""
         await self._client.execute_command("ACL", "SETUSER", "default", permission)
 
     async def heard(self, number: int) -> list[tuple[str, bytes]]:

@@ -1,4 +1,4 @@
-"""That a task is due is told: here, over Redis, and by a webhook."""
+"""Event targets: published in the process, to Redis and to a webhook."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from horae.targets.event.refusals import CATALOGUE
 from horae.targets.event.spec import DEFAULT_TOPIC
 from horae.targets.event.target import EventTarget
 from horae.testing import RecordingInvocation
-from horae.testing.contracts.targets.stage import KnownSecrets
+from horae.testing.contracts.targets.harness import KnownSecrets
 from horae.testing.factories import a_run, a_task
 from tests.contract.endpoint import Endpoint
 from tests.unit.targets.event.redis_server import RedisServer
@@ -67,7 +67,7 @@ async def told(spec: Mapping[str, Any], payload: Any = None) -> tuple[str, Mappi
     return topic, body, invocation
 
 
-async def test_the_event_says_which_task_is_due() -> None:
+async def test_event_names_the_due_task() -> None:
     payload = {"sourceType": "reminder", "sourceId": "r-7", "text": "站起来"}
     topic, body, invocation = await told({}, payload)
     task, run = invocation.task, invocation.run
@@ -109,11 +109,11 @@ async def test_a_source_may_be_a_number() -> None:
     assert (await told({}, {"sourceId": 7}))[1]["sourceId"] == "7"
 
 
-async def test_what_is_to_be_said_is_in_the_log_and_in_the_event() -> None:
+async def test_text_is_in_the_log_and_in_the_event() -> None:
     topic, body, invocation = await told({"topic": "garden.due", "say": "water the plants"})
     assert topic == body["type"] == "garden.due"
     assert body["text"] == "water the plants"
-    assert invocation.said == [("info", "water the plants")]
+    assert invocation.lines == [("info", "water the plants")]
 
 
 async def test_a_secret_that_a_payload_names_stays_a_name() -> None:
@@ -128,7 +128,7 @@ async def test_every_attempt_has_the_same_event_id() -> None:
     assert first == second
 
 
-async def test_redis_is_told_too() -> None:
+async def test_event_is_published_to_redis() -> None:
     async with RedisServer().open() as server:
         scene = Scene({"redis": server.url, "channel": "due"})
         for _ in range(2):
@@ -141,7 +141,7 @@ async def test_redis_is_told_too() -> None:
     assert bodies == [dict(body) for _, body in scene.published]
 
 
-async def test_redis_that_is_gone_or_unwilling_is_a_failure_that_may_be_tried_again() -> None:
+async def test_unavailable_redis_is_a_transient_failure() -> None:
     async with RedisServer().open() as server:
         await server.allow("-publish")
         unwilling = Scene({"redis": server.url, "channel": "due"})
@@ -185,7 +185,7 @@ async def test_a_webhook_is_posted_and_signed() -> None:
 
 
 @pytest.mark.parametrize(("topic", "permanent"), [("please.fail", False), ("please.forbid", True)])
-async def test_a_webhook_that_does_not_take_it_is_a_failure(topic: str, permanent: bool) -> None:  # noqa: FBT001
+async def test_refusing_webhook_is_a_failure(topic: str, permanent: bool) -> None:  # noqa: FBT001
     async with Endpoint().open() as endpoint:
         scene = Scene({"webhook": endpoint.url, "allow_networks": LOOPBACK})
         outcome, _ = await scene.carry({"topic": topic})
@@ -219,7 +219,7 @@ def test_a_webhook_on_this_machine_is_refused_unless_the_operator_allows_it() ->
         ({"say": "\ud800"}, "event_say"),
     ],
 )
-def test_what_does_not_fit_is_refused(spec: Any, code: str) -> None:
+def test_invalid_spec_is_refused(spec: Any, code: str) -> None:
     with pytest.raises(InvalidTask) as refused:
         EVENT.check(spec, None, {})
     assert refused.value.code == code
@@ -273,7 +273,7 @@ def fields(text: str) -> set[str]:
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_a_refusal_is_used_bilingual_and_has_a_hint(name: str) -> None:
     entry = CATALOGUE[name]
-    assert f'"{name}"' in ALL_TEXT, "nobody refuses with this code"
+    assert f'"{name}"' in ALL_TEXT, "no refusal uses this code"
     assert entry.message
     assert entry.hint
     assert re.search("[\u4e00-\u9fff]", entry.message_zh)

@@ -1,4 +1,4 @@
-"""What an answer means for the run."""
+"""Outcome of a run by the response of the endpoint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from horae.model.policy import MAX_BACKOFF
 from horae.model.reason import Reason
 from horae.targets.http.response_outcome import parse_retry_after
 from tests.unit.outgoing.servers import answering, saying, silence
-from tests.unit.targets.http.calling import ALLOWED, CALLBACK, Called, called
+from tests.unit.targets.http.http_setup import ALLOWED, CALLBACK, Called, called
 from tests.unit.targets.invocations import NOON
 
 JSON = (("Content-Type", "application/json"),)
@@ -67,7 +67,7 @@ async def test_the_result_is_the_status_and_the_body(
 @pytest.mark.parametrize(
     "body", [b'"' + b"x" * 200_000 + b'"', '"值'.encode() * 50_000, b"\x01" * 100_000, b"[1," * 90_000]
 )
-async def test_a_large_answer_is_kept_within_bounds_and_says_so(body: bytes) -> None:
+async def test_large_response_is_truncated_with_a_mark(body: bytes) -> None:
     found = result(await called(answering(200, body, (("Content-Type", "text/plain"),))))
     assert found["truncated"]
     assert len(found["body"]) > 1000
@@ -79,7 +79,7 @@ async def test_an_answer_beyond_the_limit_is_cut() -> None:
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
-async def test_what_may_pass_is_tried_again(status: int) -> None:
+async def test_transient_status_is_retried(status: int) -> None:
     outcome = failed(await called(answering(status, b"busy  \n now")))
     assert not outcome.permanent
     assert outcome.retry_after is None
@@ -89,7 +89,7 @@ async def test_what_may_pass_is_tried_again(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 451])
-async def test_what_will_not_pass_is_not_tried_again(status: int) -> None:
+async def test_permanent_status_is_not_retried(status: int) -> None:
     outcome = failed(await called(answering(status, b"", (("Retry-After", "5"),))))
     assert outcome.permanent
     assert outcome.retry_after is None
@@ -100,7 +100,7 @@ async def test_a_long_refusal_is_shortened() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503, 500])
-async def test_an_endpoint_may_say_when(status: int) -> None:
+async def test_retry_after_header(status: int) -> None:
     outcome = failed(await called(answering(status, headers=(("Retry-After", "120"),))))
     assert outcome.retry_after == timedelta(minutes=2)
 
@@ -141,41 +141,39 @@ async def test_a_redirect_that_is_not_followed_names_its_host_alone() -> None:
         assert "hunter2" not in error
 
 
-async def test_a_redirect_inward_fails_for_good() -> None:
+async def test_redirect_to_a_private_address_is_a_permanent_failure() -> None:
     outcome = failed(await called(answering(302, headers=(("Location", "http://169.254.169.254/"),)), {"redirects": 3}))
     assert outcome.permanent
     assert "not public" in outcome.error
 
 
-async def test_what_counts_as_success_is_for_the_task_to_say() -> None:
+async def test_success_statuses_are_configurable() -> None:
     assert result(await called(answering(404), {"success": [200, 404]}))["status"] == 404
     assert result(await called(answering(302), {"success": ["2xx", "300-302"]}))["status"] == 302
     assert failed(await called(answering(201), {"success": [200]})).permanent
 
 
-async def test_an_endpoint_that_says_nothing_or_breaks_is_no_answer() -> None:
+async def test_missing_or_broken_response_is_no_answer() -> None:
     broken = failed(await called(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab")))
     assert (broken.permanent, broken.reason) == (False, Reason.NO_ANSWER)
     assert isinstance((await called(silence, task_timeout=timedelta(seconds=0.2))).outcome, TimedOut)
 
 
-async def test_accepted_is_a_success_where_nobody_can_call_back() -> None:
+async def test_202_without_callback_is_a_success() -> None:
     assert result(await called(answering(202)))["status"] == 202
 
 
 @pytest.mark.parametrize(
     ("header", "wait"), [((), 300), ((("Retry-After", "10"),), 300), ((("Retry-After", "3600"),), 3600)]
 )
-async def test_accepted_is_waited_for_where_somebody_can_call_back(
-    header: tuple[tuple[str, str], ...], wait: int
-) -> None:
+async def test_202_with_callback_waits(header: tuple[tuple[str, str], ...], wait: int) -> None:
     call = await called(answering(202, headers=header), settings=ALLOWED | CALLBACK)
     assert call.outcome == Waiting(NOON + timedelta(seconds=wait))
     assert isinstance((await called(answering(200), settings=ALLOWED | CALLBACK)).outcome, Succeeded)
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"null", b"[]", b"[1]", b"nonsense", b'{"a":', b'"text"'])
-async def test_an_orchestrator_that_says_nothing_has_failed(body: bytes) -> None:
+async def test_empty_orchestrator_answer_is_a_failure(body: bytes) -> None:
     outcome = failed(await called(answering(200, body, JSON), {"preset": "orchestrator"}, {"text": "x"}))
     assert (outcome.permanent, outcome.reason) == (False, Reason.NO_ANSWER)
 

@@ -1,4 +1,4 @@
-"""The page about http targets: what it shows works, and its tables are complete."""
+"""The page about http targets: its examples work and its tables are complete."""
 
 from __future__ import annotations
 

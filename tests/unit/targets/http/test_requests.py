@@ -1,4 +1,4 @@
-"""What a run sends: the payload, who it is, its signature, its callback; and secrets that nobody else sees."""
+"""Requests of a run: payload, identity, signature, callback, masked secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from horae.outgoing.signatures import verify
 from horae.targets.http.kind import HTTP
 from horae.version import __version__
 from tests.unit.outgoing.servers import answering, endlessly, wire
-from tests.unit.targets.http.calling import ALLOWED, CALLBACK, Called, Vault, an_http_task, called, tools
+from tests.unit.targets.http.http_setup import ALLOWED, CALLBACK, Called, Vault, an_http_task, called, tools
 from tests.unit.targets.invocations import NOON, Recorded
 
 SECRET = "whsec_" + b64encode(bytes(range(32))).decode()
@@ -31,7 +31,7 @@ def error_of(call: Called) -> Failed:
     return call.outcome
 
 
-async def test_a_run_says_who_it_is() -> None:
+async def test_request_identifies_the_run() -> None:
     call = await called(answering(), payload={"名": "值"})
     assert call.server.heard[0].startswith("POST /hook?x=1 HTTP/1.1\r\n")
     assert call.sent == {"名": "值"}
@@ -73,7 +73,7 @@ async def test_the_answer_is_a_sign_of_life() -> None:
         ({}, "\ud800", b'"\\ud800"'),
     ],
 )
-async def test_the_body_is_the_payload_unless_the_spec_says_another(
+async def test_body_is_the_payload_unless_the_spec_overrides_it(
     spec: dict[str, Any], payload: Any, body: bytes
 ) -> None:
     call = await called(answering(), spec, payload)
@@ -81,7 +81,7 @@ async def test_the_body_is_the_payload_unless_the_spec_says_another(
     assert ("content-type" in call.headers) == bool(body)
 
 
-async def test_a_task_may_say_another_content_type_and_user_agent() -> None:
+async def test_content_type_and_user_agent_can_be_set() -> None:
     call = await called(answering(), {"headers": {"content-type": "application/x", "User-Agent": "mine"}}, {})
     assert (call.headers["content-type"], call.headers["user-agent"]) == ("application/x", "mine")
     assert call.server.heard[0].lower().count("content-type") == 1
@@ -110,7 +110,7 @@ async def test_a_secret_cannot_break_out_of_its_header(value: str) -> None:
     assert call.server.connections == 0
 
 
-async def test_what_an_endpoint_repeats_is_masked() -> None:
+async def test_echoed_secrets_are_masked() -> None:
     vault = Vault(key='hun"ter2', pin="493817")
     spec = {"headers": {"X-Key": {"secret": "key"}}, "body": {"pin": {"secret": "pin"}}}
     said = json.dumps({"echo": 'x hun"ter2 y', 'hun"ter2': ["493817", 493817, {"a": 1.5}]}).encode()
@@ -160,7 +160,7 @@ async def test_a_body_that_secrets_make_too_large_is_not_sent() -> None:
     assert call.server.connections == 0
 
 
-async def test_the_orchestrator_gets_what_its_rules_say() -> None:
+async def test_orchestrator_request_follows_its_rules() -> None:
     payload = {
         "input": "提醒我打卡",
         "context": {"channel": "scheduled_task", "user_id": "forged", "scheduled_task_id": "forged"},
@@ -202,7 +202,7 @@ async def test_a_task_that_was_made_under_other_rules_is_checked_again() -> None
 
 @pytest.mark.parametrize("junk", ["{not json", "[" * 100_000, "[" * 700 + "]" * 700])
 async def test_a_payload_that_cannot_be_read_or_looked_through_is_a_failure(junk: str) -> None:
-    # Nobody listens there: a Python that can look 700 deep fails to connect.
+    # The port is closed: a Python that can nest 700 levels fails to connect.
     task = an_http_task({"url": "http://127.0.0.1:1/"})._replace(payload=junk)
     outcome = await carried_once(task)
     assert isinstance(outcome, Failed)

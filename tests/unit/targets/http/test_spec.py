@@ -1,4 +1,4 @@
-"""What a task may say of its http target: strict, complete, canonical."""
+"""Specs of http targets: strict, complete, canonical."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_defaults_are_completed_and_checking_again_changes_nothing() -> None:
     assert HTTP.kind == "http"
 
 
-def test_everything_that_may_be_said() -> None:
+def test_complete_http_spec() -> None:
     spec: dict[str, Any] = {
         "method": "put",
         "url": URL,
@@ -109,7 +109,7 @@ def test_everything_that_may_be_said() -> None:
         ({"body": float("nan")}, "bad_payload"),
     ],
 )
-def test_what_could_never_work_is_refused(change: dict[str, Any], code: str) -> None:
+def test_spec_that_cannot_work_is_refused(change: dict[str, Any], code: str) -> None:
     assert code_of({"url": URL} | change) == code
 
 

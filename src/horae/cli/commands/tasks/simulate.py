@@ -50,7 +50,7 @@ def simulate(
     """Try tasks in advance: overlaps, full lanes, clock changes, busy moments."""
     from ....clock import SystemClock  # noqa: PLC0415 - `--help` does without
     from ....forecast import forecast  # noqa: PLC0415
-    from ....forecast.candidate import LONGEST_SPAN  # noqa: PLC0415
+    from ....forecast.request import LONGEST_SPAN  # noqa: PLC0415
     from ....model.field_checks import check_duration  # noqa: PLC0415
     from ....service.query.instants import parse_span  # noqa: PLC0415
     from ....service.tasks.task_request import read_duration  # noqa: PLC0415

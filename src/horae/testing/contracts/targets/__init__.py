@@ -1,19 +1,19 @@
-"""What every target must keep. A new one subclasses these and says what it needs; nothing else."""
+"""Contract suites for targets: spec check, execution, cancellation, idempotency key, secrets."""
 
 from __future__ import annotations
 
-from .checking import CheckingContract
-from .ending import EndingContract
-from .executing import ExecutingContract
-from .keys import TargetKeysContract
+from .cancellation import CancellationContract
+from .execution import ExecutionContract
+from .harness import TargetCase, TargetHarness
+from .idempotency_key import TargetKeysContract
 from .secrets import SECRET, SECRET_NAME, TargetSecretsContract
-from .stage import Stage, TargetCase
+from .spec_check import SpecCheckContract
 
 
-class TargetContract(CheckingContract, ExecutingContract, EndingContract):
-    """A subclass gives `kind`, `succeeding`, `failing` and `endless`, and overrides the rest of `TargetCase` as needed.
+class TargetContract(SpecCheckContract, ExecutionContract, CancellationContract):
+    """A subclass implements `kind`, `succeeding`, `failing` and `endless`, and overrides the rest of `TargetCase` as needed.
 
-    A target that passes the idempotency key on adds `TargetKeysContract`; one that can be given secrets adds
+    A target that sends the idempotency key adds `TargetKeysContract`; one that accepts secrets adds
     `TargetSecretsContract`.
     """
 
@@ -21,12 +21,12 @@ class TargetContract(CheckingContract, ExecutingContract, EndingContract):
 __all__ = [
     "SECRET",
     "SECRET_NAME",
-    "CheckingContract",
-    "EndingContract",
-    "ExecutingContract",
-    "Stage",
+    "CancellationContract",
+    "ExecutionContract",
+    "SpecCheckContract",
     "TargetCase",
     "TargetContract",
+    "TargetHarness",
     "TargetKeysContract",
     "TargetSecretsContract",
 ]

@@ -1,0 +1,153 @@
+"""Builds the report of a forecast from its counters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from ..lifecycle.entry_removal import count_occurrences
+from ..model.change import Facts
+from ..model.entry import Entry, EntryKind, EntryState
+from ..model.run import Origin
+from ..model.task import Task
+from .busiest import BusySpan, count_by_day, count_max_concurrent, find_busiest
+from .clock_hits import clock_hits
+from .findings import add_findings
+from .report import Began, Busiest, Day, LaneForecast, Report, TaskForecast
+from .request import ForecastRequest
+from .run_counts import NONE, LaneCounts, RunCounts
+from .undisturbed_tasks import UndisturbedRuns
+
+_MINUTE: Final = timedelta(minutes=1)
+_SECOND: Final = timedelta(seconds=1)
+_FIRST: Final = 100
+"""Starts that the report lists one by one."""
+
+
+class SimulatedRuns(NamedTuple):
+    """A finished simulation: its counters, the created tasks, and their facts at the end."""
+
+    counts: RunCounts
+    made: tuple[Task | None, ...]
+    facts: Mapping[int, Facts]
+    undisturbed: Mapping[int, UndisturbedRuns]
+    until: datetime
+    complete: bool
+    """False: stopped early, and entries due at `until` may not have been claimed."""
+
+    def came_due(self, entry: Entry) -> bool:
+        """Whether the entry has occurrences that came due and were neither started nor skipped."""
+        if entry.origin is not Origin.SCHEDULED or entry.kind not in (EntryKind.NEXT, EntryKind.WAITING):
+            return False
+        was_claimable = self.complete or entry.state in (EntryState.PARKED, EntryState.HELD)
+        return entry.due <= self.until if was_claimable else entry.due < self.until
+
+
+def build_report(request: ForecastRequest, finished: SimulatedRuns) -> Report:
+    counts = finished.counts
+    _add_solitary(request, finished)
+    begun = sorted(counts.begun)
+    tasks = tuple(_task(request, finished, number) for number in range(len(request.task_requests)))
+    at_once = count_max_concurrent(sorted(counts.started), sorted(counts.ended))
+    report = Report(
+        start=request.start,
+        end=request.end,
+        until=finished.until,
+        zone=request.zone,
+        capacity=request.capacity,
+        runs=sum(task.ran for task in tasks),
+        skipped=sum(sum(task.skipped.values()) for task in tasks),
+        most_at_once=min(at_once, request.capacity),
+        busiest_minute=_busiest(find_busiest(((each.at, each.task) for each in begun), _MINUTE), tasks),
+        busiest_second=_busiest(find_busiest(sorted(counts.due), _SECOND), tasks),
+        tasks=tasks,
+        lanes=tuple(_lane(request, finished, name, lane) for name, lane in sorted(counts.lanes.items())),
+        first_starts=tuple(begun[:_FIRST]),
+        days=_days(begun, counts.skips, request.zone),
+        findings=(),
+    )
+    return add_findings(report, finished.made)
+
+
+def _add_solitary(request: ForecastRequest, finished: SimulatedRuns) -> None:
+    for number, undisturbed in finished.undisturbed.items():
+        takes = request.takes[number]
+        for at, planned in undisturbed.times:
+            if at <= finished.until:
+                end = at + takes
+                finished.counts.record_undisturbed(number, at, planned, end if end <= finished.until else None)
+
+
+def _task(request: ForecastRequest, finished: SimulatedRuns, number: int) -> TaskForecast:
+    task_request, counts = request.task_requests[number], finished.counts.tasks[number]
+    task, waiting = finished.made[number], _waiting(finished, number)
+    schedule = None if task is None else task.schedule
+    return TaskForecast(
+        name=task_request.name,
+        owner=task_request.owner or ("local" if task is None else task.owner),
+        zone=(schedule and schedule.zone) or task_request.zone or request.zone,
+        lane=task_request.lane,
+        takes=request.takes[number],
+        planned=counts.ran + counts.skipped.total() + waiting,
+        ran=counts.ran,
+        skipped=dict(sorted(counts.skipped.items())),
+        waiting=waiting,
+        cut_short=counts.cut_short,
+        first=counts.first,
+        last=counts.last,
+        upcoming=_upcoming(finished, number),
+        lateness_max=max(counts.lateness, default=NONE),
+        lateness_p99=_percentile_99(counts.lateness),
+        lane_wait_max=counts.lane_wait,
+        capacity_wait_max=counts.capacity_wait,
+        overlaps=counts.overlaps,
+        overlap_examples=tuple(counts.examples),
+        clock_changes=() if schedule is None else clock_hits(schedule, request.start, finished.until),
+    )
+
+
+def _waiting(finished: SimulatedRuns, number: int) -> int:
+    facts = finished.facts.get(number)
+    if facts is None:
+        return 0
+    return sum(count_occurrences(facts, entry, finished.until) for entry in facts.entries if finished.came_due(entry))
+
+
+def _upcoming(finished: SimulatedRuns, number: int) -> datetime | None:
+    facts, undisturbed = finished.facts.get(number), finished.undisturbed.get(number)
+    if undisturbed is not None:
+        return next((planned for due, planned in undisturbed.times if due > finished.until), undisturbed.upcoming)
+    entries = () if facts is None else facts.entries
+    return next((each.planned for each in entries if each.kind is EntryKind.NEXT and not finished.came_due(each)), None)
+
+
+def _percentile_99(lateness: list[timedelta]) -> timedelta:
+    """99th percentile."""
+    ranked = sorted(lateness)
+    return ranked[-(-len(ranked) * 99 // 100) - 1] if ranked else NONE
+
+
+def _busiest(span: BusySpan | None, tasks: tuple[TaskForecast, ...]) -> Busiest | None:
+    if span is None:
+        return None
+    ranked = sorted(span.tasks.items(), key=lambda each: (-each[1], each[0]))
+    return Busiest(span.at, span.tasks.total(), tuple((tasks[number].name, count) for number, count in ranked))
+
+
+def _days(begun: list[Began], skips: list[tuple[datetime, int]], zone: str) -> tuple[Day, ...]:
+    ran, skipped = count_by_day(((each.at, 1) for each in begun), zone), count_by_day(skips, zone)
+    return tuple(Day(each, ran[each], skipped[each]) for each in sorted({*ran, *skipped}))
+
+
+def _lane(request: ForecastRequest, finished: SimulatedRuns, name: str, lane: LaneCounts) -> LaneForecast:
+    length = finished.until - request.start
+    return LaneForecast(
+        name=name,
+        limit=lane.limit,
+        runs=lane.runs,
+        peak_wanted=lane.peak,
+        full_share=lane.full_until(finished.until) / length if length else 0.0,
+        longest_wait=max(lane.longest, finished.counts.longest_parked(lane, finished.until)),
+        tasks=tuple(task_request.name for task_request in request.task_requests if task_request.lane == name),
+    )

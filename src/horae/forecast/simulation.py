@@ -1,0 +1,216 @@
+"""Runs one forecast: creates the tasks in memory, runs the engine in virtual time, builds the report."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from random import Random
+from types import MappingProxyType
+from typing import Final
+
+from ..engine.engine import Engine
+from ..engine.settings import EngineSettings
+from ..errors import Refusal
+from ..model.accounts.principal import LOCAL
+from ..model.change import Facts
+from ..model.page import MAX_PAGE_SIZE
+from ..model.task import Task
+from ..ports.store import TaskFilter, Terms
+from ..service.tasks.task_request import Duration, TaskRequest
+from ..service.tasks.tasks import Tasks
+from ..version import __version__
+from ..virtual_time import VirtualClock, VirtualLoop
+from .build_report import SimulatedRuns, build_report
+from .recording_store import KIND, RecordingStore, SleepTarget, make_target, task_number
+from .report import Report
+from .request import Candidate, ForecastRequest, check_limits, read_span, read_takes
+from .run_counts import RunCounts
+from .undisturbed_tasks import UndisturbedRuns, find_undisturbed
+
+MOST_ROWS: Final = 200_000
+"""Limit of runs and skips of a forecast; it stops there, and the report says at which instant."""
+USUAL_CAPACITY: Final = EngineSettings().capacity
+_STEPS: Final = 100
+_NEVER: Final = timedelta(days=36_500)
+_DAY: Final = timedelta(days=1)
+_NO_LANES: Final[Mapping[str, int]] = MappingProxyType({})
+
+Progress = Callable[[float, datetime], None]
+
+
+def forecast(  # noqa: PLR0913 - one request, with everything that it depends on
+    candidates: Sequence[Candidate | TaskRequest],
+    *,
+    start: datetime,
+    span: Duration,
+    zone: str = "UTC",
+    lanes: Mapping[str, int] = _NO_LANES,
+    capacity: int = USUAL_CAPACITY,
+    takes: Duration = "1s",
+    most: int = MOST_ROWS,
+    every_run: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Report what these tasks would do until `start` + `span` if they were created at `start` and every run succeeded.
+
+    `zone` is the default of the tasks and the zone of the report's days. `lanes` are limits by name, `capacity` is the
+    number of concurrent runs of the node. `every_run` executes undisturbed tasks on the engine too: slower, same report.
+    `progress` is called with the share done and the instant reached. Uses its own event loop: from a coroutine, call it
+    with `asyncio.to_thread`.
+    """
+    begin, end = read_span(start, span)
+    check_limits(zone, lanes, capacity, most, MOST_ROWS)
+    task_requests = tuple(each.request if isinstance(each, Candidate) else each for each in candidates)
+    lasting = read_takes(candidates, takes)
+    request = ForecastRequest(task_requests, lasting, begin, end, zone, dict(lanes), capacity, most, every_run)
+    with _captured_errors() as errors:
+        finished = _Simulation(request).run(progress or _ignore_progress)
+    if errors:
+        raise RuntimeError(f"The engine failed in the forecast: {errors[0]}")
+    return build_report(request, finished)
+
+
+class _Simulation:
+    def __init__(self, request: ForecastRequest) -> None:
+        self._request = request
+        self._clock = VirtualClock(request.start)
+        self._loop = VirtualLoop(self._clock)
+        self._stopped = False
+        self._counts = RunCounts(len(request.task_requests), request.lanes, request.most, self._stop)
+        self._store = RecordingStore(self._counts)
+        self._engine: Engine | None = None
+
+    def run(self, progress: Progress) -> SimulatedRuns:
+        try:
+            made, undisturbed = self._loop.run_until_complete(self._set_up())
+            self._travel(progress)
+            until = self._clock.now() if self._stopped else self._request.end
+            facts = self._loop.run_until_complete(self._facts())
+        finally:
+            self._close()
+        return SimulatedRuns(self._counts, made, facts, undisturbed, until, complete=not self._stopped)
+
+    async def _set_up(self) -> tuple[tuple[Task | None, ...], Mapping[int, UndisturbedRuns]]:
+        for name, limit in self._request.lanes.items():
+            await self._store.set_lane(name, limit)
+        # Seeded: equal requests have equal reports.
+        tasks = Tasks(self._store, self._clock, self._request.zone, entropy=_seeded_random("tasks").randbytes)
+        made = tuple(
+            [
+                await _create_task(tasks, number, task_request)
+                for number, task_request in enumerate(self._request.task_requests)
+            ]
+        )
+        undisturbed = {} if self._request.every_run else find_undisturbed(self._request, made)
+        for task in (made[number] for number in undisturbed):
+            if task is not None:
+                await tasks.delete(LOCAL, task.id)
+        self._counts.reserve_rows(sum(len(each.times) for each in undisturbed.values()))
+        self._engine = Engine(
+            self._store,
+            {KIND: SleepTarget(self._request.takes, self._clock)},
+            self._clock,
+            self._settings(),
+            version=__version__,
+            home="forecast",
+            is_gone=lambda _home: False,
+            entropy=_seeded_random("engine").randbytes,
+        )
+        await self._engine.start()
+        return made, undisturbed
+
+    def _settings(self) -> EngineSettings:
+        """No heartbeats for a single engine in virtual time; runs are counted, so few are kept."""
+        return EngineSettings(
+            terms=Terms(lease=_NEVER),
+            capacity=self._request.capacity,
+            keep_for=_DAY,
+            keep_runs=100,
+            upkeep_every=_DAY,
+            poll_interval=_NEVER,
+            report_delays=False,
+            fine_timer=False,
+            lease_thread=False,
+        )
+
+    def _travel(self, progress: Progress) -> None:
+        start, end = self._request.start, self._request.end
+        for step in range(1, _STEPS + 1):
+            goal = start + (end - start) * step / _STEPS
+            self._loop.travel(goal - self._clock.now())
+            progress(step / _STEPS, self._clock.now())
+            if self._stopped:
+                return
+
+    def _stop(self) -> None:
+        self._stopped = True
+        self._loop.stop()
+
+    async def _facts(self) -> dict[int, Facts]:
+        """Facts of the remaining tasks by number; retention may have deleted ended ones."""
+        found: dict[int, Facts] = {}
+        after: str | None = None
+        while True:
+            page = await self._store.tasks(TaskFilter(), after, MAX_PAGE_SIZE)
+            found |= {task_number(facts.task.target): facts for facts in page.items}
+            after = page.after
+            if after is None:
+                return found
+
+    def _close(self) -> None:
+        """Stop the engine and cancel all asyncio tasks."""
+        if self._engine is not None:
+            self._engine.kill()
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        if left:
+            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.close()
+
+
+async def _create_task(tasks: Tasks, number: int, task_request: TaskRequest) -> Task | None:
+    """Create a task; None if it never fires, which becomes a finding. Other refusals are raised."""
+    try:
+        return await tasks.create(LOCAL, task_request._replace(target=make_target(number), key=None))
+    except Refusal as refusal:
+        if refusal.code == "never_fires":
+            return None
+        refusal.add_note(f"This was task number {number + 1}, {task_request.name!r}.")
+        raise
+
+
+@contextmanager
+def _captured_errors() -> Iterator[list[str]]:
+    """Suppress the engine's log on this thread and collect its errors."""
+    errors: list[str] = []
+    here = threading.get_ident()
+
+    def capture(record: logging.LogRecord) -> bool:
+        if record.thread != here:
+            return True
+        if record.levelno >= logging.ERROR:
+            errors.append(f"{record.getMessage()} {record.exc_info[1]!r}" if record.exc_info else record.getMessage())
+        return False
+
+    # A logger's filter does not apply to records of its children.
+    logs = [logging.getLogger(name) for name in ("horae", "horae.runs")]
+    for log in logs:
+        log.addFilter(capture)
+    try:
+        yield errors
+    finally:
+        for log in logs:
+            log.removeFilter(capture)
+
+
+def _seeded_random(name: str) -> Random:
+    return Random(f"forecast/{name}")  # noqa: S311 - seeded on purpose
+
+
+def _ignore_progress(_share: float, _at: datetime) -> None:
+    """"""

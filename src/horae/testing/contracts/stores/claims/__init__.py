@@ -1,0 +1,1 @@
+"""Contracts of claiming, settling, recovery, lanes, nodes and routes."""

@@ -1,0 +1,1 @@
+"""Contracts of reads: task and run listings, overview queries, counts, the event log."""

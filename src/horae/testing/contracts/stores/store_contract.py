@@ -1,0 +1,59 @@
+"""The complete store contract, composed of the contracts by subject."""
+
+from __future__ import annotations
+
+from .claims.backlog import BacklogContract
+from .claims.claims import ClaimsContract
+from .claims.decision_facts import DecisionFactsContract
+from .claims.fencing import FencingContract
+from .claims.lanes import LanesContract
+from .claims.nodes import NodesContract
+from .claims.routes import RoutesContract
+from .claims.run_deduplication import RunDeduplicationContract
+from .reads.counts import CountsContract
+from .reads.events import EventsContract
+from .reads.id_prefixes import IdPrefixContract
+from .reads.labels import LabelsContract
+from .reads.ledger import LedgerContract
+from .reads.output_bytes import OutputBytesContract
+from .reads.overview import OverviewContract
+from .reads.tasks import TasksContract
+from .writes.atomicity import AtomicityContract
+from .writes.attached_records import AttachedRecordsContract
+from .writes.maintenance import MaintenanceContract
+from .writes.precision import PrecisionContract
+from .writes.retention import RetentionContract
+from .writes.shared_transactions import ConnectionCheckContract
+from .writes.task_deletion import TaskDeletionContract
+from .writes.task_keys import TaskKeysContract
+from .writes.transfer import TransferContract
+
+
+class StoreContract(
+    ClaimsContract,
+    BacklogContract,
+    DecisionFactsContract,
+    FencingContract,
+    AtomicityContract,
+    AttachedRecordsContract,
+    RunDeduplicationContract,
+    LanesContract,
+    NodesContract,
+    TasksContract,
+    TaskKeysContract,
+    LabelsContract,
+    TaskDeletionContract,
+    LedgerContract,
+    IdPrefixContract,
+    EventsContract,
+    RetentionContract,
+    PrecisionContract,
+    RoutesContract,
+    OverviewContract,
+    CountsContract,
+    OutputBytesContract,
+    MaintenanceContract,
+    TransferContract,
+    ConnectionCheckContract,
+):
+    """A subclass implements `make`, and `another` where data outlives the object."""

@@ -1,0 +1,1 @@
+"""Contracts of writes: atomicity, attached records, keys, retention, transfer, shared transactions."""

@@ -1,0 +1,100 @@
+"""Contract of the journal: log lines of runs in order, bounded, with a mark where the rest was cut."""
+# ruff: noqa: S101 - asserting is what a contract does
+
+from __future__ import annotations
+
+from .....model.limits import LOG_LINE_CHARACTERS, LOG_LINES
+from .....ports.journal import Line, NumberedLine
+from ....factories import MICROSECOND, NOON
+from ..contract import Contract
+from ..setup import start_run
+
+
+def _lines(run_id: str, count: int, first: int = 0) -> list[Line]:
+    return [Line(run_id, NOON + place * MICROSECOND, "info", f"line {place}") for place in range(first, first + count)]
+
+
+async def _read_lines(store: WholeStore, run_id: str, size: int = 300) -> list[NumberedLine]:
+    """Read all lines, page by page."""
+    found: list[NumberedLine] = []
+    while page := await store.lines(run_id, found[-1].number if found else 0, size):
+        found.extend(page)
+    return found
+
+
+class JournalContract(Contract):
+    async def test_lines_are_read_in_write_order(self, store: WholeStore) -> None:
+        run = await start_run(store)
+        lines = [
+            Line(run.id, NOON + MICROSECOND, "info", "漢字 🌱\n'quoted'"),
+            Line(run.id, NOON, "error", ""),
+            Line(run.id, NOON, "progress", "0.5"),
+        ]
+        await store.write_lines(lines[:2])
+        await store.write_lines(lines[2:])
+        assert [numbered.line for numbered in await store.lines(run.id)] == lines
+
+    async def test_a_reader_resumes_from_a_number(self, store: WholeStore) -> None:
+        run = await start_run(store)
+        lines = _lines(run.id, 20)
+        await store.write_lines(lines)
+        said = await _read_lines(store, run.id, size=7)
+        assert [numbered.line for numbered in said] == lines
+        numbers = [numbered.number for numbered in said]
+        assert numbers == sorted(set(numbers))
+        assert await store.lines(run.id, numbers[-1]) == ()
+
+    async def test_lines_of_one_run_are_not_read_with_another(self, store: WholeStore) -> None:
+        one, two = await start_run(store), await start_run(store)
+        mixed = [line for pair in zip(_lines(one.id, 5), _lines(two.id, 5), strict=True) for line in pair]
+        await store.write_lines(mixed)
+        for run in (one, two):
+            assert [numbered.line for numbered in await store.lines(run.id)] == _lines(run.id, 5)
+
+    async def test_a_run_without_output_has_no_lines(self, store: WholeStore) -> None:
+        await store.write_lines([])
+        assert await store.lines((await start_run(store)).id) == ()
+        assert await store.lines("run_unknown") == ()
+
+    async def test_lines_up_to_the_limit_are_stored_whole(self, store: WholeStore) -> None:
+        run = await start_run(store)
+        await store.write_lines(_lines(run.id, LOG_LINES))
+        assert [numbered.line for numbered in await _read_lines(store, run.id)] == _lines(run.id, LOG_LINES)
+
+    async def test_lines_beyond_the_limit_are_replaced_by_one_truncation_mark(self, store: WholeStore) -> None:
+        run = await start_run(store)
+        await store.write_lines(_lines(run.id, LOG_LINES - 1))
+        await store.write_lines(_lines(run.id, 50, first=LOG_LINES - 1))
+        await store.write_lines(_lines(run.id, 50, first=LOG_LINES + 49))
+        said = [numbered.line for numbered in await _read_lines(store, run.id)]
+        assert said[:LOG_LINES] == _lines(run.id, LOG_LINES)
+        assert len(said) == LOG_LINES + 1
+        assert said[-1].level == "warning"
+        assert said[-1].text
+
+    async def test_one_run_over_the_limit_does_not_cut_another(self, store: WholeStore) -> None:
+        loud, quiet = await start_run(store), await start_run(store)
+        await store.write_lines([*_lines(loud.id, LOG_LINES + 10), *_lines(quiet.id, 3)])
+        assert [numbered.line for numbered in await store.lines(quiet.id)] == _lines(quiet.id, 3)
+
+    async def test_a_long_line_is_truncated(self, store: WholeStore) -> None:
+        run = await start_run(store)
+        fits, too_long = "漢" * LOG_LINE_CHARACTERS, "字" * (LOG_LINE_CHARACTERS + 1)
+        await store.write_lines([Line(run.id, NOON, "output", text) for text in (fits, too_long)])
+        first, second = (numbered.line.text for numbered in await store.lines(run.id))
+        assert first == fits
+        assert len(second) == LOG_LINE_CHARACTERS
+        assert too_long.startswith(second[:-1])
+
+    async def test_lines_of_a_deleted_run_are_not_stored(self, store: WholeStore) -> None:
+        """Nothing would ever delete them."""
+        run = await start_run(store)
+        await store.write_lines([*_lines("run_unknown", 2), *_lines(run.id, 1)])
+        assert await store.lines("run_unknown") == ()
+        assert len(await store.lines(run.id)) == 1
+
+    async def test_other_handles_read_the_lines(self, store: WholeStore) -> None:
+        run = await start_run(store)
+        await store.write_lines(_lines(run.id, 1))
+        async with self.another(store) as other:
+            assert [numbered.line for numbered in await other.lines(run.id)] == _lines(run.id, 1)

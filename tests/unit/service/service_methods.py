@@ -1,0 +1,69 @@
+"""All service classes and their public methods: tests of rights and owners cover each of them."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Final
+
+from horae.service.accounts.agents import Agents
+from horae.service.accounts.approvals import Approvals
+from horae.service.accounts.audit import Audit
+from horae.service.accounts.key_budget import KeyBudget
+from horae.service.accounts.owners import Accounts
+from horae.service.accounts.quota_sweep import QuotaSweep
+from horae.service.accounts.secrets import SecretVault
+from horae.service.accounts.tokens import Tokens
+from horae.service.events.event_bodies import EventEncoder
+from horae.service.events.event_log import Events
+from horae.service.events.listeners import ListenerRegistry
+from horae.service.events.webhooks import Webhooks
+from horae.service.runs.daily_quota import DailyQuota
+from horae.service.runs.fire_rights import FireRights
+from horae.service.runs.lanes import Lanes
+from horae.service.runs.ledger import Ledger
+from horae.service.runs.nodes import Nodes
+from horae.service.runs.outages import Outages
+from horae.service.runs.overview import Overviews
+from horae.service.runs.runs import Runs
+from horae.service.tasks.bulk import Bulk
+from horae.service.tasks.declared_tasks import DeclaredTasks
+from horae.service.tasks.functions import Functions
+from horae.service.tasks.operations import Operations
+from horae.service.tasks.tasks import Tasks
+
+SERVICES: Final = (
+    Tasks,
+    Runs,
+    Ledger,
+    Overviews,
+    Events,
+    Bulk,
+    Operations,
+    DeclaredTasks,
+    Functions,
+    Outages,
+    ListenerRegistry,
+    SecretVault,
+    Lanes,
+    Nodes,
+    Accounts,
+    Agents,
+    Approvals,
+    FireRights,
+    QuotaSweep,
+    Audit,
+    DailyQuota,
+    KeyBudget,
+    EventEncoder,
+    Tokens,
+    Webhooks,
+)
+
+
+def public_methods() -> set[tuple[type, str]]:
+    return {
+        (kind, name)
+        for kind in SERVICES
+        for name, found in inspect.getmembers(kind, inspect.isfunction)
+        if not name.startswith("_")
+    }

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from horae.ports.full_store import FullStore
 from horae.stores.mysql import MySQLStore
 from horae.stores.sql.store import MAX_CLAIM_SLICE
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
@@ -28,12 +29,12 @@ class TestMySQLStore(StoreContract, RecordsContract, JournalContract):
         self._places = places
 
     @asynccontextmanager
-    async def make(self) -> AsyncIterator[WholeStore]:
+    async def make(self) -> AsyncIterator[FullStore]:
         async with self._places.empty() as url, opened(url) as store:
             yield store
 
     @asynccontextmanager
-    async def another(self, store: WholeStore) -> AsyncIterator[WholeStore]:
+    async def another(self, store: FullStore) -> AsyncIterator[FullStore]:
         assert isinstance(store, MySQLStore)
         async with opened(store.url) as second:
             yield second

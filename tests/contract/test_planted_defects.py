@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from horae.errors import HoraeError
+from horae.ports.full_store import FullStore
 from horae.stores.memory import MemoryStore
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
 from horae.testing.decisions import PlannedFailure
@@ -29,7 +30,7 @@ class Contracts(StoreContract, RecordsContract, JournalContract):
         self._kind = kind
 
     @asynccontextmanager
-    async def make(self) -> AsyncIterator[WholeStore]:
+    async def make(self) -> AsyncIterator[FullStore]:
         yield self._kind()
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from horae.errors import Refusal, StoreUnavailable
 from horae.model.task import Task
+from horae.ports.full_store import FullStore
 from horae.ports.store import TaskFilter
 from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.shared_transactions import notification_channel
@@ -44,14 +45,14 @@ class TestPostgresUsing(SharedTransactionContract):
         self._server = postgres_server
 
     @asynccontextmanager
-    async def make(self) -> AsyncIterator[WholeStore]:
+    async def make(self) -> AsyncIterator[FullStore]:
         url = self._server.new_database()
         async with opened(url) as store:
             yield store
         self._server.drop_database(url)
 
     @asynccontextmanager
-    async def connect_as_caller(self, store: WholeStore) -> AsyncIterator[CallerConnection]:
+    async def connect_as_caller(self, store: FullStore) -> AsyncIterator[CallerConnection]:
         """From a pool, with tables that are called as ours are, and that are found first."""
         assert isinstance(store, PostgresStore)
         settings = {"search_path": "theirs,public"}

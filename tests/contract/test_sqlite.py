@@ -7,19 +7,20 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from horae.ports.full_store import FullStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
 
 
 class TestSQLiteStore(StoreContract, RecordsContract, JournalContract):
     @asynccontextmanager
-    async def make(self) -> AsyncIterator[WholeStore]:
+    async def make(self) -> AsyncIterator[FullStore]:
         with TemporaryDirectory() as folder:
             async with opened(Path(folder, "horae.db")) as store:
                 yield store
 
     @asynccontextmanager
-    async def another(self, store: WholeStore) -> AsyncIterator[WholeStore]:
+    async def another(self, store: FullStore) -> AsyncIterator[FullStore]:
         assert isinstance(store, SQLiteStore)
         async with opened(Path(store.path)) as second:
             yield second

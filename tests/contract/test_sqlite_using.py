@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import apsw
 
+from horae.ports.full_store import FullStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts import CallerConnection, SharedTransactionContract
 
@@ -31,7 +32,7 @@ class TestSQLiteUsing(SharedTransactionContract):
     kind = SQLiteStore
 
     @asynccontextmanager
-    async def make(self) -> AsyncIterator[WholeStore]:
+    async def make(self) -> AsyncIterator[FullStore]:
         with TemporaryDirectory() as folder:
             store = self.kind(Path(folder, "horae.db"))
             await store.open()
@@ -41,7 +42,7 @@ class TestSQLiteUsing(SharedTransactionContract):
                 await store.close()
 
     @asynccontextmanager
-    async def connect_as_caller(self, store: WholeStore) -> AsyncIterator[CallerConnection]:
+    async def connect_as_caller(self, store: FullStore) -> AsyncIterator[CallerConnection]:
         assert isinstance(store, SQLiteStore)
         with closing(apsw.Connection(store.path)) as connection:
             guest = SQLiteGuest(connection)
@@ -53,7 +54,7 @@ class TestAttached(TestSQLiteUsing):
     """Their own file is open, with tables that are called as ours are, and the file of the store is attached to it."""
 
     @asynccontextmanager
-    async def connect_as_caller(self, store: WholeStore) -> AsyncIterator[CallerConnection]:
+    async def connect_as_caller(self, store: FullStore) -> AsyncIterator[CallerConnection]:
         assert isinstance(store, SQLiteStore)
         with closing(apsw.Connection(str(Path(store.path).with_name("theirs.db")))) as connection:
             guest = SQLiteGuest(connection)

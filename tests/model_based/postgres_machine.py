@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from horae.ports.full_store import FullStore
 from horae.stores.postgres import PostgresStore
 from horae.testing.contracts.model_based.machine import StoreMachine
 from tests.contract.postgres_places import Places
@@ -16,12 +17,12 @@ def machine_on(server: PostgresServer) -> type[StoreMachine]:
             super().__init__()
             self._url = ""
 
-        async def open_empty(self) -> WholeStore:
+        async def open_empty(self) -> FullStore:
             if not self._url:
                 self._url = await places.take()
             return await _opened(self._url)
 
-        async def another(self, store: WholeStore) -> WholeStore:
+        async def another(self, store: FullStore) -> FullStore:
             assert isinstance(store, PostgresStore)
             return await _opened(self._url)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from horae.ports.full_store import FullStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.model_based.machine import StoreMachine
 
@@ -14,10 +15,10 @@ class SQLiteMachine(StoreMachine):
         super().__init__()
         self._folder = TemporaryDirectory()
 
-    async def open_empty(self) -> WholeStore:
+    async def open_empty(self) -> FullStore:
         return await _opened(Path(self._folder.name, "horae.db"))
 
-    async def another(self, store: WholeStore) -> WholeStore:
+    async def another(self, store: FullStore) -> FullStore:
         assert isinstance(store, SQLiteStore)
         return await _opened(Path(store.path))
 

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from horae.errors import StoreError
+from horae.ports.full_store import FullStore
 from horae.stores.memory import MemoryStore
 from horae.testing.contracts.model_based.machine import StoreMachine
 
@@ -15,7 +16,7 @@ from .defective_stores import DEFECTS
 
 def look_at(kind: type[MemoryStore], examples: int) -> None:
     class Machine(StoreMachine):
-        async def open_empty(self) -> WholeStore:
+        async def open_empty(self) -> FullStore:
             return kind()
 
     profile = settings(

@@ -31,7 +31,7 @@ class TestObservedStore(StoreContract):
     """Whatever holds for a store holds for one that is looked at."""
 
     @asynccontextmanager
-    async def make(self) -> AsyncIterator[WholeStore]:
+    async def make(self) -> AsyncIterator[FullStore]:
         store = observe_store(MemoryStore(), MetricSet(), SystemClock(), DEFAULT_TERMS)
         await store.open()
         yield store

@@ -13,6 +13,7 @@ from typing import Any, Final
 from horae.lifecycle.settle import settle as decide_settlement
 from horae.model.ids import from_microseconds
 from horae.model.outcome import Settlement, Succeeded
+from horae.ports.full_store import FullStore
 from horae.ports.store import TaskFilter
 from horae.testing.contracts.stores.writes.transfer import read_all_parts
 from horae.testing.factories import NOON
@@ -53,7 +54,7 @@ def read_before(store: str) -> dict[str, Any]:
     return found
 
 
-async def read_now(store: WholeStore) -> dict[str, Any]:
+async def read_now(store: FullStore) -> dict[str, Any]:
     """The same questions, to the store of this version."""
     found = {
         **{f"part {part.value}": items for part, items in (await read_all_parts(store)).items()},
@@ -74,7 +75,7 @@ async def read_now(store: WholeStore) -> dict[str, Any]:
     return decoded
 
 
-async def settle_all_held(store: WholeStore) -> None:
+async def settle_all_held(store: FullStore) -> None:
     """End every run that a node held during the upgrade: the tokens of the older version still count."""
     held = [each for node in NODES for each in await store.held(node)]
     now = from_microseconds(0)

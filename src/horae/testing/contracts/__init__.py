@@ -13,6 +13,7 @@ from .targets import TargetContract, TargetKeysContract, TargetSecretsContract
 __all__ = [
     "CallerConnection",
     "Contract",
+    "FullStore",
     "JournalContract",
     "RecordsContract",
     "SharedTransactionContract",
@@ -20,5 +21,4 @@ __all__ = [
     "TargetContract",
     "TargetKeysContract",
     "TargetSecretsContract",
-    "WholeStore",
 ]

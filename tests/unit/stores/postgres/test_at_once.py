@@ -15,6 +15,7 @@ from horae.model.entry import Entry
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
 from horae.model.policy import Policies
 from horae.model.task import NEW_TASK_STATUS, Task
+from horae.ports.full_store import FullStore
 from horae.ports.store import Claimed
 from horae.schedule import Every, Once
 from horae.stores.memory import MemoryStore
@@ -46,7 +47,7 @@ def ending(claimed: Claimed, place: int, outcome: Outcome) -> Settlement:
     return a_settlement(claimed.run, outcome=outcome, started=NOON, ended=NOON + SECOND + place * MICROSECOND)
 
 
-async def lived(store: WholeStore, tasks: list[Task], *, failing: bool) -> tuple[object, ...]:
+async def lived(store: FullStore, tasks: list[Task], *, failing: bool) -> tuple[object, ...]:
     """All begin together and end together."""
     await store.join(a_node())
     await add_tasks(store, *tasks)

@@ -14,6 +14,7 @@ from horae.model.entry import Entry
 from horae.model.outcome import Settlement, Succeeded
 from horae.model.run import Run
 from horae.model.task import Task, TaskState
+from horae.ports.full_store import FullStore
 from horae.ports.store import Claim, Claimed, RunFilter
 from horae.schedule import Once
 from horae.stores.memory import MemoryStore
@@ -53,7 +54,7 @@ def between(server: PostgresServer, store: PostgresStore, statement: str) -> Cal
     return say
 
 
-async def claimed(store: WholeStore, say: Callable[[], None] = lambda: None) -> Claim:
+async def claimed(store: FullStore, say: Callable[[], None] = lambda: None) -> Claim:
     def decide_meanwhile(facts: Facts, entry: Entry, token: int) -> Change:
         change = decide(facts, entry, token)
         say()
@@ -63,7 +64,7 @@ async def claimed(store: WholeStore, say: Callable[[], None] = lambda: None) -> 
 
 
 async def settled(
-    store: WholeStore, runs: tuple[Claimed, ...], say: Callable[[], None] = lambda: None
+    store: FullStore, runs: tuple[Claimed, ...], say: Callable[[], None] = lambda: None
 ) -> frozenset[str]:
     def settle_meanwhile(facts: Facts, each: Run, report: Settlement) -> Change:
         change = settle(facts, each, report)
@@ -312,7 +313,7 @@ async def test_long_payloads_lanes_and_extra_entries_go_the_long_way_and_end_the
         a_task(schedule=Once(at=NOON)),
     ]
 
-    async def lived(store: WholeStore, task: Task, *, extra: bool) -> tuple[object, ...]:
+    async def lived(store: FullStore, task: Task, *, extra: bool) -> tuple[object, ...]:
         await store.join(a_node())
         await add_tasks(store, task)
         if extra:

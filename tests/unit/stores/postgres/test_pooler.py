@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from horae.ports.full_store import FullStore
 from horae.stores.postgres import PostgresStore, connection_factory
 from horae.testing.contracts.stores.claims.fencing import FencingContract
 from horae.testing.contracts.stores.claims.lanes import LanesContract
@@ -35,13 +36,13 @@ class TestBehindAPooler(LanesContract, FencingContract, EventsContract, TaskKeys
         self._server, self._pooler = postgres_server, pooler
 
     @asynccontextmanager
-    async def make(self) -> AsyncIterator[WholeStore]:
+    async def make(self) -> AsyncIterator[FullStore]:
         url = new_schema(self._server, statement_cache=0, direct=self._server.url)
         async with opened(self._pooler.through(url)) as store:
             yield store
 
     @asynccontextmanager
-    async def another(self, store: WholeStore) -> AsyncIterator[WholeStore]:
+    async def another(self, store: FullStore) -> AsyncIterator[FullStore]:
         assert isinstance(store, PostgresStore)
         async with opened(store.url) as second:
             yield second

@@ -38,6 +38,7 @@ from ....model.reason import Reason
 from ....model.record import RecordWrite
 from ....model.run import Run, RunState
 from ....model.task import TaskState
+from ....ports.full_store import FullStore
 from ....ports.journal import Line
 from ....ports.store import DEFAULT_TERMS, RunFilter, TaskFilter
 from ....stores.memory import MemoryStore
@@ -80,15 +81,15 @@ _LIVE_STATES: Final = frozenset({RunState.CLAIMED, RunState.RUNNING, RunState.WA
 class StoreMachine(RecordRules):
     """Random operations of a deployment, applied to both stores."""
 
-    async def open_empty(self) -> WholeStore:
+    async def open_empty(self) -> FullStore:
         """Open a new, empty store."""
         raise NotImplementedError
 
-    async def another(self, store: WholeStore) -> WholeStore:
+    async def another(self, store: FullStore) -> FullStore:
         """Open a second handle on the same data, as another process does. Override it where data outlives the object."""
         return store
 
-    async def close(self, store: WholeStore) -> None:
+    async def close(self, store: FullStore) -> None:
         await store.close()
 
     def __init__(self) -> None:
@@ -100,7 +101,7 @@ class StoreMachine(RecordRules):
         self._claimed: list[tuple[str, int]] = []
         self._task_ids: list[str] = []
         self._limits: dict[str, int] = {}
-        self._handles: list[WholeStore] = []
+        self._handles: list[FullStore] = []
 
     def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
         return self._runner.run(work)

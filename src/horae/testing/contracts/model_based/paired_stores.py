@@ -17,6 +17,7 @@ from ....model.outcome import Settlement
 from ....model.page import Page
 from ....model.run import Run
 from ....model.task import Task
+from ....ports.full_store import FullStore
 from ....ports.store import Claim, RunFilter, TaskFilter
 from ...decisions import PlannedFailure
 from .strategies import OWNERS
@@ -41,7 +42,7 @@ class Side:
     an event by its order.
     """
 
-    def __init__(self, store: WholeStore) -> None:
+    def __init__(self, store: FullStore) -> None:
         self.store = store
         self.last_event = 0
         self.trim_cursors: dict[int, str | None] = {}
@@ -131,7 +132,7 @@ Call: TypeAlias = Callable[[Side], Awaitable[Any]]
 class PairedStores:
     """`call` makes the same call on both stores and compares the answers and the facts passed to their decisions."""
 
-    def __init__(self, reference: WholeStore, store: WholeStore) -> None:
+    def __init__(self, reference: FullStore, store: FullStore) -> None:
         self.reference = Side(reference)
         self.store = Side(store)
 

@@ -10,8 +10,9 @@ from inspect import iscoroutinefunction
 from typing import Any, TypeAlias
 
 from ....model.limits import CLAIM_SLICE
+from ....ports.full_store import FullStore
 
-TestCoroutine: TypeAlias = Callable[["Contract", WholeStore], Awaitable[None]]
+TestCoroutine: TypeAlias = Callable[["Contract", FullStore], Awaitable[None]]
 
 
 class Contract(ABC):
@@ -25,11 +26,11 @@ class Contract(ABC):
     """Largest number of entries that one claim decides. A store whose claim does not block other writers may raise it."""
 
     @abstractmethod
-    def make(self) -> AbstractAsyncContextManager[WholeStore]:
+    def make(self) -> AbstractAsyncContextManager[FullStore]:
         """Opens a new, empty store and closes it at the end of the block."""
 
     @asynccontextmanager
-    async def another(self, store: WholeStore) -> AsyncIterator[WholeStore]:
+    async def another(self, store: FullStore) -> AsyncIterator[FullStore]:
         """Opens a second handle on the same data, as another process does. Override it where data outlives the object."""
         yield store
 

@@ -10,6 +10,7 @@ from .....model.outcome import Settlement
 from .....model.reason import Reason
 from .....model.run import Run
 from .....model.task import Task, TaskStatus
+from .....ports.full_store import FullStore
 from ....decisions import always, lose, start_everything, start_within_lanes, succeed
 from ....factories import HOUR, NOON, a_new_task, a_node, a_settlement, a_task, an_entry, an_extra_entry
 from ..contract import Contract
@@ -36,7 +37,7 @@ class _RecordedFacts:
 
 
 class DecisionFactsContract(Contract):
-    async def test_a_claim_decision_receives_the_task_its_status_and_entries(self, store: WholeStore) -> None:
+    async def test_a_claim_decision_receives_the_task_its_status_and_entries(self, store: FullStore) -> None:
         task, status = a_task(), TaskStatus(counted=7, failures=2, last_end=NOON - HOUR)
         entries = [an_entry(task), an_extra_entry(task, due=NOON + HOUR)]
         await store.join(a_node())
@@ -47,14 +48,14 @@ class DecisionFactsContract(Contract):
         assert sorted(facts.entries) == sorted(entries)
         assert (facts.live, facts.lanes, facts.block_reason) == ((), (), None)
 
-    async def test_a_claim_decision_receives_the_live_runs_of_the_task(self, store: WholeStore) -> None:
+    async def test_a_claim_decision_receives_the_live_runs_of_the_task(self, store: FullStore) -> None:
         task = a_task()
         run = await start_run(store, task)
         await store.change(task.id, None, always(Change(put=(an_extra_entry(task),))))
         await claim(store, decide=(notes := _RecordedFacts()).start)
         assert notes.facts[task.id].live == (run,)
 
-    async def test_a_decision_receives_nothing_of_other_tasks(self, store: WholeStore) -> None:
+    async def test_a_decision_receives_nothing_of_other_tasks(self, store: FullStore) -> None:
         tasks = [a_task() for _ in range(3)]
         await store.join(a_node())
         await add_tasks(store, *tasks)
@@ -63,7 +64,7 @@ class DecisionFactsContract(Contract):
             assert {entry.task_id for entry in notes.facts[task.id].entries} == {task.id}
             assert notes.facts[task.id].live == ()
 
-    async def test_lane_use_is_counted_within_a_claim_batch(self, store: WholeStore) -> None:
+    async def test_lane_use_is_counted_within_a_claim_batch(self, store: FullStore) -> None:
         tasks = [a_task(lane="press", priority=-place) for place in range(4)]
         await store.set_lane("press", 2)
         await store.join(a_node())
@@ -72,14 +73,14 @@ class DecisionFactsContract(Contract):
         lanes = [notes.facts[task.id].lanes for task in tasks]
         assert lanes == [(LaneUse("press", 2, taken),) for taken in (0, 1, 2, 2)]
 
-    async def test_a_lane_without_a_limit_holds_one(self, store: WholeStore) -> None:
+    async def test_a_lane_without_a_limit_holds_one(self, store: FullStore) -> None:
         task = a_task(lane="press")
         await store.join(a_node())
         await add_tasks(store, task)
         await claim(store, decide=(notes := _RecordedFacts()).start)
         assert notes.facts[task.id].lanes == (LaneUse("press", DEFAULT_LIMIT, 0),)
 
-    async def test_an_owner_has_a_lane_only_where_a_limit_was_set(self, store: WholeStore) -> None:
+    async def test_an_owner_has_a_lane_only_where_a_limit_was_set(self, store: FullStore) -> None:
         limited, free = a_task(owner="limited", lane="press"), a_task(owner="free")
         await store.set_lane(owner_lane("limited"), 5)
         await store.join(a_node())
@@ -89,7 +90,7 @@ class DecisionFactsContract(Contract):
         assert set(notes.facts[limited.id].lanes) == expected
         assert notes.facts[free.id].lanes == ()
 
-    async def test_a_decision_receives_the_block_reason_of_the_owner(self, store: WholeStore) -> None:
+    async def test_a_decision_receives_the_block_reason_of_the_owner(self, store: FullStore) -> None:
         barred, other = a_task(owner="barred"), a_task(owner="other")
         await store.join(a_node())
         await add_tasks(store, barred, other)
@@ -101,7 +102,7 @@ class DecisionFactsContract(Contract):
         await store.block_owner("barred", None)
         assert (await get_facts(store, barred)).block_reason is None
 
-    async def test_only_the_lane_of_an_agent_can_be_blocked(self, store: WholeStore) -> None:
+    async def test_only_the_lane_of_an_agent_can_be_blocked(self, store: FullStore) -> None:
         robots, own, shared = (
             a_task(owner="ada", lane=agent_lane("ada", "robot")),
             a_task(owner="ada", lane="ada/press"),
@@ -121,7 +122,7 @@ class DecisionFactsContract(Contract):
         await store.block_owner(agent_lane("ada", "robot"), None)
         assert (await get_facts(store, robots)).block_reason is None
 
-    async def test_two_runs_of_one_task_settled_in_one_batch_see_each_other_end(self, store: WholeStore) -> None:
+    async def test_two_runs_of_one_task_settled_in_one_batch_see_each_other_end(self, store: FullStore) -> None:
         task = a_task()
         first = await start_run(store, task)
         await store.change(task.id, None, always(Change(put=(an_extra_entry(task),))))
@@ -130,7 +131,7 @@ class DecisionFactsContract(Contract):
         assert {run.id for run in notes.facts[first.id].live} == {first.id, second.id}
         assert [run.id for run in notes.facts[second.id].live] == [second.id]
 
-    async def test_a_settle_decision_receives_the_current_run(self, store: WholeStore) -> None:
+    async def test_a_settle_decision_receives_the_current_run(self, store: FullStore) -> None:
         run = await start_run(store)
         await store.change(run.task_id, None, always(Change(cancelled=((run.id, Reason.REPLACED),))))
         seen: list[Run] = []
@@ -143,7 +144,7 @@ class DecisionFactsContract(Contract):
         await store.settle([report], look)
         assert seen[-1] == run._replace(cancel=Reason.REPLACED)
 
-    async def test_settle_and_recover_decisions_receive_lane_use(self, store: WholeStore) -> None:
+    async def test_settle_and_recover_decisions_receive_lane_use(self, store: FullStore) -> None:
         await store.set_lane("press", 2)
         first, second = await fill_lane(store, "press", a_task(), a_task())
         await settle(store, first, decide=(notes := _RecordedFacts()).succeed)
@@ -157,7 +158,7 @@ class DecisionFactsContract(Contract):
         await store.release([(second.id, second.token)], look)
         assert seen[-1].lanes == (LaneUse("press", 2, 1),)
 
-    async def test_a_claim_returns_the_task_after_the_change(self, store: WholeStore) -> None:
+    async def test_a_claim_returns_the_task_after_the_change(self, store: FullStore) -> None:
         task = a_task()
         await store.join(a_node())
         await add_tasks(store, task)

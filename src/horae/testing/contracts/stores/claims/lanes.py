@@ -9,25 +9,26 @@ from .....model.change import Change
 from .....model.entry import EntryState
 from .....model.lane import owner_lane
 from .....model.run import RunState
+from .....ports.full_store import FullStore
 from ....decisions import always, drop, lose, park_on, skip, start_within_lanes
 from ....factories import MINUTE, NODE, NOON, SECOND, a_new_task, a_node, a_settlement, a_task, an_entry
 from ..contract import Contract
 from ..setup import add_tasks, claim, claim_all, fill_lane, get_facts, get_run, settle, start_run
 
 
-async def _claim_within_lanes(store: WholeStore) -> list[str]:
+async def _claim_within_lanes(store: FullStore) -> list[str]:
     """Claim within the lane limits; return the started tasks in order."""
     return [each.task.id for each in await claim_all(store, decide=start_within_lanes())]
 
 
 class LanesContract(Contract):
-    async def test_a_lane_runs_at_most_its_limit(self, store: WholeStore) -> None:
+    async def test_a_lane_runs_at_most_its_limit(self, store: FullStore) -> None:
         await store.set_lane("press", 3)
         runs = await fill_lane(store, "press", *(a_task() for _ in range(10)))
         assert len(runs) == 3
         assert (await claim(store, decide=start_within_lanes())).decided == 0
 
-    async def test_the_lane_limit_holds_across_handles(self, store: WholeStore) -> None:
+    async def test_the_lane_limit_holds_across_handles(self, store: FullStore) -> None:
         await store.set_lane("press", 5)
         await store.join(a_node())
         await add_tasks(store, *(a_task(lane="press") for _ in range(40)))
@@ -36,18 +37,18 @@ class LanesContract(Contract):
             shares = await asyncio.gather(*(claim_all(each, decide=start_within_lanes(), room=2) for each in both))
         assert sum(map(len, shares)) == 5
 
-    async def test_a_full_lane_does_not_block_another_lane(self, store: WholeStore) -> None:
+    async def test_a_full_lane_does_not_block_another_lane(self, store: FullStore) -> None:
         assert len(await fill_lane(store, "press", a_task(), a_task())) == 1
         assert len(await fill_lane(store, "oven", a_task(), a_task())) == 1
 
-    async def test_a_lane_slot_is_freed_when_its_run_ends(self, store: WholeStore) -> None:
+    async def test_a_lane_slot_is_freed_when_its_run_ends(self, store: FullStore) -> None:
         first, second = a_task(), a_task()
         (run,) = await fill_lane(store, "press", first, second)
         assert await _claim_within_lanes(store) == []
         await settle(store, run)
         assert await _claim_within_lanes(store) == [second.id]
 
-    async def test_a_lane_slot_is_freed_by_every_kind_of_end(self, store: WholeStore) -> None:
+    async def test_a_lane_slot_is_freed_by_every_kind_of_end(self, store: FullStore) -> None:
         (first,) = await fill_lane(store, "press", *(a_task() for _ in range(3)))
         await store.release([(first.id, first.token)], lose)
         (second,) = (await claim(store, decide=start_within_lanes())).runs
@@ -56,7 +57,7 @@ class LanesContract(Contract):
         third = (await claim(store, decide=start_within_lanes(node="watcher"), node="watcher")).runs
         assert len({first.id, second.run.id, *(each.run.id for each in third)}) == 3
 
-    async def test_a_waiting_run_holds_its_lane_slot(self, store: WholeStore) -> None:
+    async def test_a_waiting_run_holds_its_lane_slot(self, store: FullStore) -> None:
         (run,) = await fill_lane(store, "press", a_task(), a_task())
         waiting = run._replace(state=RunState.WAITING, node=None, deadline=NOON + MINUTE)
         await store.settle([a_settlement(run)], lambda *_: Change(updated_runs=(waiting,)))
@@ -64,7 +65,7 @@ class LanesContract(Contract):
         await settle(store, await get_run(store, run))
         assert len(await _claim_within_lanes(store)) == 1
 
-    async def test_free_lane_slots_are_given_by_priority_then_by_due_instant(self, store: WholeStore) -> None:
+    async def test_free_lane_slots_are_given_by_priority_then_by_due_instant(self, store: FullStore) -> None:
         first = a_task(priority=100)
         (run,) = await fill_lane(store, "press", first)
         after, late, early, urgent = a_task(), a_task(), a_task(), a_task(priority=5)
@@ -79,18 +80,18 @@ class LanesContract(Contract):
             run = claimed.run
         assert order == [urgent.id, early.id, late.id, after.id], "equal rank: in order of creation"
 
-    async def test_one_free_lane_slot_unparks_one_entry(self, store: WholeStore) -> None:
+    async def test_one_free_lane_slot_unparks_one_entry(self, store: FullStore) -> None:
         (run,) = await fill_lane(store, "press", *(a_task() for _ in range(20)))
         await settle(store, run)
         assert (await claim(store, decide=start_within_lanes())).decided == 1
 
-    async def test_lane_slots_freed_in_one_batch_are_filled_together(self, store: WholeStore) -> None:
+    async def test_lane_slots_freed_in_one_batch_are_filled_together(self, store: FullStore) -> None:
         await store.set_lane("press", 4)
         runs = await fill_lane(store, "press", *(a_task() for _ in range(10)))
         await settle(store, *runs[:3])
         assert len(await _claim_within_lanes(store)) == 3
 
-    async def test_a_parked_entry_keeps_its_due_instant(self, store: WholeStore) -> None:
+    async def test_a_parked_entry_keeps_its_due_instant(self, store: FullStore) -> None:
         first, second = a_task(), a_task()
         (run,) = await fill_lane(store, "press", first, second)
         (parked,) = (await get_facts(store, second)).entries
@@ -101,12 +102,12 @@ class LanesContract(Contract):
         assert called == parked._replace(state=EntryState.TIMED)
         assert await store.next_due() == NOON
 
-    async def test_raising_a_lane_limit_unparks_entries(self, store: WholeStore) -> None:
+    async def test_raising_a_lane_limit_unparks_entries(self, store: FullStore) -> None:
         await fill_lane(store, "press", *(a_task() for _ in range(5)))
         await store.set_lane("press", 3)
         assert len(await _claim_within_lanes(store)) == 2
 
-    async def test_lowering_a_lane_limit_lets_live_runs_end(self, store: WholeStore) -> None:
+    async def test_lowering_a_lane_limit_lets_live_runs_end(self, store: FullStore) -> None:
         await store.set_lane("press", 3)
         runs = await fill_lane(store, "press", *(a_task() for _ in range(5)))
         await store.set_lane("press", 1)
@@ -115,13 +116,13 @@ class LanesContract(Contract):
         await settle(store, runs[2])
         assert len(await _claim_within_lanes(store)) == 1
 
-    async def test_a_lane_limit_of_zero_blocks_the_lane(self, store: WholeStore) -> None:
+    async def test_a_lane_limit_of_zero_blocks_the_lane(self, store: FullStore) -> None:
         await store.set_lane("press", 0)
         assert await fill_lane(store, "press", a_task()) == []
         await store.set_lane("press", 1)
         assert len(await _claim_within_lanes(store)) == 1
 
-    async def test_an_owners_quota_is_a_lane(self, store: WholeStore) -> None:
+    async def test_an_owners_quota_is_a_lane(self, store: FullStore) -> None:
         await store.set_lane(owner_lane("ada"), 2)
         await store.join(a_node())
         await add_tasks(store, *(a_task() for _ in range(4)), *(a_task(owner="bob") for _ in range(4)))
@@ -130,7 +131,7 @@ class LanesContract(Contract):
         await settle(store, next(run for run in runs if run.owner == "ada"))
         assert len(await _claim_within_lanes(store)) == 1
 
-    async def test_a_run_takes_a_slot_in_each_of_its_lanes(self, store: WholeStore) -> None:
+    async def test_a_run_takes_a_slot_in_each_of_its_lanes(self, store: FullStore) -> None:
         await store.set_lane(owner_lane("ada"), 1)
         await store.set_lane("press", 1)
         mine, neighbour, other = a_task(lane="press"), a_task(), a_task(owner="bob", lane="press")
@@ -142,14 +143,14 @@ class LanesContract(Contract):
         await settle(store, claimed.run)
         assert sorted(await _claim_within_lanes(store)) == sorted([neighbour.id, other.id])
 
-    async def test_an_unparked_entry_that_is_skipped_leaves_the_slot_to_the_next(self, store: WholeStore) -> None:
+    async def test_an_unparked_entry_that_is_skipped_leaves_the_slot_to_the_next(self, store: FullStore) -> None:
         """The unparked entry is skipped, so the slot is still free, and no other event would unpark the next one."""
         (run,) = await fill_lane(store, "press", *(a_task() for _ in range(3)))
         await settle(store, run)
         assert (await claim(store, decide=skip)).decided == 1
         assert len(await _claim_within_lanes(store)) == 1
 
-    async def test_an_unparked_entry_of_a_paused_task_leaves_the_slot_to_the_next(self, store: WholeStore) -> None:
+    async def test_an_unparked_entry_of_a_paused_task_leaves_the_slot_to_the_next(self, store: FullStore) -> None:
         first, second, third = a_task(priority=3), a_task(priority=2), a_task(priority=1)
         (run,) = await fill_lane(store, "press", first, second, third)
         await settle(store, run)
@@ -158,21 +159,21 @@ class LanesContract(Contract):
         await store.change(second.id, None, always(Change(put=(asleep,))))
         assert await _claim_within_lanes(store) == [third.id]
 
-    async def test_an_unparked_entry_of_a_deleted_task_leaves_the_slot_to_the_next(self, store: WholeStore) -> None:
+    async def test_an_unparked_entry_of_a_deleted_task_leaves_the_slot_to_the_next(self, store: FullStore) -> None:
         first, second, third = a_task(priority=3), a_task(priority=2), a_task(priority=1)
         (run,) = await fill_lane(store, "press", first, second, third)
         await settle(store, run)
         await store.change(second.id, None, always(Change(deleted=True)))
         assert await _claim_within_lanes(store) == [third.id]
 
-    async def test_a_dropped_parked_entry_is_not_unparked(self, store: WholeStore) -> None:
+    async def test_a_dropped_parked_entry_is_not_unparked(self, store: FullStore) -> None:
         first, second, third = a_task(priority=3), a_task(priority=2), a_task(priority=1)
         (run,) = await fill_lane(store, "press", first, second, third)
         await store.change(second.id, None, lambda facts: drop(facts, facts.entries[0], 0))
         await settle(store, run)
         assert await _claim_within_lanes(store) == [third.id]
 
-    async def test_a_free_slot_does_not_unpark_entries_of_another_lane(self, store: WholeStore) -> None:
+    async def test_a_free_slot_does_not_unpark_entries_of_another_lane(self, store: FullStore) -> None:
         run = await start_run(store, a_task(lane="oven"))
         task = a_task()
         await store.add([a_new_task(task, entries=[an_entry(task)])])

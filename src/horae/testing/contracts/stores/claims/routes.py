@@ -9,6 +9,7 @@ from .....model.change import Change, Facts, FireDecision
 from .....model.entry import Entry, EntryState
 from .....model.route import function_route, kind_route
 from .....model.task import Target, Task
+from .....ports.full_store import FullStore
 from .....ports.store import DEFAULT_TERMS, WaitingCounts
 from ....decisions import start_everything, start_within_lanes
 from ....factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_entry, an_extra_entry
@@ -35,7 +36,7 @@ def _start_if_routable(*routes: str) -> FireDecision:
 
 
 class RoutesContract(Contract):
-    async def test_tasks_with_stranded_entries_are_listed(self, store: WholeStore) -> None:
+    async def test_tasks_with_stranded_entries_are_listed(self, store: FullStore) -> None:
         await store.join(a_node())
         water, call = a_task(), a_task(target=Target("http", '{"url":"https://example.org"}'), owner="bob")
         parked = a_task(lane="press")
@@ -47,7 +48,7 @@ class RoutesContract(Contract):
         await store.admit([WATER])
         assert [facts.task.id for facts in await store.stranded(None)] == [call.id]
 
-    async def test_a_stranded_entry_is_neither_claimable_nor_next_due(self, store: WholeStore) -> None:
+    async def test_a_stranded_entry_is_neither_claimable_nor_next_due(self, store: FullStore) -> None:
         task = a_task()
         await store.join(a_node())
         await add_tasks(store, task)
@@ -56,7 +57,7 @@ class RoutesContract(Contract):
         assert (await claim(store, NOON + HOUR)).runs == ()
         assert (await get_facts(store, task)).entries == (an_entry(task, state=EntryState.PARKED, lane=WATER),)
 
-    async def test_admitting_a_route_unparks_its_entries_only(self, store: WholeStore) -> None:
+    async def test_admitting_a_route_unparks_its_entries_only(self, store: FullStore) -> None:
         water, http = [a_task() for _ in range(3)], [_http_task() for _ in range(2)]
         await store.join(a_node())
         await add_tasks(store, *water, *http)
@@ -68,7 +69,7 @@ class RoutesContract(Contract):
         }
         assert [(await get_facts(store, task)).entries[0].lane for task in http] == [_HTTP, _HTTP]
 
-    async def test_several_routes_are_admitted_in_one_call(self, store: WholeStore) -> None:
+    async def test_several_routes_are_admitted_in_one_call(self, store: FullStore) -> None:
         tasks = [a_task(), _http_task()]
         await store.join(a_node())
         await add_tasks(store, *tasks)
@@ -77,7 +78,7 @@ class RoutesContract(Contract):
             assert await other.admit({WATER, _HTTP, kind_route("unknown")}) == 2
         assert len(await claim_all(store)) == 2
 
-    async def test_admitting_a_route_without_entries_unparks_nothing(self, store: WholeStore) -> None:
+    async def test_admitting_a_route_without_entries_unparks_nothing(self, store: FullStore) -> None:
         await store.join(a_node())
         await add_tasks(store, a_task())
         assert await store.admit([WATER, _HTTP]) == 0
@@ -88,7 +89,7 @@ class RoutesContract(Contract):
         assert await store.admit([WATER]) == 1
         assert await store.admit([WATER]) == 0
 
-    async def test_an_admitted_entry_is_unchanged(self, store: WholeStore) -> None:
+    async def test_an_admitted_entry_is_unchanged(self, store: FullStore) -> None:
         """Same instant, attempt and rank: nothing was attempted."""
         urgent, idle = a_task(priority=9), a_task()
         await store.join(a_node())
@@ -102,7 +103,7 @@ class RoutesContract(Contract):
             (idle.id, NOON, 2),
         ]
 
-    async def test_a_task_may_have_a_stranded_and_a_future_entry(self, store: WholeStore) -> None:
+    async def test_a_task_may_have_a_stranded_and_a_future_entry(self, store: FullStore) -> None:
         task = a_task()
         later = an_extra_entry(task, due=NOON + HOUR)
         await store.join(a_node())
@@ -112,7 +113,7 @@ class RoutesContract(Contract):
         assert await store.admit([WATER]) == 1
         assert await store.next_due() == NOON
 
-    async def test_a_free_lane_slot_does_not_unpark_stranded_entries(self, store: WholeStore) -> None:
+    async def test_a_free_lane_slot_does_not_unpark_stranded_entries(self, store: FullStore) -> None:
         (run,) = await fill_lane(store, "press", a_task())
         await add_tasks(store, _http_task())
         await claim_all(store, decide=_start_if_routable())
@@ -121,14 +122,14 @@ class RoutesContract(Contract):
         await store.set_lane("press", 5)
         assert (await store.waiting(None, NOON)).parked == 0
 
-    async def test_admitting_a_route_does_not_unpark_entries_of_a_full_lane(self, store: WholeStore) -> None:
+    async def test_admitting_a_route_does_not_unpark_entries_of_a_full_lane(self, store: FullStore) -> None:
         await fill_lane(store, "press", a_task(), a_task())
         assert await store.admit([WATER, _HTTP]) == 0
         assert (await store.waiting(None, NOON)).parked == 1
 
     # --- waiting counts ----------------------------------------------------------------------------------------------
 
-    async def test_waiting_entries_are_counted_by_cause(self, store: WholeStore) -> None:
+    async def test_waiting_entries_are_counted_by_cause(self, store: FullStore) -> None:
         await fill_lane(store, "press", *(a_task() for _ in range(4)))
         await add_tasks(store, _http_task(), a_task())
         await claim_all(store, decide=_start_if_routable())
@@ -137,7 +138,7 @@ class RoutesContract(Contract):
         assert await store.waiting(None, NOON) == WaitingCounts(overdue=2, parked=3, stranded=2)
         assert await store.waiting(None, NOON + HOUR) == WaitingCounts(overdue=3, parked=3, stranded=2)
 
-    async def test_waiting_entries_are_counted_by_owner(self, store: WholeStore) -> None:
+    async def test_waiting_entries_are_counted_by_owner(self, store: FullStore) -> None:
         await store.join(a_node())
         await add_tasks(store, a_task(owner="bob"), a_task(owner="ada"))
         await claim_all(store, decide=_start_if_routable())
@@ -147,7 +148,7 @@ class RoutesContract(Contract):
         assert await store.waiting("bob", NOON) == WaitingCounts(parked=1, stranded=1)
         assert await store.waiting("cyd", NOON) == WaitingCounts()
 
-    async def test_sleeping_and_held_entries_are_not_counted_as_waiting(self, store: WholeStore) -> None:
+    async def test_sleeping_and_held_entries_are_not_counted_as_waiting(self, store: FullStore) -> None:
         tasks = [a_task(), a_task()]
         states = (EntryState.ASLEEP, EntryState.HELD)
         changes = [
@@ -156,7 +157,7 @@ class RoutesContract(Contract):
         await store.add(changes)
         assert await store.waiting(None, NOON + HOUR) == WaitingCounts()
 
-    async def test_an_admitted_entry_still_needs_a_lane_slot(self, store: WholeStore) -> None:
+    async def test_an_admitted_entry_still_needs_a_lane_slot(self, store: FullStore) -> None:
         """Routes and lanes are independent."""
         (run,) = await fill_lane(store, "press", a_task())
         task = a_task(lane="press")

@@ -10,6 +10,7 @@ from .....model.outcome import Settlement
 from .....model.reason import Reason
 from .....model.run import Run, RunState
 from .....model.task import Task, TaskState, TaskStatus
+from .....ports.full_store import FullStore
 from ....decisions import always, lose, start_everything, succeed
 from ....factories import (
     HOUR,
@@ -39,12 +40,12 @@ def _events_of(*runs: Run, kind: EventKind = EventKind.RUN_SKIPPED) -> tuple[Eve
     return tuple(Event(kind, NOON, run.owner, run.task_id, run.id) for run in runs)
 
 
-async def _events_since(store: WholeStore, number: int) -> list[Event]:
+async def _events_since(store: FullStore, number: int) -> list[Event]:
     return [numbered.event for numbered in await store.events(number)]
 
 
 class RunDeduplicationContract(Contract):
-    async def test_an_existing_attempt_is_not_started_again(self, store: WholeStore) -> None:
+    async def test_an_existing_attempt_is_not_started_again(self, store: FullStore) -> None:
         """An entry may come due twice for one instant, for example after a clock step."""
         task = a_task()
         run = an_ended_run(task)
@@ -58,7 +59,7 @@ class RunDeduplicationContract(Contract):
         assert (facts.live, facts.entries) == ((), ())
         assert [event.task_id for event in await _events_since(store, last_event)] == [other.id]
 
-    async def test_a_claim_decision_receives_the_ids_of_existing_runs(self, store: WholeStore) -> None:
+    async def test_a_claim_decision_receives_the_ids_of_existing_runs(self, store: FullStore) -> None:
         """The decision can then set the status of a task for which nothing starts."""
         task = a_task()
         run = an_ended_run(task)
@@ -79,7 +80,7 @@ class RunDeduplicationContract(Contract):
         assert await get_run(store, run) == run
         assert await store.check() == ()
 
-    async def test_a_change_that_repeats_a_run_is_applied_without_it(self, store: WholeStore) -> None:
+    async def test_a_change_that_repeats_a_run_is_applied_without_it(self, store: FullStore) -> None:
         """After a clock step back, a cancel would write skip rows that exist already."""
         task = a_task()
         run, fresh = an_ended_run(task), _skipped(task, id="other", planned=NOON + HOUR)
@@ -100,7 +101,7 @@ class RunDeduplicationContract(Contract):
         assert await _events_since(store, last_event) == [*_events_of(fresh), cancelled]
         assert await store.check() == ()
 
-    async def test_a_live_run_is_not_inserted_again_and_keeps_its_lane_slot(self, store: WholeStore) -> None:
+    async def test_a_live_run_is_not_inserted_again_and_keeps_its_lane_slot(self, store: FullStore) -> None:
         run = await start_run(store, task := a_task(lane="press"))
         last_event = await store.last_event()
         again = run._replace(token=run.token + 1, node="other")
@@ -111,7 +112,7 @@ class RunDeduplicationContract(Contract):
         assert [(lane.name, lane.used) for lane in after.lanes] == [("press", 1)]
         assert await _events_since(store, last_event) == []
 
-    async def test_the_end_event_of_a_repeated_run_is_written(self, store: WholeStore) -> None:
+    async def test_the_end_event_of_a_repeated_run_is_written(self, store: FullStore) -> None:
         run = await start_run(store, task := a_task())
         last_event = await store.last_event()
         ended = run._replace(state=RunState.CANCELLED, reason=Reason.CANCELLED, ended=NOON + SECOND)
@@ -121,7 +122,7 @@ class RunDeduplicationContract(Contract):
         assert await get_run(store, run) == ended
         assert await _events_since(store, last_event) == list(end)
 
-    async def test_a_run_repeated_within_one_change_is_written_once(self, store: WholeStore) -> None:
+    async def test_a_run_repeated_within_one_change_is_written_once(self, store: FullStore) -> None:
         task = a_task()
         await store.add([a_new_task(task)])
         last_event = await store.last_event()
@@ -131,7 +132,7 @@ class RunDeduplicationContract(Contract):
         assert await get_run(store, row) == row
         assert await _events_since(store, last_event) == list(_events_of(row))
 
-    async def test_a_settlement_that_repeats_a_run_is_applied(self, store: WholeStore) -> None:
+    async def test_a_settlement_that_repeats_a_run_is_applied(self, store: FullStore) -> None:
         run = await start_run(store)
         other = a_task()
         await store.add([a_new_task(other, runs=[a_run(other, planned=NOON + HOUR, token=run.token)])])
@@ -150,7 +151,7 @@ class RunDeduplicationContract(Contract):
         assert (await get_run(store, run)).state is RunState.SUCCEEDED
         assert (await get_run(store, row)).task_id == run.task_id
 
-    async def test_a_recovery_that_repeats_a_run_is_applied(self, store: WholeStore) -> None:
+    async def test_a_recovery_that_repeats_a_run_is_applied(self, store: FullStore) -> None:
         run = await start_run(store, task := a_task())
         row = _skipped(task, id="row", planned=NOON + HOUR)
         await store.change(task.id, None, always(Change(new_runs=(row,))))
@@ -165,7 +166,7 @@ class RunDeduplicationContract(Contract):
         assert await get_run(store, row) == row
         assert await _events_since(store, last_event) == []
 
-    async def test_an_upsert_that_repeats_a_run_is_applied(self, store: WholeStore) -> None:
+    async def test_an_upsert_that_repeats_a_run_is_applied(self, store: FullStore) -> None:
         task = a_task(key="report")
         run = an_ended_run(task)
         await store.add([a_new_task(task, runs=[run])])
@@ -179,7 +180,7 @@ class RunDeduplicationContract(Contract):
         assert await _events_since(store, last_event) == []
 
 
-async def _task_of(store: WholeStore, run: Run) -> Task:
+async def _task_of(store: FullStore, run: Run) -> Task:
     facts = await store.facts(run.task_id, None)
     assert facts is not None
     return facts.task

@@ -20,6 +20,7 @@ from .....model.counts import (
 from .....model.reason import Reason
 from .....model.run import RunState, Span
 from .....model.task import NEW_TASK_STATUS, Task, TaskState, TaskStatus
+from .....ports.full_store import FullStore
 from ....decisions import PlannedFailure, always, fail, fail_at_call, lose, skip
 from ....factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_new_task, a_node, a_run, a_task, an_ended_run
 from ..contract import Contract
@@ -29,12 +30,12 @@ _NOW = hour_of(NOON)
 _ON_TIME = f"{LATENESS_PREFIX}{bucket_of(timedelta(0))}"
 
 
-async def _states(store: WholeStore, owner: str | None = None) -> dict[str, int]:
+async def _states(store: FullStore, owner: str | None = None) -> dict[str, int]:
     counts = await store.counts(owner, [NO_HOUR])
     return {name.removeprefix(STATE_PREFIX): number for (_, name), number in counts.items()}
 
 
-async def _in_hour(store: WholeStore, owner: str | None = None, at: datetime = NOON) -> dict[str, int]:
+async def _in_hour(store: FullStore, owner: str | None = None, at: datetime = NOON) -> dict[str, int]:
     return {name: number for (_, name), number in (await store.counts(owner, [hour_of(at)])).items()}
 
 
@@ -45,12 +46,12 @@ def _over(state: TaskState, ended: datetime = NOON) -> TaskStatus:
 class CountsContract(Contract):
     # --- states ------------------------------------------------------------------------------------------------------
 
-    async def test_an_empty_store_counts_nothing(self, store: WholeStore) -> None:
+    async def test_an_empty_store_counts_nothing(self, store: FullStore) -> None:
         assert await store.counts(None, [NO_HOUR, *range(_NOW - 48, _NOW + 1)]) == {}
         assert await store.counts("ada", [NO_HOUR]) == {}
         assert await store.counts(None, []) == {}
 
-    async def test_tasks_are_counted_by_owner_and_state(self, store: WholeStore) -> None:
+    async def test_tasks_are_counted_by_owner_and_state(self, store: FullStore) -> None:
         await add_tasks(store, a_task(), a_task(), a_task(owner="bob"))
         await store.add([a_new_task(a_task(), status=TaskStatus(TaskState.PAUSED))])
         assert await _states(store) == {"active": 3, "paused": 1}
@@ -58,7 +59,7 @@ class CountsContract(Contract):
         assert await _states(store, "bob") == {"active": 1}
         assert await _states(store, "cyd") == {}
 
-    async def test_a_change_of_state_moves_the_count(self, store: WholeStore) -> None:
+    async def test_a_change_of_state_moves_the_count(self, store: FullStore) -> None:
         task = a_task()
         await add_tasks(store, task)
         for state in (TaskState.PAUSED, TaskState.ACTIVE, TaskState.FAILED, TaskState.CANCELLED):
@@ -67,25 +68,25 @@ class CountsContract(Contract):
         await store.change(task.id, None, always(Change(status=TaskStatus(TaskState.CANCELLED, counted=5))))
         assert await _states(store, "ada") == {"cancelled": 1}
 
-    async def test_a_thousand_tasks_at_once_are_counted(self, store: WholeStore) -> None:
+    async def test_a_thousand_tasks_at_once_are_counted(self, store: FullStore) -> None:
         await add_tasks(store, *(a_task(owner=f"owner-{place % 3}") for place in range(999)))
         assert await _states(store) == {"active": 999}
         assert await _states(store, "owner-1") == {"active": 333}
 
-    async def test_upserted_tasks_are_counted_once(self, store: WholeStore) -> None:
+    async def test_upserted_tasks_are_counted_once(self, store: FullStore) -> None:
         task = a_task(key="report")
         for _ in range(3):
             await store.upsert("ada", "report", lambda found: a_new_task(task) if found is None else Change())
         assert await _states(store) == {"active": 1}
 
-    async def test_a_deleted_task_is_not_counted_but_its_runs_are(self, store: WholeStore) -> None:
+    async def test_a_deleted_task_is_not_counted_but_its_runs_are(self, store: FullStore) -> None:
         task = a_task()
         await store.add([a_new_task(task, runs=[an_ended_run(task)])])
         await store.change(task.id, None, always(Change(deleted=True)))
         assert await _states(store) == {}
         assert (await _in_hour(store))[OUTCOME_PREFIX + "succeeded"] == 1
 
-    async def test_a_task_deleted_by_retention_is_not_counted(self, store: WholeStore) -> None:
+    async def test_a_task_deleted_by_retention_is_not_counted(self, store: FullStore) -> None:
         long_ago = NOON - 90 * DAY
         over = a_task()
         await store.add([a_new_task(over, status=_over(TaskState.COMPLETED, long_ago), entries=[])])
@@ -98,7 +99,7 @@ class CountsContract(Contract):
 
     # --- outcomes ----------------------------------------------------------------------------------------------------
 
-    async def test_a_run_is_counted_once_when_it_ends(self, store: WholeStore) -> None:
+    async def test_a_run_is_counted_once_when_it_ends(self, store: FullStore) -> None:
         run = await start_run(store)
         assert await _in_hour(store) == {}
         await settle(store, run)
@@ -107,7 +108,7 @@ class CountsContract(Contract):
         assert await _in_hour(store, "ada") == await _in_hour(store)
         assert await _in_hour(store, "bob") == {}
 
-    async def test_a_batch_is_counted_run_by_run(self, store: WholeStore) -> None:
+    async def test_a_batch_is_counted_run_by_run(self, store: FullStore) -> None:
         await store.join(a_node())
         await add_tasks(store, *(a_task(owner=owner) for owner in ("ada", "bob", "ada", "bob", "ada")))
         await settle(store, *(each.run for each in await claim_all(store)))
@@ -115,7 +116,7 @@ class CountsContract(Contract):
         assert await _in_hour(store, "bob") == {OUTCOME_PREFIX + "succeeded": 2, _ON_TIME: 2}
         assert await _states(store) == {"completed": 5}
 
-    async def test_released_and_recovered_runs_are_counted(self, store: WholeStore) -> None:
+    async def test_released_and_recovered_runs_are_counted(self, store: FullStore) -> None:
         first = await start_run(store)
         await store.release([(first.id, first.token)], lose)
         await add_tasks(store, a_task())
@@ -123,20 +124,20 @@ class CountsContract(Contract):
         assert await store.recover(NODE, 0, lose, 10) == 1
         assert await _in_hour(store) == {OUTCOME_PREFIX + "lost": 2, _ON_TIME: 2}
 
-    async def test_skipped_runs_are_counted_by_reason(self, store: WholeStore) -> None:
+    async def test_skipped_runs_are_counted_by_reason(self, store: FullStore) -> None:
         await store.join(a_node())
         await add_tasks(store, a_task(), a_task())
         await claim_all(store, decide=skip)
         assert await _in_hour(store) == {OUTCOME_PREFIX + "skipped:overlap": 2}
 
-    async def test_a_span_counts_as_many_occurrences_as_it_covers(self, store: WholeStore) -> None:
+    async def test_a_span_counts_as_many_occurrences_as_it_covers(self, store: FullStore) -> None:
         task = a_task()
         span = Span(NOON - 1_000 * SECOND, NOON, 1_001)
         row = a_run(task, span=span, state=RunState.SKIPPED, reason=Reason.MISSED_SKIPPED, started=None, node=None)
         await store.add([a_new_task(task, runs=[row._replace(ended=NOON)])])
         assert await _in_hour(store) == {OUTCOME_PREFIX + "skipped:missed_skipped": 1_001}
 
-    async def test_lateness_falls_into_its_bucket_in_the_hour_of_the_end(self, store: WholeStore) -> None:
+    async def test_lateness_falls_into_its_bucket_in_the_hour_of_the_end(self, store: FullStore) -> None:
         task = a_task()
         late = [timedelta(milliseconds=3), timedelta(seconds=7), timedelta(seconds=7)]
         runs = [
@@ -153,14 +154,14 @@ class CountsContract(Contract):
             f"{LATENESS_PREFIX}{bucket_of(late[1])}": 2,
         }
 
-    async def test_a_run_that_exists_already_is_not_counted_again(self, store: WholeStore) -> None:
+    async def test_a_run_that_exists_already_is_not_counted_again(self, store: FullStore) -> None:
         task = a_task()
         await store.add([a_new_task(task, runs=[an_ended_run(task)])])
         again = an_ended_run(task, state=RunState.FAILED)
         await store.change(task.id, None, always(Change(new_runs=(again, an_ended_run(task, attempt=2)))))
         assert await _in_hour(store) == {OUTCOME_PREFIX + "succeeded": 2, _ON_TIME: 2}
 
-    async def test_a_rolled_back_change_is_not_counted(self, store: WholeStore) -> None:
+    async def test_a_rolled_back_change_is_not_counted(self, store: FullStore) -> None:
         run = await start_run(store)
         before = await store.counts(None, [NO_HOUR, _NOW])
         await add_tasks(store, a_task())
@@ -183,13 +184,13 @@ class CountsContract(Contract):
 
     # --- hours -------------------------------------------------------------------------------------------------------
 
-    async def test_only_the_requested_hours_are_returned(self, store: WholeStore) -> None:
+    async def test_only_the_requested_hours_are_returned(self, store: FullStore) -> None:
         task = a_task()
         await self._one_an_hour(store, task, 5)
         found = await store.counts(None, [_NOW + 1, _NOW + 3, _NOW + 99])
         assert {hour for hour, _ in found} == {_NOW + 1, _NOW + 3}
 
-    async def test_hours_older_than_two_days_are_deleted_and_state_counts_are_not(self, store: WholeStore) -> None:
+    async def test_hours_older_than_two_days_are_deleted_and_state_counts_are_not(self, store: FullStore) -> None:
         task = a_task()
         last = 3 * RETAINED_HOURS
         await self._one_an_hour(store, task, last + 1)
@@ -197,13 +198,13 @@ class CountsContract(Contract):
         assert {hour - _NOW for hour, _ in found} == set(range(last - RETAINED_HOURS + 1, last + 1))
         assert await _states(store) == {"active": 1}
 
-    async def _one_an_hour(self, store: WholeStore, task: Task, hours: int) -> None:
+    async def _one_an_hour(self, store: FullStore, task: Task, hours: int) -> None:
         await add_tasks(store, task)
         for place in range(hours):
             run = an_ended_run(task, planned=NOON + place * HOUR)
             await store.change(task.id, None, always(Change(new_runs=(run,))))
 
-    async def test_the_counts_equal_a_recount_of_the_ledger(self, store: WholeStore) -> None:
+    async def test_the_counts_equal_a_recount_of_the_ledger(self, store: FullStore) -> None:
         tasks = [a_task(owner="ada" if place % 2 else "bob") for place in range(6)]
         states = [RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED]
         changes = [

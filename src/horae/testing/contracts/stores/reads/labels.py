@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from .....model.change import Change, Facts
 from .....model.task import Task, TaskState, TaskStatus
+from .....ports.full_store import FullStore
 from .....ports.store import TaskFilter
 from .....ports.transfer import Part
 from ....decisions import always, fail
@@ -16,12 +17,12 @@ _ROOM = ("room", "a")
 _TEAM = ("team", "blue")
 
 
-async def _found(store: WholeStore, *labels: tuple[str, str], owner: str | None = None, size: int = 3) -> list[str]:
+async def _found(store: FullStore, *labels: tuple[str, str], owner: str | None = None, size: int = 3) -> list[str]:
     """Read all pages."""
     return await _listed(store, TaskFilter(owner, labels=labels), size)
 
 
-async def _listed(store: WholeStore, wanted: TaskFilter, size: int = 3) -> list[str]:
+async def _listed(store: FullStore, wanted: TaskFilter, size: int = 3) -> list[str]:
     found: list[str] = []
     after = None
     while True:
@@ -36,12 +37,12 @@ def _ids(*tasks: Task) -> list[str]:
     return [task.id for task in tasks]
 
 
-async def _relabel(store: WholeStore, task: Task, *labels: tuple[str, str]) -> None:
+async def _relabel(store: FullStore, task: Task, *labels: tuple[str, str]) -> None:
     await store.change(task.id, None, always(Change(task=task._replace(labels=labels))))
 
 
 class LabelsContract(Contract):
-    async def test_a_rare_label_is_found_page_by_page_among_many_tasks(self, store: WholeStore) -> None:
+    async def test_a_rare_label_is_found_page_by_page_among_many_tasks(self, store: FullStore) -> None:
         tasks = [a_task(labels=(_TEAM, _ROOM) if place % 17 == 3 else (_TEAM,)) for place in range(120)]
         rare = [task for task in tasks if _ROOM in task.labels]
         await add_tasks(store, *tasks[:60])
@@ -53,7 +54,7 @@ class LabelsContract(Contract):
         assert await _found(store, _ROOM, ("team", "red")) == []
         assert await store.check() == ()
 
-    async def test_a_label_matches_by_exact_name_and_value(self, store: WholeStore) -> None:
+    async def test_a_label_matches_by_exact_name_and_value(self, store: FullStore) -> None:
         odd = (
             ('"', "\\"),
             ("['a','b']", '["a","b"]'),
@@ -73,7 +74,7 @@ class LabelsContract(Contract):
         assert await _found(store, _ROOM) == []
         assert await store.check() == ()
 
-    async def test_an_edit_updates_the_labels_that_find_a_task(self, store: WholeStore) -> None:
+    async def test_an_edit_updates_the_labels_that_find_a_task(self, store: FullStore) -> None:
         first, second, other = a_task(labels=(_ROOM,)), a_task(labels=(_ROOM, _TEAM)), a_task(labels=(_ROOM,))
         await add_tasks(store, first, second, other)
         await _relabel(store, first, _TEAM)
@@ -86,7 +87,7 @@ class LabelsContract(Contract):
             assert await _found(handle, _ROOM, owner="ada") == _ids(second, other)
         assert await store.check() == ()
 
-    async def test_an_upsert_updates_labels(self, store: WholeStore) -> None:
+    async def test_an_upsert_updates_labels(self, store: FullStore) -> None:
         task = a_task(key="report", labels=(_ROOM,))
 
         def made_or_edited(facts: Facts | None) -> Change:
@@ -98,14 +99,14 @@ class LabelsContract(Contract):
         assert (await _found(store, _ROOM), await _found(store, _TEAM)) == ([], _ids(task))
         assert await store.check() == ()
 
-    async def test_a_deleted_task_is_found_by_no_label(self, store: WholeStore) -> None:
+    async def test_a_deleted_task_is_found_by_no_label(self, store: FullStore) -> None:
         gone, stays = a_task(labels=(_ROOM, _TEAM)), a_task(labels=(_ROOM,))
         await add_tasks(store, gone, stays)
         await store.change(gone.id, None, always(Change(deleted=True)))
         assert (await _found(store, _ROOM), await _found(store, _TEAM)) == (_ids(stays), [])
         assert await store.check() == ()
 
-    async def test_a_task_deleted_by_retention_is_found_by_no_label(self, store: WholeStore) -> None:
+    async def test_a_task_deleted_by_retention_is_found_by_no_label(self, store: FullStore) -> None:
         over, stays = a_task(labels=(_ROOM,)), a_task(labels=(_ROOM,))
         ended = TaskStatus(TaskState.COMPLETED, ended=NOON - 9 * DAY)
         await store.add([a_new_task(over, entries=[], status=ended), a_new_task(stays)])
@@ -113,7 +114,7 @@ class LabelsContract(Contract):
         assert await _found(store, _ROOM) == _ids(stays)
         assert await store.check() == ()
 
-    async def test_a_label_finds_no_task_of_another_owner(self, store: WholeStore) -> None:
+    async def test_a_label_finds_no_task_of_another_owner(self, store: FullStore) -> None:
         owners = ("ada", "bob", "bob", "cyd") * 5
         tasks = [a_task(owner=owner, labels=(_ROOM, ("owner", owner))) for owner in owners]
         await add_tasks(store, *tasks)
@@ -124,7 +125,7 @@ class LabelsContract(Contract):
             assert await _found(store, ("owner", "bob"), owner=owner) == (_ids(*mine) if owner == "bob" else [])
         assert await _found(store, _ROOM) == _ids(*tasks)
 
-    async def test_label_and_state_filters_combine(self, store: WholeStore) -> None:
+    async def test_label_and_state_filters_combine(self, store: FullStore) -> None:
         tasks = [
             a_task(labels=(_ROOM,) if place % 2 else (), owner="ada" if place % 3 else "bob") for place in range(30)
         ]
@@ -139,7 +140,7 @@ class LabelsContract(Contract):
                 labelled = [task.id for task, _ in mine if task.labels]
                 assert await _listed(store, asked._replace(labels=(_ROOM,))) == labelled
 
-    async def test_a_failed_change_leaves_the_labels_unchanged(self, store: WholeStore) -> None:
+    async def test_a_failed_change_leaves_the_labels_unchanged(self, store: FullStore) -> None:
         taken, task = a_task(key="taken"), a_task(labels=(_ROOM,))
         await add_tasks(store, taken, task)
         new = a_task(labels=(_TEAM,))
@@ -157,7 +158,7 @@ class LabelsContract(Contract):
         assert (await _found(store, _ROOM), await _found(store, _TEAM)) == (_ids(task), [])
         assert await store.check() == ()
 
-    async def test_an_imported_task_is_found_by_its_labels(self, store: WholeStore) -> None:
+    async def test_an_imported_task_is_found_by_its_labels(self, store: FullStore) -> None:
         task = a_task(labels=(_ROOM, _TEAM))
         await add_tasks(store, task, a_task())
         items = (await store.export_page(Part.TASKS)).items

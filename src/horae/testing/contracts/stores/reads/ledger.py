@@ -9,6 +9,7 @@ from .....model.change import Change
 from .....model.reason import Reason
 from .....model.run import LIVE_STATES, Origin, Run, RunState, Span
 from .....model.task import Task
+from .....ports.full_store import FullStore
 from .....ports.store import RunFilter
 from ....decisions import always
 from ....factories import DAY, HOUR, MICROSECOND, MINUTE, NOON, a_new_task, a_run, a_task, an_ended_run
@@ -17,7 +18,7 @@ from ..contract import Contract
 _ALL = RunFilter()
 
 
-async def _listed(store: WholeStore, wanted: RunFilter = _ALL, size: int = 100) -> list[str]:
+async def _listed(store: FullStore, wanted: RunFilter = _ALL, size: int = 100) -> list[str]:
     found: list[str] = []
     after = None
     while True:
@@ -27,7 +28,7 @@ async def _listed(store: WholeStore, wanted: RunFilter = _ALL, size: int = 100) 
             return found
 
 
-async def _with_history(store: WholeStore, task: Task, *planned: datetime) -> list[Run]:
+async def _with_history(store: FullStore, task: Task, *planned: datetime) -> list[Run]:
     runs = [an_ended_run(task, planned=each) for each in planned]
     await store.add([a_new_task(task, runs=runs)])
     return runs
@@ -38,23 +39,23 @@ def _ids(*runs: Run) -> list[str]:
 
 
 class LedgerContract(Contract):
-    async def test_runs_are_listed_newest_planned_first(self, store: WholeStore) -> None:
+    async def test_runs_are_listed_newest_planned_first(self, store: FullStore) -> None:
         days = [NOON + place * DAY for place in (2, 0, 3, 1)]
         runs = await _with_history(store, a_task(), *days)
         newest_first = sorted(runs, key=lambda run: run.planned, reverse=True)
         assert await _listed(store) == _ids(*newest_first)
 
-    async def test_runs_a_microsecond_apart_are_in_order(self, store: WholeStore) -> None:
+    async def test_runs_a_microsecond_apart_are_in_order(self, store: FullStore) -> None:
         runs = await _with_history(store, a_task(), *(NOON + place * MICROSECOND for place in range(5)))
         assert await _listed(store, size=2) == _ids(*reversed(runs))
 
-    async def test_many_runs_of_one_instant_are_listed_once_each(self, store: WholeStore) -> None:
+    async def test_many_runs_of_one_instant_are_listed_once_each(self, store: FullStore) -> None:
         tasks = [a_task() for _ in range(7)]
         runs = [an_ended_run(task, attempt=attempt) for task in tasks for attempt in (1, 2)]
         await store.add([a_new_task(task, runs=[run for run in runs if run.task_id == task.id]) for task in tasks])
         assert sorted(await _listed(store, size=3)) == sorted(_ids(*runs))
 
-    async def test_pages_are_stable_while_runs_are_added(self, store: WholeStore) -> None:
+    async def test_pages_are_stable_while_runs_are_added(self, store: FullStore) -> None:
         task = a_task()
         runs = await _with_history(store, task, *(NOON + place * HOUR for place in range(6)))
         first = await store.runs(RunFilter(task_id=task.id), None, 3)
@@ -64,12 +65,12 @@ class LedgerContract(Contract):
         assert _ids(*first.items, *second.items) == _ids(*reversed(runs))
         assert second.after is None
 
-    async def test_a_page_may_be_read_again(self, store: WholeStore) -> None:
+    async def test_a_page_may_be_read_again(self, store: FullStore) -> None:
         await _with_history(store, a_task(), *(NOON + place * HOUR for place in range(6)))
         first = await store.runs(RunFilter(), None, 2)
         assert await store.runs(RunFilter(), first.after, 2) == await store.runs(RunFilter(), first.after, 2)
 
-    async def test_run_filters_narrow_and_combine(self, store: WholeStore) -> None:
+    async def test_run_filters_narrow_and_combine(self, store: FullStore) -> None:
         task, other = a_task(), a_task(owner="bob")
         won = an_ended_run(task)
         lost = an_ended_run(task, planned=NOON + HOUR, state=RunState.LOST, reason=Reason.LEASE_LOST)
@@ -85,7 +86,7 @@ class LedgerContract(Contract):
         assert await _listed(store, RunFilter(states=succeeded, owner="ada")) == _ids(won)
         assert await _listed(store, RunFilter(states=frozenset())) == []
 
-    async def test_filters_by_state_combine_with_all_other_filters(self, store: WholeStore) -> None:
+    async def test_filters_by_state_combine_with_all_other_filters(self, store: FullStore) -> None:
         """Sets of live and failed states, combined with owner, task and time window."""
         tasks = [a_task(), a_task(owner="bob"), a_task()]
         runs = [
@@ -118,7 +119,7 @@ class LedgerContract(Contract):
                             and (since is None or run.planned >= since)
                         ]
 
-    async def test_a_window_includes_both_its_ends(self, store: WholeStore) -> None:
+    async def test_a_window_includes_both_its_ends(self, store: FullStore) -> None:
         first, second, third = await _with_history(store, a_task(), NOON, NOON + HOUR, NOON + 2 * HOUR)
         assert await _listed(store, RunFilter(since=NOON + HOUR)) == _ids(third, second)
         assert await _listed(store, RunFilter(since=NOON + HOUR + MICROSECOND)) == _ids(third)
@@ -126,7 +127,7 @@ class LedgerContract(Contract):
         assert await _listed(store, RunFilter(until=NOON + HOUR - MICROSECOND)) == _ids(first)
         assert await _listed(store, RunFilter(since=NOON + HOUR, until=NOON + HOUR)) == _ids(second)
 
-    async def test_a_span_is_in_every_window_that_it_touches(self, store: WholeStore) -> None:
+    async def test_a_span_is_in_every_window_that_it_touches(self, store: FullStore) -> None:
         task = a_task()
         span = Span(NOON, NOON + HOUR, 61)
         stretch = an_ended_run(task, planned=span.last, state=RunState.SKIPPED, reason=Reason.PAUSED, span=span)
@@ -138,7 +139,7 @@ class LedgerContract(Contract):
         assert await _listed(store, RunFilter(since=NOON + HOUR + MICROSECOND)) == []
         assert await _listed(store, RunFilter(until=NOON - MICROSECOND)) == []
 
-    async def test_runs_of_one_instant_differ_by_origin_and_attempt(self, store: WholeStore) -> None:
+    async def test_runs_of_one_instant_differ_by_origin_and_attempt(self, store: FullStore) -> None:
         task = a_task()
         runs = [an_ended_run(task, attempt=attempt, origin=origin) for origin in Origin for attempt in (1, 2)]
         await store.add([a_new_task(task, runs=runs)])

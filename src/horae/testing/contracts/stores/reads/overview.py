@@ -9,6 +9,7 @@ from .....model.lane import LaneUse
 from .....model.reason import Reason
 from .....model.run import Origin, RunState, Span
 from .....model.task import Task
+from .....ports.full_store import FullStore
 from .....ports.store import RunFilter
 from ....decisions import always, drop
 from ....factories import (
@@ -31,7 +32,7 @@ from ..contract import Contract
 from ..setup import add_tasks, claim, fill_lane, settle, start_run
 
 
-async def _list_upcoming(store: WholeStore, owner: str | None = None, limit: int = 20) -> list[str]:
+async def _list_upcoming(store: FullStore, owner: str | None = None, limit: int = 20) -> list[str]:
     return [facts.task.id for facts in await store.upcoming(owner, limit)]
 
 
@@ -42,7 +43,7 @@ def _ids(*tasks: Task) -> list[str]:
 class OverviewContract(Contract):
     # --- upcoming tasks ----------------------------------------------------------------------------------------------
 
-    async def test_upcoming_tasks_are_sorted_by_due_instant(self, store: WholeStore) -> None:
+    async def test_upcoming_tasks_are_sorted_by_due_instant(self, store: FullStore) -> None:
         tasks = [a_task() for _ in range(5)]
         for task, hours in zip(tasks, (3, 1, 5, 2, 4), strict=True):
             await add_tasks(store, task, due=NOON + hours * HOUR)
@@ -52,7 +53,7 @@ class OverviewContract(Contract):
         assert await _list_upcoming(store, "ada") == in_order
         assert await _list_upcoming(store, "ada", limit=2) == in_order[:2]
 
-    async def test_upcoming_tasks_are_filtered_by_owner(self, store: WholeStore) -> None:
+    async def test_upcoming_tasks_are_filtered_by_owner(self, store: FullStore) -> None:
         mine, yours = a_task(owner="ada"), a_task(owner="bob")
         await add_tasks(store, yours)
         await add_tasks(store, mine, due=NOON + HOUR)
@@ -61,7 +62,7 @@ class OverviewContract(Contract):
         assert await _list_upcoming(store, "bob") == _ids(yours)
         assert await _list_upcoming(store, "cyd") == []
 
-    async def test_a_task_with_many_entries_is_upcoming_once(self, store: WholeStore) -> None:
+    async def test_a_task_with_many_entries_is_upcoming_once(self, store: FullStore) -> None:
         busy, other = a_task(), a_task()
         extra = [an_extra_entry(busy, due=NOON + place * SECOND) for place in range(1, 60)]
         await store.add([a_new_task(busy, entries=[an_entry(busy), *extra])])
@@ -71,7 +72,7 @@ class OverviewContract(Contract):
         assert await _list_upcoming(store, limit=2) == _ids(busy, other)
         assert await _list_upcoming(store, limit=1) == _ids(busy)
 
-    async def test_sleeping_held_parked_and_ended_tasks_are_not_upcoming(self, store: WholeStore) -> None:
+    async def test_sleeping_held_parked_and_ended_tasks_are_not_upcoming(self, store: FullStore) -> None:
         states = (EntryState.ASLEEP, EntryState.HELD, EntryState.PARKED)
         tasks = [a_task() for _ in states]
         changes = [
@@ -85,7 +86,7 @@ class OverviewContract(Contract):
         assert await _list_upcoming(store) == _ids(coming)
         assert await _list_upcoming(store, "ada") == _ids(coming)
 
-    async def test_queued_overdue_tasks_come_before_future_ones(self, store: WholeStore) -> None:
+    async def test_queued_overdue_tasks_come_before_future_ones(self, store: FullStore) -> None:
         """A backlog is overdue, hence before any future instant."""
         late, soon = [a_task() for _ in range(3 * self.slice_size)], a_task()
         await store.join(a_node())
@@ -98,7 +99,7 @@ class OverviewContract(Contract):
             assert found[-1] == soon.id
             assert set(found[:-1]) < set(_ids(*late))
 
-    async def test_upcoming_facts_have_entries_and_live_runs_but_no_lanes(self, store: WholeStore) -> None:
+    async def test_upcoming_facts_have_entries_and_live_runs_but_no_lanes(self, store: FullStore) -> None:
         task = a_task(lane="press")
         run = await start_run(store, task)
         await store.change(task.id, None, always(Change(put=(an_entry(task, due=NOON + HOUR),))))
@@ -108,7 +109,7 @@ class OverviewContract(Contract):
 
     # --- latest runs -------------------------------------------------------------------------------------------------
 
-    async def test_the_latest_run_of_each_task_is_returned(self, store: WholeStore) -> None:
+    async def test_the_latest_run_of_each_task_is_returned(self, store: FullStore) -> None:
         busy, idle, new = a_task(), a_task(), a_task()
         runs = [an_ended_run(busy, planned=NOON + place * HOUR) for place in (1, 3, 2)]
         row = a_run(idle, state=RunState.SKIPPED, reason=Reason.OVERLAP, started=None, node=None, ended=NOON)
@@ -118,13 +119,13 @@ class OverviewContract(Contract):
         assert await store.latest([new.id, "tsk_unknown"]) == {}
         assert await store.latest([]) == {}
 
-    async def test_the_last_attempt_of_an_instant_is_the_latest_run(self, store: WholeStore) -> None:
+    async def test_the_last_attempt_of_an_instant_is_the_latest_run(self, store: FullStore) -> None:
         task = a_task()
         runs = [an_ended_run(task, attempt=attempt) for attempt in (2, 3, 1)]
         await store.add([a_new_task(task, runs=runs)])
         assert await store.latest([task.id]) == {task.id: runs[1]}
 
-    async def test_the_latest_run_is_the_first_of_the_run_list(self, store: WholeStore) -> None:
+    async def test_the_latest_run_is_the_first_of_the_run_list(self, store: FullStore) -> None:
         """Also where runs of several origins share an instant."""
         task = a_task()
         runs = [an_ended_run(task, origin=origin) for origin in Origin]
@@ -132,14 +133,14 @@ class OverviewContract(Contract):
         (first,) = (await store.runs(RunFilter(task_id=task.id), limit=1)).items
         assert await store.latest([task.id]) == {task.id: first}
 
-    async def test_a_live_run_may_be_the_latest(self, store: WholeStore) -> None:
+    async def test_a_live_run_may_be_the_latest(self, store: FullStore) -> None:
         run = await start_run(store)
         assert await store.latest([run.task_id]) == {run.task_id: run}
         await settle(store, run)
         ended = (await store.latest([run.task_id]))[run.task_id]
         assert (ended.id, ended.state) == (run.id, RunState.SUCCEEDED)
 
-    async def test_a_span_is_as_recent_as_its_last_instant(self, store: WholeStore) -> None:
+    async def test_a_span_is_as_recent_as_its_last_instant(self, store: FullStore) -> None:
         task = a_task()
         span = Span(NOON, NOON + 5 * HOUR, 6)
         gone = a_run(
@@ -151,7 +152,7 @@ class OverviewContract(Contract):
 
     # --- lanes and nodes ---------------------------------------------------------------------------------------------
 
-    async def test_lanes_with_a_limit_or_a_live_run_are_listed(self, store: WholeStore) -> None:
+    async def test_lanes_with_a_limit_or_a_live_run_are_listed(self, store: FullStore) -> None:
         assert await store.lanes() == ()
         await store.set_lane("wide", 5)
         (run,) = await fill_lane(store, "narrow", a_task(), a_task())
@@ -160,7 +161,7 @@ class OverviewContract(Contract):
         await settle(store, run)
         assert await store.lanes() == (LaneUse("narrow", 3, 0), LaneUse("wide", 5, 0))
 
-    async def test_nodes_are_listed_as_of_their_last_renewal(self, store: WholeStore) -> None:
+    async def test_nodes_are_listed_as_of_their_last_renewal(self, store: FullStore) -> None:
         assert await store.nodes() == ()
         joined = [a_node("node-2", home="b/2"), a_node(NODE, home="a/1", version="2.0")]
         for node in joined:

@@ -10,6 +10,7 @@ from .....model.entry import EntryState
 from .....model.lane import LaneUse
 from .....model.limits import BULK_TASKS, PAYLOAD_BYTES
 from .....model.task import NEW_TASK_STATUS, Target, Task, TaskState, TaskStatus
+from .....ports.full_store import FullStore
 from .....ports.store import TaskFilter
 from ....decisions import always, fail
 from ....factories import HOUR, NOON, a_new_task, a_task, an_entry, an_event, an_extra_entry
@@ -19,7 +20,7 @@ from ..setup import add_tasks, fill_lane, get_facts, start_run
 _ALL = TaskFilter()
 
 
-async def _listed(store: WholeStore, wanted: TaskFilter = _ALL, size: int = 100) -> list[str]:
+async def _listed(store: FullStore, wanted: TaskFilter = _ALL, size: int = 100) -> list[str]:
     """Read all pages."""
     found: list[str] = []
     after = None
@@ -35,7 +36,7 @@ def _ids(*tasks: Task) -> list[str]:
 
 
 class TasksContract(Contract):
-    async def test_an_added_task_is_read_back_with_its_entries(self, store: WholeStore) -> None:
+    async def test_an_added_task_is_read_back_with_its_entries(self, store: FullStore) -> None:
         task = a_task()
         entries = [an_entry(task), an_extra_entry(task, due=NOON + HOUR)]
         await store.add([a_new_task(task, entries=entries)])
@@ -43,36 +44,36 @@ class TasksContract(Contract):
         assert (facts.task, facts.status, facts.live) == (task, NEW_TASK_STATUS, ())
         assert sorted(facts.entries) == sorted(entries)
 
-    async def test_an_added_task_is_seen_by_other_handles(self, store: WholeStore) -> None:
+    async def test_an_added_task_is_seen_by_other_handles(self, store: FullStore) -> None:
         task = a_task(key="report")
         await add_tasks(store, task)
         async with self.another(store) as other:
             assert (await get_facts(other, task)).task == task
             assert await other.next_due() == NOON
 
-    async def test_a_thousand_tasks_are_added_at_once(self, store: WholeStore) -> None:
+    async def test_a_thousand_tasks_are_added_at_once(self, store: FullStore) -> None:
         tasks = [a_task(name=f"task {place}") for place in range(BULK_TASKS)]
         await add_tasks(store, *tasks)
         assert await _listed(store, size=1_000) == _ids(*tasks)
         assert await store.last_event() == BULK_TASKS
 
-    async def test_adding_no_tasks_is_allowed(self, store: WholeStore) -> None:
+    async def test_adding_no_tasks_is_allowed(self, store: FullStore) -> None:
         await store.add([])
         assert await _listed(store) == []
 
-    async def test_a_large_payload_comes_back_whole(self, store: WholeStore) -> None:
+    async def test_a_large_payload_comes_back_whole(self, store: FullStore) -> None:
         payload = '"' + "äß漢🌱" * (PAYLOAD_BYTES // 14) + '"'
         task = a_task(payload=payload)
         await add_tasks(store, task)
         assert (await get_facts(store, task)).task.payload == payload
 
-    async def test_a_task_may_have_no_entries(self, store: WholeStore) -> None:
+    async def test_a_task_may_have_no_entries(self, store: FullStore) -> None:
         task = a_task()
         await store.add([a_new_task(task, entries=[], status=TaskStatus(TaskState.COMPLETED, ended=NOON))])
         assert (await get_facts(store, task)).entries == ()
         assert await store.next_due() is None
 
-    async def test_a_change_returns_the_facts_after_it(self, store: WholeStore) -> None:
+    async def test_a_change_returns_the_facts_after_it(self, store: FullStore) -> None:
         task = a_task(lane="press")
         await add_tasks(store, task)
         edited = task._replace(name="edited", labels=(("source", "test"),), version=2)
@@ -82,14 +83,14 @@ class TasksContract(Contract):
         assert facts == Facts(edited, paused, (entry,), (), (LaneUse("press", 1, 0),), None)
         assert await store.facts(task.id, "ada") == facts
 
-    async def test_an_empty_change_changes_nothing(self, store: WholeStore) -> None:
+    async def test_an_empty_change_changes_nothing(self, store: FullStore) -> None:
         task = a_task()
         await add_tasks(store, task)
         before = await get_facts(store, task)
         assert await store.change(task.id, None, always(NOTHING)) == before
         assert await get_facts(store, task) == before
 
-    async def test_a_change_decision_receives_the_writes_of_the_change_before(self, store: WholeStore) -> None:
+    async def test_a_change_decision_receives_the_writes_of_the_change_before(self, store: FullStore) -> None:
         task = a_task()
         await add_tasks(store, task)
 
@@ -100,20 +101,20 @@ class TasksContract(Contract):
             await asyncio.gather(*(each.change(task.id, None, count_up) for each in (store, other) * 10))
         assert (await get_facts(store, task)).status.counted == 20
 
-    async def test_the_facts_include_lane_use(self, store: WholeStore) -> None:
+    async def test_the_facts_include_lane_use(self, store: FullStore) -> None:
         await store.set_lane("press", 2)
         (run,) = await fill_lane(store, "press", a_task())
         facts = await store.facts(run.task_id, None)
         assert facts is not None
         assert (facts.lanes, facts.live) == ((LaneUse("press", 2, 1),), (run,))
 
-    async def test_an_absent_task_is_none(self, store: WholeStore) -> None:
+    async def test_an_absent_task_is_none(self, store: FullStore) -> None:
         assert await store.facts("tsk_unknown", None) is None
         assert await store.change("tsk_unknown", None, fail) is None
         assert await store.find("ada", "unknown") is None
         assert await store.run("run_unknown", None) is None
 
-    async def test_a_task_of_another_owner_is_none(self, store: WholeStore) -> None:
+    async def test_a_task_of_another_owner_is_none(self, store: FullStore) -> None:
         run = await start_run(store, a_task(owner="ada", key="report"))
         assert await store.facts(run.task_id, "bob") is None
         assert await store.change(run.task_id, "bob", fail) is None
@@ -122,13 +123,13 @@ class TasksContract(Contract):
         assert await store.run(run.id, "ada") == run
         assert await _listed(store, TaskFilter(owner="bob")) == []
 
-    async def test_tasks_are_listed_in_the_order_in_which_they_were_added(self, store: WholeStore) -> None:
+    async def test_tasks_are_listed_in_the_order_in_which_they_were_added(self, store: FullStore) -> None:
         tasks = [a_task() for _ in range(5)]
         await store.add([a_new_task(tasks[place]) for place in (4, 0, 2)])
         await store.add([a_new_task(tasks[place]) for place in (3, 1)])
         assert await _listed(store) == _ids(*(tasks[place] for place in (4, 0, 2, 3, 1)))
 
-    async def test_task_filters_narrow_and_combine(self, store: WholeStore) -> None:
+    async def test_task_filters_narrow_and_combine(self, store: FullStore) -> None:
         plain = a_task()
         named = a_task(name="water")
         laned = a_task(lane="press", labels=(("source", "test"), ("room", "a")))
@@ -147,7 +148,7 @@ class TasksContract(Contract):
         assert await _listed(store, TaskFilter(labels=(("room", "a"), ("source", "test")))) == _ids(laned)
         assert await _listed(store, TaskFilter(labels=(("source", "tes"),))) == []
 
-    async def test_tasks_are_found_by_part_of_their_name(self, store: WholeStore) -> None:
+    async def test_tasks_are_found_by_part_of_their_name(self, store: FullStore) -> None:
         report, daily, percent = a_task(name="Report of the day"), a_task(name="daily REPORT"), a_task(name="100% _x")
         chinese = a_task(name="浇花 every Ä")
         await add_tasks(store, report, daily, percent, chinese)
@@ -160,14 +161,14 @@ class TasksContract(Contract):
         assert await _listed(store, TaskFilter(text="nothing like it")) == []
         assert await _listed(store, TaskFilter(text="")) == _ids(report, daily, percent, chinese)
 
-    async def test_tasks_are_found_by_the_kind_of_their_target(self, store: WholeStore) -> None:
+    async def test_tasks_are_found_by_the_kind_of_their_target(self, store: FullStore) -> None:
         function, http = a_task(), a_task(target=Target("http", '{"url":"https://example.org"}'))
         await add_tasks(store, function, http)
         assert await _listed(store, TaskFilter(kind="http")) == _ids(http)
         assert await _listed(store, TaskFilter(kind="function", owner="ada")) == _ids(function)
         assert await _listed(store, TaskFilter(kind="htt")) == []
 
-    async def test_tasks_are_found_by_id_prefix(self, store: WholeStore) -> None:
+    async def test_tasks_are_found_by_id_prefix(self, store: FullStore) -> None:
         ids = ["tsk_10", "tsk_100", "tsk_101", "tsk_11", "tsk_2"]
         tasks = [a_task(id=each, owner="bob" if each == "tsk_101" else "ada") for each in ids]
         await add_tasks(store, *tasks)
@@ -178,7 +179,7 @@ class TasksContract(Contract):
         assert await _listed(store, TaskFilter(prefix="sk_1")) == []
         assert await _listed(store, TaskFilter(prefix="")) == ids
 
-    async def test_name_kind_and_prefix_filters_combine_with_all_others(self, store: WholeStore) -> None:
+    async def test_name_kind_and_prefix_filters_combine_with_all_others(self, store: FullStore) -> None:
         http = Target("http", '{"url":"https://example.org"}')
         wanted = a_task(name="send the report", target=http, lane="press", labels=(("room", "a"),))
         others = [
@@ -195,7 +196,7 @@ class TasksContract(Contract):
         assert await _listed(store, both._replace(name="send the report")) == _ids(wanted)
         assert await _listed(store, both._replace(states=frozenset({TaskState.PAUSED, TaskState.FAILED}))) == []
 
-    async def test_failed_tasks_are_listed_in_the_same_order(self, store: WholeStore) -> None:
+    async def test_failed_tasks_are_listed_in_the_same_order(self, store: FullStore) -> None:
         states = [TaskState.FAILED, TaskState.ACTIVE, TaskState.PAUSED, TaskState.COMPLETED, TaskState.FAILED] * 3
         tasks = [a_task(owner="bob" if place % 4 == 0 else "ada") for place in range(len(states))]
         await store.add([a_new_task(each, status=TaskStatus(state)) for each, state in zip(tasks, states, strict=True)])
@@ -208,7 +209,7 @@ class TasksContract(Contract):
                     if state in wanted and owner in (None, each.owner)
                 ]
 
-    async def test_pages_are_stable_while_tasks_are_added(self, store: WholeStore) -> None:
+    async def test_pages_are_stable_while_tasks_are_added(self, store: FullStore) -> None:
         early, late = [a_task() for _ in range(5)], [a_task() for _ in range(5)]
         between = a_task(id=early[1].id + "0")
         await add_tasks(store, *early)
@@ -218,7 +219,7 @@ class TasksContract(Contract):
         assert seen == _ids(*early, *late, between)
         assert await _listed(store, size=4) == _ids(*early, *late, between), "in order of insertion"
 
-    async def _rest(self, store: WholeStore, after: str | None) -> list[str]:
+    async def _rest(self, store: FullStore, after: str | None) -> list[str]:
         found: list[str] = []
         while after is not None:
             page = await store.tasks(TaskFilter(), after, 3)
@@ -226,21 +227,21 @@ class TasksContract(Contract):
             after = page.after
         return found
 
-    async def test_the_last_page_has_no_cursor(self, store: WholeStore) -> None:
+    async def test_the_last_page_has_no_cursor(self, store: FullStore) -> None:
         await add_tasks(store, *(a_task() for _ in range(4)))
         first = await store.tasks(TaskFilter(), None, 2)
         assert first.after is not None
         second = await store.tasks(TaskFilter(), first.after, 2)
         assert (len(second.items), second.after) == (2, None)
 
-    async def test_a_list_carries_entries_and_live_runs(self, store: WholeStore) -> None:
+    async def test_a_list_carries_entries_and_live_runs(self, store: FullStore) -> None:
         task = a_task(lane="press")
         run = await start_run(store, task)
         await store.change(task.id, None, always(Change(put=(an_entry(task, due=NOON + HOUR),))))
         (facts,) = (await store.tasks(TaskFilter())).items
         assert (facts.live, facts.entries, facts.lanes) == ((run,), (an_entry(task, due=NOON + HOUR),), ())
 
-    async def test_the_store_copies_its_arguments(self, store: WholeStore) -> None:
+    async def test_the_store_copies_its_arguments(self, store: FullStore) -> None:
         """The caller may go on changing the lists that it passed."""
         task = a_task()
         changes = [a_new_task(task)]
@@ -254,7 +255,7 @@ class TasksContract(Contract):
         assert isinstance((await store.tasks(TaskFilter())).items, tuple)
         assert isinstance(await store.events(0), tuple)
 
-    async def test_an_edit_writes_its_events_in_order(self, store: WholeStore) -> None:
+    async def test_an_edit_writes_its_events_in_order(self, store: FullStore) -> None:
         task = a_task()
         await add_tasks(store, task)
         events = tuple(an_event(task, detail=text) for text in ("first", "second"))

@@ -9,6 +9,7 @@ from .....errors import Conflict, StoreError
 from .....model.change import Change, Facts
 from .....model.outcome import Settlement
 from .....model.run import Run
+from .....ports.full_store import FullStore
 from ....decisions import (
     PlannedFailure,
     always,
@@ -46,7 +47,7 @@ async def _assert_fails(kind: type[BaseException], call: Awaitable[object]) -> N
 
 
 class AtomicityContract(Contract):
-    async def test_a_claim_whose_decision_fails_leaves_everything_as_it_was(self, store: WholeStore) -> None:
+    async def test_a_claim_whose_decision_fails_leaves_everything_as_it_was(self, store: FullStore) -> None:
         await store.join(a_node())
         await add_tasks(store, *(a_task(lane="press") for _ in range(5)))
         before = await read_all(store)
@@ -55,7 +56,7 @@ class AtomicityContract(Contract):
             assert await read_all(store) == before
         assert len(await claim_all(store)) == 5
 
-    async def test_a_failed_claim_in_a_backlog_loses_no_entry(self, store: WholeStore) -> None:
+    async def test_a_failed_claim_in_a_backlog_loses_no_entry(self, store: FullStore) -> None:
         tasks = [a_task(owner=f"owner-{place % 3}") for place in range(300)]
         await store.join(a_node())
         await add_tasks(store, *tasks)
@@ -64,7 +65,7 @@ class AtomicityContract(Contract):
         assert await read_all(store) == before
         assert sorted(each.task.id for each in await claim_all(store)) == sorted(task.id for task in tasks)
 
-    async def test_a_decision_that_neither_drops_nor_reschedules_its_entry_is_refused(self, store: WholeStore) -> None:
+    async def test_a_decision_that_neither_drops_nor_reschedules_its_entry_is_refused(self, store: FullStore) -> None:
         """Otherwise the entry would be due for ever."""
         await store.join(a_node())
         await add_tasks(store, a_task())
@@ -72,7 +73,7 @@ class AtomicityContract(Contract):
         await _assert_fails(StoreError, claim(store, decide=ignore_entry))
         assert await read_all(store) == before
 
-    async def test_a_batch_whose_decision_fails_settles_nothing(self, store: WholeStore) -> None:
+    async def test_a_batch_whose_decision_fails_settles_nothing(self, store: FullStore) -> None:
         await store.set_lane("press", 3)
         runs = await fill_lane(store, "press", *(a_task() for _ in range(5)))
         before = await read_all(store)
@@ -84,7 +85,7 @@ class AtomicityContract(Contract):
         assert await read_all(store) == before
         assert await settle(store, *runs) == frozenset()
 
-    async def test_a_status_written_twice_in_a_batch_is_rolled_back_whole(self, store: WholeStore) -> None:
+    async def test_a_status_written_twice_in_a_batch_is_rolled_back_whole(self, store: FullStore) -> None:
         task = a_task()
         runs = [a_run(task, planned=NOON + place * HOUR) for place in range(3)]
         await store.add([a_new_task(task, runs=runs)])
@@ -99,13 +100,13 @@ class AtomicityContract(Contract):
         )
         assert await read_all(store) == before
 
-    async def test_a_release_whose_decision_fails_releases_nothing(self, store: WholeStore) -> None:
+    async def test_a_release_whose_decision_fails_releases_nothing(self, store: FullStore) -> None:
         runs = await fill_lane(store, "press", a_task())
         before = await read_all(store)
         await _assert_fails(PlannedFailure, store.release([(run.id, run.token) for run in runs], fail))
         assert await read_all(store) == before
 
-    async def test_a_recovery_whose_decision_fails_leaves_the_node_and_its_runs(self, store: WholeStore) -> None:
+    async def test_a_recovery_whose_decision_fails_leaves_the_node_and_its_runs(self, store: FullStore) -> None:
         await store.join(a_node("watcher"))
         await fill_lane(store, "press", a_task())
         before = await read_all(store)
@@ -114,14 +115,14 @@ class AtomicityContract(Contract):
         assert [node.id for node in (await store.extend("watcher", NOON)).nodes] == [NODE]
         assert await store.recover(NODE, 0, lose, 10) == 1
 
-    async def test_a_refused_change_changes_nothing(self, store: WholeStore) -> None:
+    async def test_a_refused_change_changes_nothing(self, store: FullStore) -> None:
         task = a_task()
         await add_tasks(store, task)
         before = await read_all(store)
         await _assert_fails(PlannedFailure, store.change(task.id, None, fail))
         assert await read_all(store) == before
 
-    async def test_a_change_that_cannot_be_applied_leaves_no_part_behind(self, store: WholeStore) -> None:
+    async def test_a_change_that_cannot_be_applied_leaves_no_part_behind(self, store: FullStore) -> None:
         """The last part is invalid: it changes a run that has ended."""
         task = a_task()
         run = an_ended_run(task)
@@ -137,7 +138,7 @@ class AtomicityContract(Contract):
         await _assert_fails(StoreError, store.change(task.id, None, always(change)))
         assert await read_all(store) == before
 
-    async def test_tasks_are_added_all_or_none(self, store: WholeStore) -> None:
+    async def test_tasks_are_added_all_or_none(self, store: FullStore) -> None:
         taken = a_task(key="report")
         await add_tasks(store, taken)
         before = await read_all(store)
@@ -148,21 +149,21 @@ class AtomicityContract(Contract):
         assert await read_all(store) == before
         await store.add(fresh)
 
-    async def test_an_upsert_whose_decision_fails_creates_nothing(self, store: WholeStore) -> None:
+    async def test_an_upsert_whose_decision_fails_creates_nothing(self, store: FullStore) -> None:
         await add_tasks(store, a_task(key="report"))
         before = await read_all(store)
         for key in ("report", "other"):
             await _assert_fails(PlannedFailure, store.upsert("ada", key, fail))
         assert await read_all(store) == before
 
-    async def test_a_failed_claim_takes_no_lane_slots(self, store: WholeStore) -> None:
+    async def test_a_failed_claim_takes_no_lane_slots(self, store: FullStore) -> None:
         await store.set_lane("press", 2)
         await store.join(a_node())
         await add_tasks(store, *(a_task(lane="press") for _ in range(3)))
         await _assert_fails(PlannedFailure, claim(store, decide=fail_at_call(3, start_within_lanes())))
         assert len((await claim(store, decide=start_within_lanes())).runs) == 2
 
-    async def test_a_failed_settlement_frees_no_lane_slots(self, store: WholeStore) -> None:
+    async def test_a_failed_settlement_frees_no_lane_slots(self, store: FullStore) -> None:
         await store.set_lane("press", 2)
         first, second = await fill_lane(store, "press", *(a_task() for _ in range(4)))
 

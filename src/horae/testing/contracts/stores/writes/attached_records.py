@@ -13,6 +13,7 @@ from .....model.reason import Reason
 from .....model.record import Record, RecordWrite
 from .....model.run import Run
 from .....model.task import Task
+from .....ports.full_store import FullStore
 from ....decisions import always, fail, lose, start_everything, succeed
 from ....factories import HOUR, NODE, NOON, a_new_task, a_node, a_run, a_settlement, a_task, an_entry, an_event
 from ..contract import Contract
@@ -30,14 +31,14 @@ class _Setup(NamedTuple):
 
 
 _Attached = tuple[RecordWrite, ...]
-_WriteCall = Callable[[WholeStore, _Setup, _Attached], Awaitable[None]]
+_WriteCall = Callable[[FullStore, _Setup, _Attached], Awaitable[None]]
 
 
 def _new(key: str, body: str = "{}") -> RecordWrite:
     return RecordWrite(Record(_KIND, key, "ada", body))
 
 
-async def _set_up(store: WholeStore) -> _Setup:
+async def _set_up(store: FullStore) -> _Setup:
     task, busy = a_task(key="report"), a_task()
     runs = tuple(a_run(busy, planned=NOON + place * HOUR) for place in range(3))
     await store.join(a_node())
@@ -46,12 +47,12 @@ async def _set_up(store: WholeStore) -> _Setup:
     return _Setup(task, runs)
 
 
-async def _read_state(store: WholeStore) -> tuple[Any, ...]:
+async def _read_state(store: FullStore) -> tuple[Any, ...]:
     """Everything that can be read, except records."""
     return *(await read_all(store)), await store.lanes(), await store.nodes(), await store.counts(None, [0])
 
 
-async def _list_notes(store: WholeStore) -> tuple[Record, ...]:
+async def _list_notes(store: FullStore) -> tuple[Record, ...]:
     return (await store.records(_KIND)).items
 
 
@@ -63,74 +64,74 @@ async def _catch_conflict(call: Awaitable[object]) -> Conflict:
     raise AssertionError("a record that was written meanwhile was overwritten")
 
 
-async def _add(store: WholeStore, _: _Setup, attached: _Attached) -> None:
+async def _add(store: FullStore, _: _Setup, attached: _Attached) -> None:
     await store.add([a_new_task(a_task())._replace(attached=attached)])
 
 
-async def _add_many(store: WholeStore, _: _Setup, attached: _Attached) -> None:
+async def _add_many(store: FullStore, _: _Setup, attached: _Attached) -> None:
     plain = [a_new_task(a_task()) for _ in range(_MANY)]
     await store.add([*plain, a_new_task(a_task())._replace(attached=attached)])
 
 
-async def _add_with_a_run(store: WholeStore, _: _Setup, attached: _Attached) -> None:
+async def _add_with_a_run(store: FullStore, _: _Setup, attached: _Attached) -> None:
     task = a_task()
     await store.add([a_new_task(task, runs=[a_run(task)])._replace(attached=attached)])
 
 
-async def _change(store: WholeStore, setup: _Setup, attached: _Attached) -> None:
+async def _change(store: FullStore, setup: _Setup, attached: _Attached) -> None:
     renamed = (await get_facts(store, setup.task)).task._replace(name="renamed")
     later = an_entry(setup.task, due=NOON - HOUR)
     change = Change(task=renamed, put=(later,), events=(an_event(setup.task),), attached=attached)
     await store.change(setup.task.id, None, always(change))
 
 
-async def _upsert_existing(store: WholeStore, setup: _Setup, attached: _Attached) -> None:
+async def _upsert_existing(store: FullStore, setup: _Setup, attached: _Attached) -> None:
     def decide(facts: Facts | None) -> Change:
         return fail() if facts is None else Change(task=facts.task._replace(name="edited"), attached=attached)
 
     await store.upsert("ada", setup.task.key or "", decide)
 
 
-async def _upsert_new(store: WholeStore, _: _Setup, attached: _Attached) -> None:
+async def _upsert_new(store: FullStore, _: _Setup, attached: _Attached) -> None:
     fresh = a_new_task(a_task(key="fresh"))._replace(attached=attached)
     await store.upsert("ada", "fresh", lambda facts: fresh if facts is None else fail())
 
 
-async def _limit_a_lane(store: WholeStore, _: _Setup, attached: _Attached) -> None:
+async def _limit_a_lane(store: FullStore, _: _Setup, attached: _Attached) -> None:
     await store.set_lane("press", 7, attached_records=attached)
 
 
-async def _block_owner(store: WholeStore, _: _Setup, attached: _Attached) -> None:
+async def _block_owner(store: FullStore, _: _Setup, attached: _Attached) -> None:
     await store.block_owner("ada", Reason.OWNER_REVOKED, attached_records=attached)
 
 
-async def _unblock_owner(store: WholeStore, _: _Setup, attached: _Attached) -> None:
+async def _unblock_owner(store: FullStore, _: _Setup, attached: _Attached) -> None:
     await store.block_owner("ada", None, attached_records=attached)
 
 
-async def _drain_a_node(store: WholeStore, _: _Setup, attached: _Attached) -> None:
+async def _drain_a_node(store: FullStore, _: _Setup, attached: _Attached) -> None:
     await store.drain(NODE, attached_records=attached)
 
 
-async def _claim(store: WholeStore, _: _Setup, attached: _Attached) -> None:
+async def _claim(store: FullStore, _: _Setup, attached: _Attached) -> None:
     await claim(store, decide=lambda *args: start_everything(*args)._replace(attached=attached), room=1)
 
 
-async def _settle(store: WholeStore, setup: _Setup, attached: _Attached) -> None:
+async def _settle(store: FullStore, setup: _Setup, attached: _Attached) -> None:
     settled = [a_settlement(setup.runs[0])]
     await store.settle(settled, lambda *args: succeed(*args)._replace(attached=attached))
 
 
-async def _release(store: WholeStore, setup: _Setup, attached: _Attached) -> None:
+async def _release(store: FullStore, setup: _Setup, attached: _Attached) -> None:
     run = setup.runs[1]
     await store.release([(run.id, run.token)], lambda *args: lose(*args)._replace(attached=attached))
 
 
-async def _recover(store: WholeStore, _: _Setup, attached: _Attached) -> None:
+async def _recover(store: FullStore, _: _Setup, attached: _Attached) -> None:
     await store.recover(NODE, 0, lambda *args: lose(*args)._replace(attached=attached), 1)
 
 
-async def _delete(store: WholeStore, setup: _Setup, attached: _Attached) -> None:
+async def _delete(store: FullStore, setup: _Setup, attached: _Attached) -> None:
     await store.change(setup.task.id, None, always(Change(deleted=True, attached=attached)))
 
 
@@ -155,7 +156,7 @@ _WRITE_CALLS: Final[tuple[_WriteCall, ...]] = (
 
 
 class AttachedRecordsContract(Contract):
-    async def test_records_are_written_with_each_kind_of_change(self, store: WholeStore) -> None:
+    async def test_records_are_written_with_each_kind_of_change(self, store: FullStore) -> None:
         setup = await _set_up(store)
         for call in _WRITE_CALLS:
             before = await _read_state(store)
@@ -165,7 +166,7 @@ class AttachedRecordsContract(Contract):
             assert found == [_new(f"{call.__name__} 1").record, _new(f"{call.__name__} 2", '"漢字 🌱"').record]
         assert await store.check() == ()
 
-    async def test_a_record_version_conflict_rolls_the_change_back(self, store: WholeStore) -> None:
+    async def test_a_record_version_conflict_rolls_the_change_back(self, store: FullStore) -> None:
         setup = await _set_up(store)
         await store.put_record(_new("taken", "1").record, replacing=None)
         before, notes = await _read_state(store), await _list_notes(store)
@@ -180,7 +181,7 @@ class AttachedRecordsContract(Contract):
             await call(store, setup, (_new(call.__name__),))
         assert {note.key for note in await _list_notes(store)} == {"taken", *(call.__name__ for call in _WRITE_CALLS)}
 
-    async def test_an_attached_record_replaces_or_deletes_the_expected_version(self, store: WholeStore) -> None:
+    async def test_an_attached_record_replaces_or_deletes_the_expected_version(self, store: FullStore) -> None:
         setup = await _set_up(store)
         for key in ("replaced", "dropped"):
             await store.put_record(_new(key, "1").record, replacing=None)
@@ -193,14 +194,14 @@ class AttachedRecordsContract(Contract):
         await _catch_conflict(_change(store, setup, (RecordWrite(_new("dropped").record, 1, dropped=True),)))
         await _catch_conflict(_change(store, setup, (RecordWrite(_new("dropped").record, dropped=True),)))
 
-    async def test_a_change_of_records_alone_is_written(self, store: WholeStore) -> None:
+    async def test_a_change_of_records_alone_is_written(self, store: FullStore) -> None:
         setup = await _set_up(store)
         before = await _read_state(store)
         await store.change(setup.task.id, None, always(Change(attached=(_new("audit"),))))
         assert await _read_state(store) == before
         assert [note.key for note in await _list_notes(store)] == ["audit"]
 
-    async def test_one_record_may_be_written_twice_by_one_request(self, store: WholeStore) -> None:
+    async def test_one_record_may_be_written_twice_by_one_request(self, store: FullStore) -> None:
         first = a_new_task(a_task())._replace(attached=(_new("counter", "1"),))
         second = a_new_task(a_task())._replace(attached=(RecordWrite(_new("counter", "2").record, 1),))
         third = a_new_task(a_task())._replace(attached=(_new("counter", "3"),))
@@ -210,7 +211,7 @@ class AttachedRecordsContract(Contract):
         await _catch_conflict(store.add([a_new_task(a_task()), third]))
         assert await _read_state(store) == before
 
-    async def test_a_change_that_is_not_made_writes_no_record(self, store: WholeStore) -> None:
+    async def test_a_change_that_is_not_made_writes_no_record(self, store: FullStore) -> None:
         setup = await _set_up(store)
         change = always(Change(attached=(_new("audit"),)))
         assert await store.change("tsk_none", None, change) is None
@@ -219,7 +220,7 @@ class AttachedRecordsContract(Contract):
         assert await store.settle([a_settlement(setup.runs[0])._replace(token=99)], fail) == {setup.runs[0].id}
         assert await _list_notes(store) == ()
 
-    async def test_a_taken_key_is_refused_before_a_changed_record(self, store: WholeStore) -> None:
+    async def test_a_taken_key_is_refused_before_a_changed_record(self, store: FullStore) -> None:
         await _set_up(store)
         await store.put_record(_new("taken").record, replacing=None)
         for changes in (("report", "taken"), ("report", "fresh"), ("other", "taken")):
@@ -229,7 +230,7 @@ class AttachedRecordsContract(Contract):
         assert [note.key for note in await _list_notes(store)] == ["taken"]
 
     async def test_one_of_many_changes_with_the_same_record_wins_and_the_others_change_nothing(
-        self, store: WholeStore
+        self, store: FullStore
     ) -> None:
         tasks = [a_task() for _ in range(8)]
         await add_tasks(store, *tasks)
@@ -250,7 +251,7 @@ class AttachedRecordsContract(Contract):
         assert (head.version, head.body) == (2, f'"{tasks[won].id}"')
         assert await store.check() == ()
 
-    async def test_a_refused_request_does_not_affect_concurrent_requests(self, store: WholeStore) -> None:
+    async def test_a_refused_request_does_not_affect_concurrent_requests(self, store: FullStore) -> None:
         await store.put_record(_new("taken").record, replacing=None)
         tasks = [a_task() for _ in range(20)]
         async with self.another(store) as other:
@@ -266,7 +267,7 @@ class AttachedRecordsContract(Contract):
             assert (await store.facts(task.id, None) is None) == bool(place % 2)
         assert {note.key for note in await _list_notes(store)} == {"taken", *(task.id for task in tasks[::2])}
 
-    async def test_concurrent_adds_with_one_idempotency_record_create_one_task(self, store: WholeStore) -> None:
+    async def test_concurrent_adds_with_one_idempotency_record_create_one_task(self, store: FullStore) -> None:
         """The record stands for an idempotency key of the request."""
         async with self.another(store) as other:
             change = [

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from .....model.limits import LOG_LINE_CHARACTERS, LOG_LINES
+from .....ports.full_store import FullStore
 from .....ports.journal import Line, NumberedLine
 from ....factories import MICROSECOND, NOON
 from ..contract import Contract
@@ -14,7 +15,7 @@ def _lines(run_id: str, count: int, first: int = 0) -> list[Line]:
     return [Line(run_id, NOON + place * MICROSECOND, "info", f"line {place}") for place in range(first, first + count)]
 
 
-async def _read_lines(store: WholeStore, run_id: str, size: int = 300) -> list[NumberedLine]:
+async def _read_lines(store: FullStore, run_id: str, size: int = 300) -> list[NumberedLine]:
     """Read all lines, page by page."""
     found: list[NumberedLine] = []
     while page := await store.lines(run_id, found[-1].number if found else 0, size):
@@ -23,7 +24,7 @@ async def _read_lines(store: WholeStore, run_id: str, size: int = 300) -> list[N
 
 
 class JournalContract(Contract):
-    async def test_lines_are_read_in_write_order(self, store: WholeStore) -> None:
+    async def test_lines_are_read_in_write_order(self, store: FullStore) -> None:
         run = await start_run(store)
         lines = [
             Line(run.id, NOON + MICROSECOND, "info", "漢字 🌱\n'quoted'"),
@@ -34,7 +35,7 @@ class JournalContract(Contract):
         await store.write_lines(lines[2:])
         assert [numbered.line for numbered in await store.lines(run.id)] == lines
 
-    async def test_a_reader_resumes_from_a_number(self, store: WholeStore) -> None:
+    async def test_a_reader_resumes_from_a_number(self, store: FullStore) -> None:
         run = await start_run(store)
         lines = _lines(run.id, 20)
         await store.write_lines(lines)
@@ -44,24 +45,24 @@ class JournalContract(Contract):
         assert numbers == sorted(set(numbers))
         assert await store.lines(run.id, numbers[-1]) == ()
 
-    async def test_lines_of_one_run_are_not_read_with_another(self, store: WholeStore) -> None:
+    async def test_lines_of_one_run_are_not_read_with_another(self, store: FullStore) -> None:
         one, two = await start_run(store), await start_run(store)
         mixed = [line for pair in zip(_lines(one.id, 5), _lines(two.id, 5), strict=True) for line in pair]
         await store.write_lines(mixed)
         for run in (one, two):
             assert [numbered.line for numbered in await store.lines(run.id)] == _lines(run.id, 5)
 
-    async def test_a_run_without_output_has_no_lines(self, store: WholeStore) -> None:
+    async def test_a_run_without_output_has_no_lines(self, store: FullStore) -> None:
         await store.write_lines([])
         assert await store.lines((await start_run(store)).id) == ()
         assert await store.lines("run_unknown") == ()
 
-    async def test_lines_up_to_the_limit_are_stored_whole(self, store: WholeStore) -> None:
+    async def test_lines_up_to_the_limit_are_stored_whole(self, store: FullStore) -> None:
         run = await start_run(store)
         await store.write_lines(_lines(run.id, LOG_LINES))
         assert [numbered.line for numbered in await _read_lines(store, run.id)] == _lines(run.id, LOG_LINES)
 
-    async def test_lines_beyond_the_limit_are_replaced_by_one_truncation_mark(self, store: WholeStore) -> None:
+    async def test_lines_beyond_the_limit_are_replaced_by_one_truncation_mark(self, store: FullStore) -> None:
         run = await start_run(store)
         await store.write_lines(_lines(run.id, LOG_LINES - 1))
         await store.write_lines(_lines(run.id, 50, first=LOG_LINES - 1))
@@ -72,12 +73,12 @@ class JournalContract(Contract):
         assert said[-1].level == "warning"
         assert said[-1].text
 
-    async def test_one_run_over_the_limit_does_not_cut_another(self, store: WholeStore) -> None:
+    async def test_one_run_over_the_limit_does_not_cut_another(self, store: FullStore) -> None:
         loud, quiet = await start_run(store), await start_run(store)
         await store.write_lines([*_lines(loud.id, LOG_LINES + 10), *_lines(quiet.id, 3)])
         assert [numbered.line for numbered in await store.lines(quiet.id)] == _lines(quiet.id, 3)
 
-    async def test_a_long_line_is_truncated(self, store: WholeStore) -> None:
+    async def test_a_long_line_is_truncated(self, store: FullStore) -> None:
         run = await start_run(store)
         fits, too_long = "漢" * LOG_LINE_CHARACTERS, "字" * (LOG_LINE_CHARACTERS + 1)
         await store.write_lines([Line(run.id, NOON, "output", text) for text in (fits, too_long)])
@@ -86,14 +87,14 @@ class JournalContract(Contract):
         assert len(second) == LOG_LINE_CHARACTERS
         assert too_long.startswith(second[:-1])
 
-    async def test_lines_of_a_deleted_run_are_not_stored(self, store: WholeStore) -> None:
+    async def test_lines_of_a_deleted_run_are_not_stored(self, store: FullStore) -> None:
         """Nothing would ever delete them."""
         run = await start_run(store)
         await store.write_lines([*_lines("run_unknown", 2), *_lines(run.id, 1)])
         assert await store.lines("run_unknown") == ()
         assert len(await store.lines(run.id)) == 1
 
-    async def test_other_handles_read_the_lines(self, store: WholeStore) -> None:
+    async def test_other_handles_read_the_lines(self, store: FullStore) -> None:
         run = await start_run(store)
         await store.write_lines(_lines(run.id, 1))
         async with self.another(store) as other:

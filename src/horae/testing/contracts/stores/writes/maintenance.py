@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from .....model.change import Change
 from .....model.lane import owner_lane
+from .....ports.full_store import FullStore
 from ....decisions import always, decide_start, start_within_lanes
 from ....factories import HOUR, NODE, NOON, a_node, a_task
 from ..contract import Contract
@@ -12,7 +13,7 @@ from ..setup import add_tasks, claim, claim_all, get_facts, settle
 
 
 class MaintenanceContract(Contract):
-    async def test_metadata_is_read_back(self, store: WholeStore) -> None:
+    async def test_metadata_is_read_back(self, store: FullStore) -> None:
         assert await store.read_metadata("tzdata") is None
         await store.write_metadata("tzdata", "2026.1")
         await store.write_metadata("名", "值")
@@ -21,7 +22,7 @@ class MaintenanceContract(Contract):
         async with self.another(store) as other:
             assert await other.read_metadata("tzdata") == "2026.2"
 
-    async def test_the_integrity_check_finds_nothing_after_many_operations(self, store: WholeStore) -> None:
+    async def test_the_integrity_check_finds_nothing_after_many_operations(self, store: FullStore) -> None:
         assert await store.check() == ()
         await store.join(a_node())
         await store.set_lane(owner_lane("ada"), 5)
@@ -35,7 +36,7 @@ class MaintenanceContract(Contract):
             await settle(store, *runs)
             assert await store.check() == ()
 
-    async def test_the_integrity_check_finds_an_active_task_without_an_entry(self, store: WholeStore) -> None:
+    async def test_the_integrity_check_finds_an_active_task_without_an_entry(self, store: FullStore) -> None:
         task = a_task()
         await add_tasks(store, task)
         (entry,) = (await get_facts(store, task)).entries
@@ -43,12 +44,12 @@ class MaintenanceContract(Contract):
         (doubt,) = await store.check()
         assert task.id in doubt
 
-    async def test_opening_a_store_twice_is_idempotent(self, store: WholeStore) -> None:
+    async def test_opening_a_store_twice_is_idempotent(self, store: FullStore) -> None:
         await add_tasks(store, a_task())
         await store.open()
         assert await store.next_due() == NOON
 
-    async def test_closing_a_second_handle_leaves_the_first_open(self, store: WholeStore) -> None:
+    async def test_closing_a_second_handle_leaves_the_first_open(self, store: FullStore) -> None:
         await store.join(a_node())
         await add_tasks(store, a_task())
         async with self.another(store) as other:

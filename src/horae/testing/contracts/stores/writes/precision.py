@@ -12,6 +12,7 @@ from .....model.policy import Missed, Policies, Retry
 from .....model.reason import Reason
 from .....model.run import Origin, Run, RunState, Span
 from .....model.task import Pause, PauseCause, Target, Task, TaskState, TaskStatus
+from .....ports.full_store import FullStore
 from .....schedule import Calendar, Cron, Every, Now, Once, RRule, Schedule
 from ....decisions import always
 from ....factories import HOUR, MICROSECOND, NOON, a_new_task, a_run, a_task, an_ended_run, an_entry
@@ -55,13 +56,13 @@ def _schedules() -> list[Schedule]:
     ]
 
 
-async def _stored(store: WholeStore, task: Task) -> Task:
+async def _stored(store: FullStore, task: Task) -> Task:
     await store.add([a_new_task(task)])
     return (await get_facts(store, task)).task
 
 
 class PrecisionContract(Contract):
-    async def test_every_field_of_a_task_comes_back(self, store: WholeStore) -> None:
+    async def test_every_field_of_a_task_comes_back(self, store: FullStore) -> None:
         task = a_task(
             owner=_TEXT,
             name=_TEXT,
@@ -78,11 +79,11 @@ class PrecisionContract(Contract):
         plain = a_task(owner="", name="", payload="")
         assert await _stored(store, plain) == plain
 
-    async def test_every_kind_of_schedule_comes_back(self, store: WholeStore) -> None:
+    async def test_every_kind_of_schedule_comes_back(self, store: FullStore) -> None:
         for schedule in _schedules():
             assert (await _stored(store, a_task(schedule=schedule))).schedule == schedule
 
-    async def test_every_field_of_a_task_status_comes_back(self, store: WholeStore) -> None:
+    async def test_every_field_of_a_task_status_comes_back(self, store: FullStore) -> None:
         pauses = [Pause(NOON + MICROSECOND, cause, _TEXT, NOON + HOUR + MICROSECOND) for cause in PauseCause]
         statuses = [
             TaskStatus(TaskState.PAUSED, 5, 4, 3, NOON - MICROSECOND, _TEXT, pause, Reason.PAUSED) for pause in pauses
@@ -97,7 +98,7 @@ class PrecisionContract(Contract):
             assert facts.status == status
             assert (await get_facts(store, task)).status == status
 
-    async def test_every_field_of_an_entry_comes_back(self, store: WholeStore) -> None:
+    async def test_every_field_of_an_entry_comes_back(self, store: FullStore) -> None:
         task = a_task()
         entries = [
             Entry(
@@ -128,7 +129,7 @@ class PrecisionContract(Contract):
         await store.add([a_new_task(task, entries=[*entries, *states])])
         assert sorted((await get_facts(store, task)).entries) == sorted([*entries, *states])
 
-    async def test_every_field_of_a_run_comes_back(self, store: WholeStore) -> None:
+    async def test_every_field_of_a_run_comes_back(self, store: FullStore) -> None:
         task = a_task()
         full = Run(
             id="run_full",
@@ -165,7 +166,7 @@ class PrecisionContract(Contract):
         await store.change(task.id, None, always(Change(updated_runs=(moved,))))
         assert await store.run(full.id, None) == moved
 
-    async def test_every_field_of_an_event_comes_back(self, store: WholeStore) -> None:
+    async def test_every_field_of_an_event_comes_back(self, store: FullStore) -> None:
         task = a_task()
         await store.add([a_new_task(task)._replace(events=())])
         events = [Event(kind, NOON + MICROSECOND, task.owner, task.id, "run_1", _TEXT) for kind in EventKind]
@@ -173,7 +174,7 @@ class PrecisionContract(Contract):
         await store.change(task.id, None, always(Change(events=tuple(events))))
         assert [numbered.event for numbered in await store.events(0)] == events
 
-    async def test_instants_are_exact_near_and_far(self, store: WholeStore) -> None:
+    async def test_instants_are_exact_near_and_far(self, store: FullStore) -> None:
         task = a_task()
         entries = [
             an_entry(task, due=each, slot=f"far/{place}", state=EntryState.HELD) for place, each in enumerate(_INSTANTS)

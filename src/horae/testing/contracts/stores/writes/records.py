@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 
+from .....ports.full_store import FullStore
 from .....ports.records import Record, RecordWrite
 from ....factories import HOUR, MICROSECOND, NOON, SECOND
 from ..contract import Contract
@@ -15,35 +16,35 @@ def _a_record(key: str = "first", kind: str = "token", owner: str = "ada", body:
 
 
 class RecordsContract(Contract):
-    async def test_a_record_is_read_back_unchanged(self, store: WholeStore) -> None:
+    async def test_a_record_is_read_back_unchanged(self, store: FullStore) -> None:
         record = _a_record("ключ/钥匙 '\"", body='{"text": "漢字 🌱", "nothing": null}')
         assert await store.put_record(record, replacing=None)
         assert await store.get_record(record.kind, record.key) == record
         assert await store.get_record(record.kind, record.key, "ada") == record
 
-    async def test_an_absent_or_foreign_record_is_none(self, store: WholeStore) -> None:
+    async def test_an_absent_or_foreign_record_is_none(self, store: FullStore) -> None:
         await store.put_record(_a_record(), replacing=None)
         assert await store.get_record("token", "second") is None
         assert await store.get_record("group", "first") is None
         assert await store.get_record("token", "first", "bob") is None
 
-    async def test_creating_an_existing_record_is_refused(self, store: WholeStore) -> None:
+    async def test_creating_an_existing_record_is_refused(self, store: FullStore) -> None:
         await store.put_record(_a_record(body="1"), replacing=None)
         assert not await store.put_record(_a_record(body="2"), replacing=None)
         assert await store.get_record("token", "first") == _a_record(body="1")
 
-    async def test_a_record_is_replaced_only_at_the_expected_version(self, store: WholeStore) -> None:
+    async def test_a_record_is_replaced_only_at_the_expected_version(self, store: FullStore) -> None:
         await store.put_record(_a_record(body="1"), replacing=None)
         assert not await store.put_record(_a_record(body="2"), replacing=2)
         assert await store.put_record(_a_record(body="2"), replacing=1)
         assert not await store.put_record(_a_record(body="3"), replacing=1)
         assert await store.get_record("token", "first") == _a_record(body="2")._replace(version=2)
 
-    async def test_an_absent_record_cannot_be_replaced(self, store: WholeStore) -> None:
+    async def test_an_absent_record_cannot_be_replaced(self, store: FullStore) -> None:
         assert not await store.put_record(_a_record(), replacing=1)
         assert await store.get_record("token", "first") is None
 
-    async def test_one_of_many_concurrent_replacements_wins(self, store: WholeStore) -> None:
+    async def test_one_of_many_concurrent_replacements_wins(self, store: FullStore) -> None:
         await store.put_record(_a_record(), replacing=None)
         async with self.another(store) as other:
             handles = (store, other) * 5
@@ -53,7 +54,7 @@ class RecordsContract(Contract):
         assert won.count(True) == 1
         assert await store.get_record("token", "first") == _a_record(body=str(won.index(True)))._replace(version=2)
 
-    async def test_a_record_is_deleted_only_at_the_expected_version(self, store: WholeStore) -> None:
+    async def test_a_record_is_deleted_only_at_the_expected_version(self, store: FullStore) -> None:
         await store.put_record(_a_record(), replacing=None)
         await store.put_record(_a_record(), replacing=1)
         assert not await store.drop_record("token", "first", 1)
@@ -62,7 +63,7 @@ class RecordsContract(Contract):
         assert await store.get_record("token", "first") is None
         assert await store.put_record(_a_record(), replacing=None)
 
-    async def test_records_are_listed_by_key_in_pages(self, store: WholeStore) -> None:
+    async def test_records_are_listed_by_key_in_pages(self, store: FullStore) -> None:
         for key in ("d", "a", "e", "c", "b"):
             await store.put_record(_a_record(key, owner="bob" if key == "c" else "ada"), replacing=None)
         await store.put_record(_a_record("b", kind="group"), replacing=None)
@@ -75,12 +76,12 @@ class RecordsContract(Contract):
         assert [record.key for record in (await store.records("token", "bob")).items] == ["c"]
         assert (await store.records("token", "cyd")).items == ()
 
-    async def test_a_page_that_is_exactly_full_may_be_the_last(self, store: WholeStore) -> None:
+    async def test_a_page_that_is_exactly_full_may_be_the_last(self, store: FullStore) -> None:
         for key in ("a", "b"):
             await store.put_record(_a_record(key), replacing=None)
         assert (await store.records("token", limit=2)).after is None
 
-    async def test_records_are_listed_newest_first_on_request(self, store: WholeStore) -> None:
+    async def test_records_are_listed_newest_first_on_request(self, store: FullStore) -> None:
         for key in ("d", "a", "e", "漢", "c", "b"):
             await store.put_record(_a_record(key, owner="bob" if key in "ace" else "ada"), replacing=None)
         await store.put_record(_a_record("b", kind="group"), replacing=None)
@@ -94,7 +95,7 @@ class RecordsContract(Contract):
         assert ([record.key for record in last.items], last.after) == (["a"], None)
         assert (await store.records("token", "cyd", newest=True)).items == ()
 
-    async def test_the_records_of_one_owner_are_paged(self, store: WholeStore) -> None:
+    async def test_the_records_of_one_owner_are_paged(self, store: FullStore) -> None:
         for place in range(9):
             await store.put_record(_a_record(f"{place}", owner="bob" if place % 3 == 0 else "ada"), replacing=None)
         first = await store.records("token", "bob", limit=2)
@@ -104,7 +105,7 @@ class RecordsContract(Contract):
 
     # --- batches -------------------------------------------------------------------------------------------------
 
-    async def test_several_records_are_written_in_one_transaction(self, store: WholeStore) -> None:
+    async def test_several_records_are_written_in_one_transaction(self, store: FullStore) -> None:
         for key in ("replaced", "dropped"):
             await store.put_record(_a_record(key), replacing=None)
         together = (
@@ -117,7 +118,7 @@ class RecordsContract(Contract):
         assert found == (_a_record("made", body="1"), _a_record("replaced", body="2")._replace(version=2))
         assert await store.write_records(())
 
-    async def test_a_batch_of_record_writes_is_all_or_nothing(self, store: WholeStore) -> None:
+    async def test_a_batch_of_record_writes_is_all_or_nothing(self, store: FullStore) -> None:
         await store.put_record(_a_record("there"), replacing=None)
         before = (await store.records("token")).items
         for late in (
@@ -135,7 +136,7 @@ class RecordsContract(Contract):
             assert not await store.write_records([late])
             assert (await store.records("token")).items == before
 
-    async def test_later_writes_of_a_batch_see_the_earlier_ones(self, store: WholeStore) -> None:
+    async def test_later_writes_of_a_batch_see_the_earlier_ones(self, store: FullStore) -> None:
         made, replaced, dropped = (
             RecordWrite(_a_record(body="1")),
             RecordWrite(_a_record(body="2"), 1),
@@ -147,11 +148,11 @@ class RecordsContract(Contract):
         assert await store.get_record("token", "first") == _a_record(body="1")
         assert not await store.write_records([made, replaced])
 
-    async def test_concurrent_appends_to_a_hash_chain_leave_no_gap(self, store: WholeStore) -> None:
+    async def test_concurrent_appends_to_a_hash_chain_leave_no_gap(self, store: FullStore) -> None:
         """Each append replaces the head record at the expected version and writes its row in the same transaction."""
         await store.put_record(_a_record("head", kind="head", body="0"), replacing=None)
 
-        async def seal(handle: WholeStore, number: int) -> None:
+        async def seal(handle: FullStore, number: int) -> None:
             while True:
                 head = await handle.get_record("head", "head")
                 assert head is not None
@@ -166,9 +167,7 @@ class RecordsContract(Contract):
         assert [row.key for row in rows] == [f"{place:04}" for place in range(12)]
         assert {row.body for row in rows} == {f"{number}" for number in range(12)}
 
-    async def test_batches_that_write_the_same_records_in_another_order_do_not_deadlock(
-        self, store: WholeStore
-    ) -> None:
+    async def test_batches_that_write_the_same_records_in_another_order_do_not_deadlock(self, store: FullStore) -> None:
         keys = [f"{place}" for place in range(6)]
         for key in keys:
             await store.put_record(_a_record(key), replacing=None)
@@ -181,7 +180,7 @@ class RecordsContract(Contract):
 
     # --- expiry --------------------------------------------------------------------------------------------------
 
-    async def test_the_expiry_of_a_record_is_stored_and_replaced_with_it(self, store: WholeStore) -> None:
+    async def test_the_expiry_of_a_record_is_stored_and_replaced_with_it(self, store: FullStore) -> None:
         record = _a_record()._replace(expires=NOON + MICROSECOND)
         await store.put_record(record, replacing=None)
         assert await store.get_record("token", "first") == record
@@ -191,7 +190,7 @@ class RecordsContract(Contract):
         assert await store.drop_expired(NOON + 2 * HOUR, 10) == 0
         assert (await store.records("token")).items == (record._replace(version=3, expires=None),)
 
-    async def test_only_expired_records_are_purged(self, store: WholeStore) -> None:
+    async def test_only_expired_records_are_purged(self, store: FullStore) -> None:
         kept = [_a_record("a"), _a_record("later")._replace(expires=NOON + MICROSECOND)]
         gone = [
             _a_record("b")._replace(expires=NOON),
@@ -205,7 +204,7 @@ class RecordsContract(Contract):
         assert (await store.records("answer")).items == ()
         assert await store.put_record(gone[0], replacing=None)
 
-    async def test_a_purge_deletes_the_oldest_up_to_its_limit(self, store: WholeStore) -> None:
+    async def test_a_purge_deletes_the_oldest_up_to_its_limit(self, store: FullStore) -> None:
         for key, age in (("a", 1), ("b", 5), ("c", 3), ("d", 5), ("e", 2)):
             await store.put_record(_a_record(key)._replace(expires=NOON - age * SECOND), replacing=None)
         left = []
@@ -213,7 +212,7 @@ class RecordsContract(Contract):
             left.append([record.key for record in (await store.records("token")).items])
         assert left == [["a", "c", "e"], ["a"], []]
 
-    async def test_a_record_with_an_extended_expiry_is_not_purged(self, store: WholeStore) -> None:
+    async def test_a_record_with_an_extended_expiry_is_not_purged(self, store: FullStore) -> None:
         async with self.another(store) as other:
             await store.put_record(_a_record()._replace(expires=NOON), replacing=None)
             assert await other.put_record(_a_record()._replace(expires=NOON + HOUR), replacing=1)

@@ -9,6 +9,7 @@ from .....model.change import Change
 from .....model.events.event import Event, EventKind
 from .....model.run import Origin, Run, RunState
 from .....model.task import Task, TaskState, TaskStatus
+from .....ports.full_store import FullStore
 from .....ports.journal import Line
 from .....ports.store import RunFilter, TaskFilter, TrimResult
 from ....decisions import always
@@ -20,7 +21,7 @@ _MANY = 1_000_000
 
 
 async def _trim(
-    store: WholeStore, before: datetime = NOON, keep_runs: int = _MANY, limit: int = 1_000, since: str | None = None
+    store: FullStore, before: datetime = NOON, keep_runs: int = _MANY, limit: int = 1_000, since: str | None = None
 ) -> list[TrimResult]:
     """Trim in batches until nothing is left to delete."""
     batches: list[TrimResult] = []
@@ -46,12 +47,12 @@ def _event_of(run: Run) -> Event:
     return Event(EventKind.RUN_SUCCEEDED, NOON, run.owner, run.task_id, run.id)
 
 
-async def _remaining(store: WholeStore, task: Task) -> list[Run]:
+async def _remaining(store: FullStore, task: Task) -> list[Run]:
     return list((await store.runs(RunFilter(task_id=task.id), limit=1_000)).items)
 
 
 class RetentionContract(Contract):
-    async def test_runs_that_ended_before_the_cutoff_are_deleted(self, store: WholeStore) -> None:
+    async def test_runs_that_ended_before_the_cutoff_are_deleted(self, store: FullStore) -> None:
         task = a_task(created=NOON)
         runs = _daily_runs(task, NOON - 5 * DAY, 10)
         await store.add([a_new_task(task, runs=runs)])
@@ -60,7 +61,7 @@ class RetentionContract(Contract):
         assert _removed(await _trim(store, last_to_go.ended)) == (3, 0, 0)
         assert await _remaining(store, task) == runs[:2:-1]
 
-    async def test_runs_beyond_the_newest_n_of_a_task_are_deleted(self, store: WholeStore) -> None:
+    async def test_runs_beyond_the_newest_n_of_a_task_are_deleted(self, store: FullStore) -> None:
         task, other = a_task(), a_task()
         runs, others = _daily_runs(task, NOON, 10), _daily_runs(other, NOON, 2)
         await store.add([a_new_task(task, runs=runs), a_new_task(other, runs=others)])
@@ -68,7 +69,7 @@ class RetentionContract(Contract):
         assert await _remaining(store, task) == runs[:6:-1]
         assert await _remaining(store, other) == others[::-1]
 
-    async def test_live_runs_are_never_deleted(self, store: WholeStore) -> None:
+    async def test_live_runs_are_never_deleted(self, store: FullStore) -> None:
         task = a_task()
         live = [a_run(task, planned=_LONG_AGO + place * HOUR, state=state) for place, state in enumerate(_LIVE)]
         ended = an_ended_run(task, planned=_LONG_AGO - HOUR)
@@ -76,7 +77,7 @@ class RetentionContract(Contract):
         assert _removed(await _trim(store, keep_runs=0))[:2] == (1, 0)
         assert sorted(run.id for run in await _remaining(store, task)) == sorted(run.id for run in live)
 
-    async def test_live_runs_do_not_count_towards_the_run_limit(self, store: WholeStore) -> None:
+    async def test_live_runs_do_not_count_towards_the_run_limit(self, store: FullStore) -> None:
         task = a_task()
         runs = _daily_runs(task, NOON, 3)
         live = a_run(task, planned=NOON + 9 * DAY)
@@ -84,7 +85,7 @@ class RetentionContract(Contract):
         await _trim(store, _LONG_AGO, keep_runs=2)
         assert await _remaining(store, task) == [live, runs[2], runs[1]]
 
-    async def test_an_ended_task_is_deleted_with_its_runs(self, store: WholeStore) -> None:
+    async def test_an_ended_task_is_deleted_with_its_runs(self, store: FullStore) -> None:
         over = [a_task(key=str(state)) for state in _OVER]
         for task, state in zip(over, _OVER, strict=True):
             history = [an_ended_run(task, planned=_LONG_AGO)]
@@ -94,7 +95,7 @@ class RetentionContract(Contract):
         assert await store.find("ada", str(_OVER[0])) is None
         assert await store.check() == ()
 
-    async def test_an_active_or_recently_ended_task_is_not_deleted(self, store: WholeStore) -> None:
+    async def test_an_active_or_recently_ended_task_is_not_deleted(self, store: FullStore) -> None:
         active, paused, recent, queued = a_task(), a_task(), a_task(), a_task()
         await store.add(
             [
@@ -107,7 +108,7 @@ class RetentionContract(Contract):
         assert _removed(await _trim(store, NOON))[:2] == (0, 0)
         assert len((await store.tasks(TaskFilter())).items) == 4
 
-    async def test_old_events_are_deleted_and_their_numbers_never_reused(self, store: WholeStore) -> None:
+    async def test_old_events_are_deleted_and_their_numbers_never_reused(self, store: FullStore) -> None:
         task = a_task(created=_LONG_AGO)
         await store.add([a_new_task(task, entries=[an_entry(task, due=NOON + DAY)])])
         events = tuple(an_event(task, at=at) for at in (_LONG_AGO, NOON, NOON + HOUR))
@@ -119,7 +120,7 @@ class RetentionContract(Contract):
         assert [numbered.number for numbered in await store.events(0)] == [3, 4, 5]
         assert await store.last_event() == 5
 
-    async def test_removed_events_still_count_for_their_owner(self, store: WholeStore) -> None:
+    async def test_removed_events_still_count_for_their_owner(self, store: FullStore) -> None:
         ada, bob = (a_task(owner=owner, created=_LONG_AGO) for owner in ("ada", "bob"))
         await store.add([a_new_task(task, entries=[an_entry(task, due=NOON + DAY)]) for task in (ada, bob)])
         for task, instants in ((ada, (_LONG_AGO, _LONG_AGO)), (bob, (_LONG_AGO, NOON)), (ada, (NOON, NOON))):
@@ -134,7 +135,7 @@ class RetentionContract(Contract):
         await store.change(ada.id, None, always(Change(events=(an_event(ada),))))
         assert await store.owner_event_counts(["ada"], last + 1) == {"ada": 6}
 
-    async def test_the_last_event_number_survives_deletion_of_all_events(self, store: WholeStore) -> None:
+    async def test_the_last_event_number_survives_deletion_of_all_events(self, store: FullStore) -> None:
         task = a_task(created=_LONG_AGO)
         await store.add([a_new_task(task, entries=[an_entry(task, due=NOON + DAY)])])
         await _trim(store)
@@ -143,7 +144,7 @@ class RetentionContract(Contract):
         await store.change(task.id, None, always(Change(events=(an_event(task),))))
         assert [numbered.number for numbered in await store.events(0)] == [2]
 
-    async def test_trim_batches_respect_the_limit_and_complete_the_work(self, store: WholeStore) -> None:
+    async def test_trim_batches_respect_the_limit_and_complete_the_work(self, store: FullStore) -> None:
         over = [a_task(created=_LONG_AGO) for _ in range(4)]
         stays = a_task(created=_LONG_AGO)
         await store.add(
@@ -159,7 +160,7 @@ class RetentionContract(Contract):
         assert _removed(await _trim(store)) == (0, 0, 0)
         assert await store.check() == ()
 
-    async def test_log_lines_of_deleted_runs_are_deleted(self, store: WholeStore) -> None:
+    async def test_log_lines_of_deleted_runs_are_deleted(self, store: FullStore) -> None:
         task = a_task()
         old, new = an_ended_run(task, planned=_LONG_AGO), an_ended_run(task, planned=NOON)
         await store.add([a_new_task(task, runs=[old, new])])
@@ -168,14 +169,14 @@ class RetentionContract(Contract):
         assert await store.lines(old.id) == ()
         assert len(await store.lines(new.id)) == 1
 
-    async def test_the_age_of_a_run_is_that_of_its_end_not_of_its_planned_instant(self, store: WholeStore) -> None:
+    async def test_the_age_of_a_run_is_that_of_its_end_not_of_its_planned_instant(self, store: FullStore) -> None:
         task = a_task()
         backfilled = an_ended_run(task, planned=_LONG_AGO, ended=NOON)
         await store.add([a_new_task(task, runs=[backfilled])])
         await _trim(store)
         assert await _remaining(store, task) == [backfilled]
 
-    async def test_an_ended_task_stays_as_long_as_one_of_its_runs(self, store: WholeStore) -> None:
+    async def test_an_ended_task_stays_as_long_as_one_of_its_runs(self, store: FullStore) -> None:
         task = a_task()
         runs = [an_ended_run(task, planned=_LONG_AGO), an_ended_run(task, planned=NOON, origin=Origin.MANUAL)]
         await store.add([a_new_task(task, status=_ended_status(_LONG_AGO), entries=[], runs=runs)])
@@ -183,7 +184,7 @@ class RetentionContract(Contract):
         assert await _remaining(store, task) == runs[1:]
         assert _removed(await _trim(store, NOON + DAY))[:2] == (1, 1)
 
-    async def test_a_trim_resumed_from_a_cursor_finds_later_rows(self, store: WholeStore) -> None:
+    async def test_a_trim_resumed_from_a_cursor_finds_later_rows(self, store: FullStore) -> None:
         """By age for all rows; by count for tasks whose runs have events after the cursor."""
         busy, idle = a_task(), a_task()
         first, others = _daily_runs(busy, NOON, 5), _daily_runs(idle, NOON, 3)
@@ -200,7 +201,7 @@ class RetentionContract(Contract):
         assert _removed(batches)[0] == 1, "the first run of the idle task is older than the cutoff now"
         assert await _remaining(store, idle) == others[:0:-1]
 
-    async def test_a_trim_with_nothing_to_delete_is_one_batch(self, store: WholeStore) -> None:
+    async def test_a_trim_with_nothing_to_delete_is_one_batch(self, store: FullStore) -> None:
         (batch,) = await _trim(store)
         assert batch._replace(after=None) == TrimResult()
 

@@ -8,6 +8,7 @@ from .....model.lane import owner_lane
 from .....model.reason import Reason
 from .....model.run import RunState, Span
 from .....model.task import Pause, TaskState, TaskStatus
+from .....ports.full_store import FullStore
 from .....ports.journal import Line
 from .....ports.records import Record
 from ....decisions import start_within_lanes
@@ -28,7 +29,7 @@ from ....factories import (
 from ..setup import add_tasks, claim_all, settle
 
 
-async def fill_store(store: WholeStore) -> None:
+async def fill_store(store: FullStore) -> None:
     """Fill a store with every kind of row, each field set in at least one of them."""
     await store.join(a_node(host="花园", load=3, capacity=8, offset=MICROSECOND, draining=True))
     await store.set_lane("press", 2)

@@ -9,6 +9,7 @@ from .....model.change import Change, Facts
 from .....model.entry import EntryState
 from .....model.lane import LaneUse
 from .....model.run import RunState
+from .....ports.full_store import FullStore
 from .....ports.store import TaskFilter
 from .....ports.transfer import Part, TransferItem
 from .....stores.memory import MemoryStore
@@ -25,11 +26,11 @@ NO_LIVE_NODES = LivenessCheck(SystemClock(), is_gone=lambda _: True, is_running_
 HOURS = range(int(NOON.timestamp()) // 3600 - 1, int(NOON.timestamp()) // 3600 + 2)
 
 
-async def move_everything(source: WholeStore, target: WholeStore) -> None:
+async def move_everything(source: FullStore, target: FullStore) -> None:
     await move_store(NamedStore("source", source), NamedStore("target", target), NO_LIVE_NODES)
 
 
-async def read_part(store: WholeStore, part: Part, size: int = 100) -> list[TransferItem]:
+async def read_part(store: FullStore, part: Part, size: int = 100) -> list[TransferItem]:
     """Read all items of a part in pages: tasks in their order, other parts sorted."""
     found: list[TransferItem] = []
     after: str | None = None
@@ -42,20 +43,20 @@ async def read_part(store: WholeStore, part: Part, size: int = 100) -> list[Tran
             return found if part is Part.TASKS else sorted(found, key=encode_canonical)
 
 
-async def read_all_parts(store: WholeStore, size: int = 100) -> dict[Part, list[TransferItem]]:
+async def read_all_parts(store: FullStore, size: int = 100) -> dict[Part, list[TransferItem]]:
     return {part: await read_part(store, part, size) for part in Part}
 
 
-async def _first(store: WholeStore) -> Facts:
+async def _first(store: FullStore) -> Facts:
     return (await store.tasks(TaskFilter(), limit=1)).items[0]
 
 
 class TransferContract(Contract):
-    async def test_an_empty_store_exports_nothing(self, store: WholeStore) -> None:
+    async def test_an_empty_store_exports_nothing(self, store: FullStore) -> None:
         assert await store.count_parts() == dict.fromkeys(Part, 0)
         assert await read_all_parts(store) == {part: [] for part in Part}
 
-    async def test_a_move_copies_everything_unchanged(self, store: WholeStore) -> None:
+    async def test_a_move_copies_everything_unchanged(self, store: FullStore) -> None:
         await fill_store(store)
         async with self.make() as target:
             await move_everything(store, target)
@@ -67,7 +68,7 @@ class TransferContract(Contract):
                 assert await target.counts(owner, [0, *HOURS]) == await store.counts(owner, [0, *HOURS])
             assert await target.check() == await store.check() == ()
 
-    async def test_a_move_through_another_kind_of_store_changes_nothing(self, store: WholeStore) -> None:
+    async def test_a_move_through_another_kind_of_store_changes_nothing(self, store: FullStore) -> None:
         await fill_store(store)
         between = MemoryStore()
         await move_everything(store, between)
@@ -78,7 +79,7 @@ class TransferContract(Contract):
             assert await read_all_parts(target) == await read_all_parts(store)
             assert await target.check() == ()
 
-    async def test_export_pages_of_any_size_hold_the_same_items(self, store: WholeStore) -> None:
+    async def test_export_pages_of_any_size_hold_the_same_items(self, store: FullStore) -> None:
         await fill_store(store)
         whole = await read_all_parts(store)
         assert all(whole.values())
@@ -86,7 +87,7 @@ class TransferContract(Contract):
             assert await read_all_parts(store, size) == whole
         assert await store.count_parts() == {part: len(items) for part, items in whole.items()}
 
-    async def test_importing_a_page_twice_is_idempotent(self, store: WholeStore) -> None:
+    async def test_importing_a_page_twice_is_idempotent(self, store: FullStore) -> None:
         await fill_store(store)
         whole = await read_all_parts(store)
         async with self.make() as target:
@@ -100,7 +101,7 @@ class TransferContract(Contract):
             assert await read_all(target) == await read_all(store)
             assert await target.check() == ()
 
-    async def test_events_after_a_move_have_higher_numbers(self, store: WholeStore) -> None:
+    async def test_events_after_a_move_have_higher_numbers(self, store: FullStore) -> None:
         await fill_store(store)
         last = await store.last_event()
         async with self.make() as target:
@@ -111,7 +112,7 @@ class TransferContract(Contract):
             (numbered,) = await target.events(last)
             assert (numbered.number, numbered.event.detail) == (last + 1, "after")
 
-    async def test_numbers_of_trimmed_events_are_not_reused_after_a_move(self, store: WholeStore) -> None:
+    async def test_numbers_of_trimmed_events_are_not_reused_after_a_move(self, store: FullStore) -> None:
         task = a_task()
         await add_tasks(store, task)
         for _ in range(4):
@@ -123,7 +124,7 @@ class TransferContract(Contract):
             await target.change(task.id, None, always(Change(events=(an_event(task, detail="after"),))))
             assert [each.number for each in await target.events(0)] == [6]
 
-    async def test_tokens_after_a_move_are_higher(self, store: WholeStore) -> None:
+    async def test_tokens_after_a_move_are_higher(self, store: FullStore) -> None:
         await store.join(a_node())
         before: list[int] = []
         for hour in range(3):
@@ -137,7 +138,7 @@ class TransferContract(Contract):
             ((_, run),) = (await claim(target, NOON + DAY)).runs
             assert run.token > max(before)
 
-    async def test_a_moved_task_runs_on_schedule(self, store: WholeStore) -> None:
+    async def test_a_moved_task_runs_on_schedule(self, store: FullStore) -> None:
         task = a_task()
         await store.join(a_node())
         await add_tasks(store, task)
@@ -153,7 +154,7 @@ class TransferContract(Contract):
             assert await target.next_due() == NOON + 2 * HOUR
             assert await target.check() == ()
 
-    async def test_runs_of_a_dead_node_are_recovered_in_the_target_store(self, store: WholeStore) -> None:
+    async def test_runs_of_a_dead_node_are_recovered_in_the_target_store(self, store: FullStore) -> None:
         await store.join(a_node())
         await add_tasks(store, a_task())
         ((_, run),) = (await claim(store)).runs
@@ -165,7 +166,7 @@ class TransferContract(Contract):
             assert found is not None
             assert (found.state, await target.nodes()) == (RunState.LOST, ())
 
-    async def test_lane_slots_move_with_their_runs_and_are_freed_in_the_target_store(self, store: WholeStore) -> None:
+    async def test_lane_slots_move_with_their_runs_and_are_freed_in_the_target_store(self, store: FullStore) -> None:
         await store.join(a_node())
         await add_tasks(store, *(a_task(lane="press") for _ in range(3)))
         (first,) = [each.run for each in await claim_all(store, decide=start_within_lanes())]
@@ -178,7 +179,7 @@ class TransferContract(Contract):
             assert second.task_id != first.task_id
             assert await target.check() == ()
 
-    async def test_a_moved_backlog_is_claimed_in_the_same_order(self, store: WholeStore) -> None:
+    async def test_a_moved_backlog_is_claimed_in_the_same_order(self, store: FullStore) -> None:
         await store.join(a_node())
         await add_tasks(store, *(a_task(owner="bob" if place % 2 else "ada") for place in range(150)))
         await claim(store, room=1)
@@ -188,7 +189,7 @@ class TransferContract(Contract):
             await move_everything(store, target)
             assert len(await claim_all(target)) == 149
 
-    async def test_new_tasks_are_listed_after_moved_tasks(self, store: WholeStore) -> None:
+    async def test_new_tasks_are_listed_after_moved_tasks(self, store: FullStore) -> None:
         tasks = [a_task(key=f"{place}") for place in range(5)]
         await add_tasks(store, *reversed(tasks))
         async with self.make() as target:
@@ -200,7 +201,7 @@ class TransferContract(Contract):
             assert found is not None
             assert found.task == tasks[3]
 
-    async def test_a_repeated_import_replaces_a_task_that_changed_meanwhile(self, store: WholeStore) -> None:
+    async def test_a_repeated_import_replaces_a_task_that_changed_meanwhile(self, store: FullStore) -> None:
         """After an interrupted move the source goes on; a repeated import brings its current state."""
         await store.join(a_node())
         tasks = [a_task(lane="press", key=f"{place}") for place in range(3)]
@@ -220,7 +221,7 @@ class TransferContract(Contract):
             page = await target.tasks(TaskFilter())
             assert [facts.task.id for facts in page.items] == [task.id for task in tasks]
 
-    async def test_a_run_is_not_imported_without_its_task(self, store: WholeStore) -> None:
+    async def test_a_run_is_not_imported_without_its_task(self, store: FullStore) -> None:
         known, unknown = a_task(), a_task()
         await add_tasks(store, known)
         before = await read_all_parts(store)
@@ -231,7 +232,7 @@ class TransferContract(Contract):
         else:
             raise AssertionError("a run without its task was accepted")
 
-    async def test_other_handles_see_imported_items(self, store: WholeStore) -> None:
+    async def test_other_handles_see_imported_items(self, store: FullStore) -> None:
         source = MemoryStore()
         await fill_store(source)
         task = await _first(source)

@@ -30,7 +30,7 @@ class RunDetails(NamedTuple):
     lines: int
     zone: str
     requested: bool = False
-    """The attempt was requested by `horae retry`."""
+    """The attempt was requested by a manual retry."""
 
 
 def show_run(out: Printer, name: str) -> None:

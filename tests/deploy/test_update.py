@@ -97,7 +97,8 @@ class House:
             return str(json.load(answer)["version"])
 
     def releases(self) -> list[str]:
-        return sorted(path.name for path in (self.home / "releases").iterdir() if path.is_dir())
+        """None before the first update, which makes the folder."""
+        return sorted(path.name for path in (self.home / "releases").glob("*") if path.is_dir())
 
     def release(self) -> None:
         self._reserved.release()

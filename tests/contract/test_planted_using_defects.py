@@ -104,7 +104,7 @@ def test_a_planted_defect_is_noticed(store: type[SQLiteStore], name: str) -> Non
 
 
 def test_names_without_their_schema_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("horae.stores.sqlite.caller_connection._qualify_tables", lambda statement, _schema: statement)
+    monkeypatch.setattr("horae.stores.sqlite.shared_transactions._qualify_tables", lambda statement, _schema: statement)
     name = "test_what_is_committed_is_there_with_all_that_belongs_to_it"
     getattr(UsingOnSQLite(), name)()
     with pytest.raises((AssertionError, HoraeError)):

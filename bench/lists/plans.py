@@ -9,7 +9,7 @@ import apsw
 
 from bench.lists.questions import QUESTIONS, Question
 from horae import Horae
-from horae.stores.sqlite.statements import STATEMENTS, sql
+from horae.stores.sqlite.connection import STATEMENTS, sql
 
 _NAMES: Final = {sql(name): name for name in STATEMENTS}
 

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, scoped_session, sessionmaker
 
 from horae import Conflict, Horae, Refusal
-from horae.stores.sqlite.caller_connection import shares_library
+from horae.stores.sqlite.shared_transactions import shares_library
 from tests.app import apsw_dbapi
 from tests.docs.pages import sections
 from tests.servers.postgres import PostgresServer

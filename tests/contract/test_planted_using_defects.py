@@ -104,7 +104,7 @@ def test_a_planted_defect_is_noticed(store: type[SQLiteStore], name: str) -> Non
 
 
 def test_names_without_their_schema_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("horae.stores.sqlite.caller_connection._qualify_tables", lambda statement, _schema: statement)
+    monkeypatch.setattr("horae.stores.sqlite.shared_transactions._qualify_tables", lambda statement, _schema: statement)
     name = "test_a_committed_task_has_its_entries_labels_key_and_events"
     getattr(UsingOnSQLite(), name)()
     with pytest.raises((AssertionError, HoraeError)):

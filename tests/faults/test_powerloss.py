@@ -28,7 +28,7 @@ from horae.model.run import RunState
 from horae.model.task import Target
 from horae.ports.store import Node, TaskFilter
 from horae.schedule import Every
-from horae.stores.sqlite import SQLiteStore, checkpoints
+from horae.stores.sqlite import SQLiteStore, writer
 from horae.stores.sqlite.connection import SqliteConnection
 from tests.faults.powerloss import LossyVFS, Power, PowerLost
 
@@ -216,9 +216,9 @@ def test_f15_what_was_acknowledged_survives_a_loss_of_power(
     tmp_path: Path, operations: int, monkeypatch: pytest.MonkeyPatch, checkpointing: str
 ) -> None:
     if checkpointing == "often":
-        monkeypatch.setattr(checkpoints, "_IDLE_PAGES", 8)
-        monkeypatch.setattr(checkpoints, "_GROUP_PAGES", 8)
-        monkeypatch.setattr(checkpoints, "_BUSY_PAGES", 8)
+        monkeypatch.setattr(writer, "_IDLE_PAGES", 8)
+        monkeypatch.setattr(writer, "_GROUP_PAGES", 8)
+        monkeypatch.setattr(writer, "_BUSY_PAGES", 8)
     losses = []
     for seed, moment in enumerate(moments(operations)):
         losses.append(lose(tmp_path, seed, Power(moment)))

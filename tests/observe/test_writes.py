@@ -18,7 +18,7 @@ from horae.observe.write_probe import RECORD_KIND, RETRY_SECONDS, STUCK_SECONDS,
 from horae.runtime.stores import make_store
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.errors import translate_error
+from horae.stores.sqlite.connection import translate_error
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
 from tests.api.served import Api, served

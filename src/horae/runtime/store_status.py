@@ -10,14 +10,14 @@ from ..stores.sql.status import ServerStatus as ServerStatus  # noqa: PLC0414 - 
 from .stores import MYSQL, POSTGRES
 
 if TYPE_CHECKING:
-    from ..stores.sqlite.status import FileStatus
+    from ..stores.sqlite.migrate import FileStatus
 
 _DRIVERS: Final = {POSTGRES: "asyncpg", MYSQL: "asyncmy"}
 
 
 def read_file_status(path: str) -> FileStatus:
     """Return the schema and settings of a file; raises `StoreDamaged` for a file that is not a Horae store."""
-    from ..stores.sqlite.status import read_status  # noqa: PLC0415 - each store loads only where it is used
+    from ..stores.sqlite.migrate import read_status  # noqa: PLC0415 - each store loads only where it is used
 
     return read_status(path)
 
@@ -46,6 +46,6 @@ def driver_of(url: str) -> str:
 
 def library_versions() -> tuple[str, str]:
     """Return the version of SQLite, and of the library that contains it."""
-    from ..stores.sqlite.status import library_versions  # noqa: PLC0415
+    from ..stores.sqlite.migrate import library_versions  # noqa: PLC0415
 
     return library_versions()

@@ -1,28 +1,26 @@
-"""Paginated reads of tasks and runs; a page of runs merges the table of live runs with the ledger of ended ones."""
+"""Paginated reads of tasks, runs and events; a page of runs merges the table of live runs with the ledger of ended ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from ...model.change import Facts
-from ...model.ids import to_microseconds
+from ...model.events.event import NumberedEvent
 from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
 from ...model.route import ROUTE_PREFIXES
 from ...model.run import LIVE_STATES, Run, RunState
 from ...ports.store import RunFilter, TaskFilter
-from ..codec.rows import REASONS, RUN_WIDTH, Row, decode_run
+from ..codec.rows import REASONS, RUN_WIDTH, Row, decode_event, decode_run
 from ..run_id_prefix import planned_range_of_id
+from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, newest_key
 from ..task_cache import TaskCache
 from .connection import Connection
 from .load_facts import LoadedFacts
 from .task_pages import read_task_rows
-
-_ROWS_PER_TASK: Final = 300
-"""Cost of reading all runs of one task, in units of index rows that are only skipped."""
-_LATEST: Final = 2**63 - 1
+from .transactions import Session
 
 
 async def read_tasks(connection: Connection, task_filter: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
@@ -50,13 +48,8 @@ async def _read_soonest(connection: Connection, owner: str | None, max_rows: int
 
 
 async def _is_large_owner(connection: Connection, owner: str, row_count: int, rows_per_task: int) -> bool:
-    """Whether a scan over all owners finds `row_count` rows of this owner sooner than a scan of the owner's own tasks.
-
-    The scan over all owners reads `row_count / share` rows, where share is the owner's part of all tasks; the other scan reads
-    all tasks of the owner.
-    """
     owner_tasks, all_tasks = (await connection.query("tasks_of_owner_and_all", owner))[0]
-    return bool(owner_tasks * owner_tasks * rows_per_task > row_count * all_tasks)
+    return is_owner_large(owner_tasks, all_tasks, row_count, rows_per_task)
 
 
 async def read_stranded(connection: Connection, owner: str | None, limit: int) -> tuple[Facts, ...]:
@@ -75,7 +68,7 @@ async def read_latest(connection: Connection, task_ids: list[str]) -> dict[str, 
     for row in await connection.query("latest", task_ids):
         run = decode_run(row, row[RUN_WIDTH])
         known = newest.get(run.task_id)
-        if known is None or _sort_key(known) < _sort_key(run):
+        if known is None or newest_key(known) < newest_key(run):
             newest[run.task_id] = run
     return newest
 
@@ -130,26 +123,17 @@ async def read_run(connection: Connection, run_id: str) -> Run | None:
 
 
 async def read_runs(connection: Connection, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
-    size = min(limit, MAX_PAGE_SIZE)
-    planned, attempt, run_id = (_LATEST, 2**31 - 1, "") if after is None else after.split("/", 2)
+    wanted = RunPage.of(run_filter, after, limit)
     values = (
-        int(planned),
-        int(attempt),
-        run_id,
-        size + 1,
-        run_filter.owner,
-        None if run_filter.states is None else sorted(str(state) for state in run_filter.states),
-        None if run_filter.since is None else to_microseconds(run_filter.since),
-        None if run_filter.until is None else to_microseconds(run_filter.until),
+        *(wanted.planned, wanted.attempt, wanted.run_id, wanted.limit),
+        *(wanted.owner, wanted.states, wanted.since, wanted.until),
     )
     rows: list[Row] = []
     if run_filter.states is None or run_filter.states & LIVE_STATES:
         rows += await connection.query("runs_page_live", *values, run_filter.task_id)
     if run_filter.states is None or run_filter.states - LIVE_STATES:
-        rows += await _read_ended_runs(connection, run_filter, size, values)
-    runs = sorted((decode_run(row, row[RUN_WIDTH]) for row in rows), key=_sort_key, reverse=True)
-    items = tuple(runs[:size])
-    return Page(items, _encode_cursor(items[-1]) if items and len(runs) > size else None)
+        rows += await _read_ended_runs(connection, run_filter, wanted.size, values)
+    return wanted.page(sorted((decode_run(row, row[RUN_WIDTH]) for row in rows), key=newest_key, reverse=True))
 
 
 async def _read_ended_runs(
@@ -158,7 +142,7 @@ async def _read_ended_runs(
     """Read a page of ended runs by the index that needs the fewest rows."""
     if run_filter.task_id is not None:
         return await connection.query("runs_page_of_task", *values, run_filter.task_id)
-    if run_filter.owner is not None and not await _is_large_owner(connection, run_filter.owner, size, _ROWS_PER_TASK):
+    if run_filter.owner is not None and not await _is_large_owner(connection, run_filter.owner, size, ROWS_PER_TASK):
         return await connection.query("runs_page_of_owner", *values)
     if run_filter.states is None or RunState.SUCCEEDED in run_filter.states:
         return await connection.query("runs_page", *values)
@@ -168,9 +152,29 @@ async def _read_ended_runs(
     return rows
 
 
-def _sort_key(run: Run) -> tuple[int, int, str]:
-    return to_microseconds(run.planned), run.attempt, run.id
+class SQLFeed:
+    _session: Session
 
+    async def _number_events(self) -> None:
+        """Assign numbers to committed events. Overridden where numbers are assigned at reading, not at writing."""
 
-def _encode_cursor(run: Run) -> str:
-    return f"{to_microseconds(run.planned)}/{run.attempt}/{run.id}"
+    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[NumberedEvent, ...]:
+        await self._number_events()
+        if owner is None:
+            rows = await self._session.query("events", after, limit)
+        else:
+            rows = await self._session.query("events_of_owner", after, limit, owner)
+        return tuple(map(decode_event, rows))
+
+    async def last_event(self) -> int:
+        await self._number_events()
+        number: int = (await self._session.query("last_event"))[0][0]
+        return number
+
+    async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
+        await self._number_events()
+        rows = await self._session.query("owner_event_counts", list(owners), until) if owners else []
+        counts: dict[str, int] = dict.fromkeys(owners, 0)
+        for owner, number in rows:
+            counts[owner] += int(number)
+        return counts

@@ -19,10 +19,10 @@ from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCoun
 from ..codec.rows import Row, decode_node
 from ..run_id_prefix import planned_range_of_prefix
 from ..task_cache import TaskCache
-from .attached_records import write_attached_records
 from .connection import Connection
 from .ledger import read_facts, read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
 from .load_facts import LoadedFacts, find_task_by_id, load_task_facts, lock_task
+from .records import write_attached_records
 from .row_batches import RowBatches
 from .transactions import Session
 from .unit_of_work import UnitOfWork

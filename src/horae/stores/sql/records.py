@@ -1,15 +1,15 @@
-"""Records port on a database server: versioned key-value records with expiry and pagination."""
+"""Records port on a database server: versioned key-value records with expiry, written alone or attached to another change."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from ...model.ids import to_microseconds
 from ...model.page import MAX_PAGE_SIZE, Page
+from ...model.refusals import refuse
 from ...ports.records import Record, RecordWrite
 from ..codec.rows import AFTER_ALL_KEYS, decode_record
-from .attached_records import write_in_key_order
 from .connection import Connection
 from .transactions import Session
 
@@ -66,3 +66,24 @@ class SQLRecords:
 async def _write_all_or_none(connection: Connection, writings: Sequence[RecordWrite]) -> None:
     if await write_in_key_order(connection, writings) is not None:
         raise _RecordChangedError
+
+
+async def write_attached_records(connection: Connection, writings: Iterable[RecordWrite]) -> None:
+    """Write the records as the last step before the commit. Raise `record_changed` if one has another version by now:
+    the whole transaction is rolled back, and the caller must read again."""
+    conflict = await write_in_key_order(connection, writings)
+    if conflict is not None:
+        raise refuse("record_changed", kind=conflict.record.kind, key=conflict.record.key)
+
+
+async def write_in_key_order(connection: Connection, writings: Iterable[RecordWrite]) -> RecordWrite | None:
+    """Write sorted by key, which prevents deadlocks; several writings of one record keep their order.
+
+    Return the first record that was changed concurrently (None: all were written); the transaction must then not commit.
+    """
+    ordered = sorted(writings, key=_key)
+    return await connection.write_records(ordered) if ordered else None
+
+
+def _key(writing: RecordWrite) -> tuple[str, str]:
+    return writing.record.kind, writing.record.key

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple, cast
 
+from ...errors import StoreError
+from ...model.change import Facts
+from ...model.events.event import NumberedEvent
+from ...model.ids import to_microseconds
 from ...model.page import Page
 from ...model.reason import Reason
+from ...model.run import Run
 from ...ports.journal import Line, NumberedLine
-from ...ports.transfer import BlockedOwner, CounterValue, LaneLimit, MetadataItem, Part, TransferItem
-from ..codec.json_codecs import instant_of
-from ..codec.rows import RUN_WIDTH, Row, decode_record, decode_run
+from ...ports.records import Record
+from ...ports.store import Node
+from ...ports.transfer import (
+    EVENT_MARK,
+    TOKEN_MARK,
+    BlockedOwner,
+    CounterValue,
+    HighWaterMark,
+    LaneLimit,
+    MetadataItem,
+    Part,
+    TransferItem,
+    require_type,
+)
+from ..codec.json_codecs import instant_of, replace_lone_surrogates
+from ..codec.rows import (
+    RUN_WIDTH,
+    Row,
+    decode_record,
+    decode_run,
+    encode_entry,
+    encode_event,
+    encode_node,
+    encode_record,
+    encode_run,
+    encode_status,
+    encode_task,
+)
 from ..transfer_pages import ReadableStore, decode_cursor, encode_cursor, make_marks_page, read_page
-from .event_reader import SQLFeed
-from .import_rows import import_rows
+from .connection import Connection, DuplicateRunError
+from .ledger import SQLFeed
+from .row_batches import RUN_COLUMNS, RowBatches
 
 _EARLIEST: Final = -(2**63)
 
@@ -74,3 +105,130 @@ class SQLTransfer(SQLFeed):
 def _is_zero_counter(item: TransferItem) -> bool:
     """Whether this is a counter with the value zero."""
     return isinstance(item, CounterValue) and not item.number
+
+
+_RAISE_STATEMENTS: Final = {TOKEN_MARK: "raise_token", EVENT_MARK: "raise_event_number"}
+_NUL: Final = "\0"
+_REPLACEMENT: Final = "\ufffd"
+
+
+async def import_rows(connection: Connection, part: Part, items: Sequence[TransferItem]) -> None:
+    await _IMPORTERS[part](connection, items)
+
+
+async def _import_marks(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for name, number in require_type(HighWaterMark, items):
+        if name in _RAISE_STATEMENTS:
+            await connection.query(_RAISE_STATEMENTS[name], number)
+
+
+async def _import_metadata(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for metadata in require_type(MetadataItem, items):
+        await connection.query("write_metadata", *metadata)
+
+
+async def _import_records(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for record in require_type(Record, items):
+        await connection.query("put_record", *encode_record(record))
+
+
+async def _import_lanes(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for lane in require_type(LaneLimit, items):
+        await connection.query("set_lane", *lane)
+
+
+async def _import_blocked_owners(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for owner, reason in require_type(BlockedOwner, items):
+        await connection.query("block_owner", owner, reason.value)
+
+
+async def _import_nodes(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for node in require_type(Node, items):
+        await connection.query("join", *encode_node(node))
+
+
+async def _import_counters(connection: Connection, items: Sequence[TransferItem]) -> None:
+    # Counter deltas that are not summed up yet would be added on top later.
+    await connection.query("sum_counter_deltas")
+    await connection.write_rows(
+        "replace_counters", 4, [value for counter in require_type(CounterValue, items) for value in counter]
+    )
+
+
+async def _import_tasks(connection: Connection, items: Sequence[TransferItem]) -> None:
+    given = require_type(Facts, items)
+    existing = await _find_existing(connection, [facts.task.id for facts in given])
+    if existing:
+        await connection.query("drop_definitions", [number for number, _ in existing.values()])
+    missing = [facts.task.id for facts in given if facts.task.id not in existing]
+    numbers = await connection.query("task_numbers", len(missing)) if missing else []
+    existing.update((task_id, (number, 0)) for task_id, (number,) in zip(missing, numbers, strict=True))
+    batches = RowBatches()
+    for facts in given:
+        _add_task(batches, *existing[facts.task.id], facts)
+    try:
+        await batches.write(connection)
+    except DuplicateRunError as error:
+        raise StoreError("A run that goes on there has ended here; nothing was written.") from error
+
+
+def _add_task(batches: RowBatches, number: int, version: int, facts: Facts) -> None:
+    batches.new_tasks += (number, *encode_task(facts.task))
+    batches.new_statuses += encode_status(number, version + 1, facts.status)[:-1]
+    for entry in facts.entries:
+        batches.entries[number, entry.slot] = encode_entry(number, entry)
+    for run in facts.live:
+        batches.add_run(number, run)
+
+
+async def _find_existing(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Map the ids of existing tasks to number and version."""
+    rows = await connection.query("versions_by_id", list(dict.fromkeys(ids)))
+    return {task_id: (number, version) for task_id, number, version in rows}
+
+
+async def _import_runs(connection: Connection, items: Sequence[TransferItem]) -> None:
+    given = require_type(Run, items)
+    existing = await _find_existing(connection, [run.task_id for run in given])
+    values: list[Any] = []
+    for run in given:
+        if run.task_id not in existing:
+            raise StoreError(f"The run {run.id} belongs to {run.task_id}, which is not there; nothing was written.")
+        values += encode_run(existing[run.task_id][0], run)
+    await connection.write_rows("import_runs", RUN_COLUMNS, _without_nul(values))
+
+
+async def _import_lines(connection: Connection, items: Sequence[TransferItem]) -> None:
+    values: list[Any] = []
+    for number, (run_id, at, level, text) in require_type(NumberedLine, items):
+        values += (run_id, number, to_microseconds(at), level, replace_lone_surrogates(text))
+    await connection.write_rows("import_lines", 5, _without_nul(values))
+
+
+async def _import_events(connection: Connection, items: Sequence[TransferItem]) -> None:
+    values: list[Any] = []
+    for number, event in require_type(NumberedEvent, items):
+        values += (number, *encode_event(event))
+    await connection.write_rows("import_events", 7, _without_nul(values))
+
+
+def _without_nul(values: list[Any]) -> list[Any]:
+    """Replace NUL characters: SQLite can store them in text, database servers cannot."""
+    return [
+        value.replace(_NUL, _REPLACEMENT) if isinstance(value, str) and _NUL in value else value for value in values
+    ]
+
+
+_IMPORTERS: Final[dict[Part, Callable[[Connection, Sequence[TransferItem]], Awaitable[None]]]] = {
+    Part.MARKS: _import_marks,
+    Part.METADATA: _import_metadata,
+    Part.RECORDS: _import_records,
+    Part.LANES: _import_lanes,
+    Part.BLOCKED_OWNERS: _import_blocked_owners,
+    Part.NODES: _import_nodes,
+    Part.COUNTERS: _import_counters,
+    Part.TASKS: _import_tasks,
+    Part.RUNS: _import_runs,
+    Part.LINES: _import_lines,
+    Part.EVENTS: _import_events,
+}

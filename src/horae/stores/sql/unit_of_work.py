@@ -22,10 +22,10 @@ from ..codec.rows import (
 )
 from ..run_deduplication import deduplicate_runs
 from ..task_cache import CachedTask, TaskCache, apply_change
-from .attached_records import write_attached_records
 from .connection import Connection
 from .load_facts import LoadedFacts
 from .ordinary_batch import OrdinaryBatch, task_after
+from .records import write_attached_records
 from .row_batches import RowBatches
 
 

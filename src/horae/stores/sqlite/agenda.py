@@ -14,11 +14,10 @@ from ...ports.store import CancelRequest, Claim, LeaseRenewal, Node
 from ..codec.json_codecs import decode, instant_of
 from ..codec.rows import decode_node, duration_microseconds, encode_node
 from .claim import Claimer
-from .connection import SqliteConnection
-from .lane_state import bind_names
+from .connection import SqliteConnection, sql
+from .load_facts import bind_names
 from .readers import Readers
 from .settle import RunUpdater
-from .statements import sql
 from .writer import Writer
 
 _AGENDA_HEAD: Final = sql("agenda_head")

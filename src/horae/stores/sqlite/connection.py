@@ -1,7 +1,8 @@
-"""Connection to the SQLite file, used by one thread at a time, with busy handling and a count of statements."""
+"""Connection to the SQLite file: statements by name, busy handling, and translation of SQLite's errors."""
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event
@@ -10,8 +11,9 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
+from ...errors import StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from ..named_sql import expand_columns, read_blocks
 from .file_lock import FileLock
-from .statements import BulkStatement
 
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
@@ -128,3 +130,68 @@ class SqliteConnection:
     def close(self) -> None:
         self.raw.close()
         self._file_lock.close()
+
+
+_NO_SPACE_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_READ_ONLY_ERRNOS: Final = frozenset({errno.EROFS})
+
+
+def translate_error(error: apsw.Error) -> StoreError:
+    """Return the store error for an error of SQLite; the caller raises it from the original."""
+    if isinstance(error, apsw.FullError) or _has_errno(error, _NO_SPACE_ERRNOS):
+        return StoreFull(f"There is no space left for another write: {error}.")
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return StoreDamaged(f"The file is damaged, or is not a store of Horae: {error}.")
+    if isinstance(error, apsw.ReadOnlyError) or _has_errno(error, _READ_ONLY_ERRNOS):
+        return StoreReadOnly(f"The file takes no writes: {error}.")
+    if isinstance(error, apsw.ConstraintError):
+        return StoreError(f"The change contradicts what is stored, and nothing of it was kept: {error}.")
+    if isinstance(error, apsw.IOError):
+        # The write may have reached the disk although the confirmation failed.
+        return StoreUnavailable(f"The file could not be read or written, and a last write may have been kept: {error}.")
+    return StoreUnavailable(f"The file could not be read or written: {error}.")
+
+
+def _has_errno(error: apsw.Error, errnos: frozenset[int]) -> bool:
+    """Return whether an I/O error has one of these system codes: a full or read-only file system reports I/O errors."""
+    return isinstance(error, apsw.IOError) and getattr(error, "system_errno", 0) in errnos
+
+
+STATEMENTS: Final = read_blocks(__package__)
+
+
+def sql(name: str) -> str:
+    """Return a statement by name, with its shared column lists expanded."""
+    return expand_columns(name, STATEMENTS)
+
+
+class BulkStatement:
+    """A statement that writes many rows at once.
+
+    Up to `EACH` rows there is a text for every size, so that one statement writes all rows: after each statement the
+    thread has to get the GIL again, while it holds the write lock. Above that, sizes are powers of two. Each text is
+    compiled once and kept in the statement cache.
+    """
+
+    MAX_ROWS: Final = 128
+    MAX_EXACT_ROWS: Final = 32
+
+    def __init__(self, name: str, width: int) -> None:
+        self._width = width
+        self._row = f"({', '.join('?' * width)})"
+        self._statement = sql(name)
+        self._texts: dict[int, str] = {}
+
+    def split(self, count: int) -> Iterator[tuple[str, int, int]]:
+        """Yield the statements for `count` values as (text, start, end) of their slice of the values."""
+        start = 0
+        while start < count:
+            size = self._size((count - start) // self._width)
+            text = self._texts.get(size)
+            if text is None:
+                text = self._texts[size] = self._statement.replace("{rows}", ", ".join([self._row] * size))
+            yield text, start, start + size * self._width
+            start += size * self._width
+
+    def _size(self, rows: int) -> int:
+        return rows if rows <= self.MAX_EXACT_ROWS else min(self.MAX_ROWS, 1 << (rows.bit_length() - 1))

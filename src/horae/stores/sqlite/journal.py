@@ -9,10 +9,9 @@ from ...model.ids import to_microseconds
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
 from ...ports.journal import Line, NumberedLine
 from ..codec.json_codecs import instant_of, replace_lone_surrogates
-from .connection import SqliteConnection
+from .connection import BulkStatement, SqliteConnection, sql
 from .ledger import read_run
 from .readers import Readers
-from .statements import BulkStatement, sql
 from .writer import Writer
 
 _LAST_LINE_NUMBER: Final = sql("last_line_number")

@@ -1,24 +1,25 @@
-"""Paginated reads of the ledger and of the task list, each by the index that reads the fewest rows."""
+"""Paginated reads of the ledger, the task list and the event log, each by the index that reads the fewest rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from ...model.change import Facts
-from ...model.ids import to_microseconds
+from ...model.events.event import NumberedEvent
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.route import ROUTE_PREFIXES
 from ...model.run import LIVE_STATES, Run, RunState
 from ...ports.store import RunFilter, TaskFilter
 from ..codec.json_codecs import encode
-from ..codec.rows import RUN_WIDTH, decode_run
+from ..codec.rows import RUN_WIDTH, decode_event, decode_run
 from ..run_id_prefix import planned_range_of_id
+from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large
 from ..task_cache import TaskCache
-from .connection import Row, SqliteConnection
-from .lane_state import bind_names
-from .load_facts import LoadedFacts
-from .statements import sql
+from .connection import Row, SqliteConnection, sql
+from .load_facts import LoadedFacts, bind_names
+from .readers import Readers
 from .task_pages import read_task_rows
 
 _UPCOMING: Final = sql("upcoming")
@@ -36,12 +37,6 @@ _RUNS_PAGE_OF_TASK: Final = sql("runs_page_of_task")
 _RUNS_PAGE_OF_OWNER: Final = sql("runs_page_of_owner")
 _RUNS_PAGE_LIVE: Final = sql("runs_page_live")
 _RUNS_PAGE_UNSUCCESSFUL: Final = sql("runs_page_unsuccessful")
-
-
-_ROWS_PER_TASK: Final = 300
-"""Cost of reading all runs of one task, in skipped index rows."""
-
-_LATEST: Final = 2**63 - 1
 
 
 def read_tasks(
@@ -73,13 +68,8 @@ def _read_soonest(connection: SqliteConnection, owner: str | None, limit: int) -
 
 
 def _is_large_owner(connection: SqliteConnection, owner: str, count: int, rows_per_task: int) -> bool:
-    """Return whether a scan over all owners finds `count` rows of this owner sooner than a read of the owner's tasks.
-
-    The scan passes `count / share` rows, where the share is the owner's part of all tasks; the other way reads all rows
-    of the owner's tasks.
-    """
-    own, total = connection.query(_TASKS_OF_OWNER_AND_ALL, {"owner": owner})[0]
-    return bool(own * own * rows_per_task > count * total)
+    owner_tasks, all_tasks = connection.query(_TASKS_OF_OWNER_AND_ALL, {"owner": owner})[0]
+    return is_owner_large(owner_tasks, all_tasks, count, rows_per_task)
 
 
 def read_stranded(connection: SqliteConnection, cache: TaskCache, owner: str | None, limit: int) -> tuple[Facts, ...]:
@@ -124,23 +114,21 @@ def _find_run_at(connection: SqliteConnection, statement: str, run_id: str) -> R
 
 
 def read_runs(connection: SqliteConnection, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
-    size = min(limit, MAX_PAGE_SIZE)
-    planned, attempt, run_id = (_LATEST, _LATEST, "") if after is None else after.split("/", 2)
+    wanted = RunPage.of(run_filter, after, limit)
     bindings: dict[str, Any] = {
-        "planned": int(planned),
-        "attempt": int(attempt),
-        "id": run_id,
-        "owner": run_filter.owner,
-        "states": None if run_filter.states is None else encode(sorted(run_filter.states)),
-        "since": None if run_filter.since is None else to_microseconds(run_filter.since),
-        "until": None if run_filter.until is None else to_microseconds(run_filter.until),
-        "limit": size + 1,
+        "planned": wanted.planned,
+        "attempt": wanted.attempt,
+        "id": wanted.run_id,
+        "owner": wanted.owner,
+        "states": None if wanted.states is None else encode(wanted.states),
+        "since": wanted.since,
+        "until": wanted.until,
+        "limit": wanted.limit,
     }
     if run_filter.task_id is not None:
         bindings["task_id"] = run_filter.task_id
-    rows = _read_run_rows(connection, run_filter, size, bindings)
-    items = tuple(decode_run(row, row[RUN_WIDTH]) for row in rows[:size])
-    return Page(items, _encode_cursor(items[-1]) if items and len(rows) > size else None)
+    rows = _read_run_rows(connection, run_filter, wanted.size, bindings)
+    return wanted.page([decode_run(row, row[RUN_WIDTH]) for row in rows])
 
 
 def _read_run_rows(
@@ -151,7 +139,7 @@ def _read_run_rows(
         return connection.query(_RUNS_PAGE_OF_TASK, bindings)
     if run_filter.states is not None and run_filter.states <= LIVE_STATES:
         return connection.query(_RUNS_PAGE_LIVE, bindings)
-    if run_filter.owner is not None and not _is_large_owner(connection, run_filter.owner, size, _ROWS_PER_TASK):
+    if run_filter.owner is not None and not _is_large_owner(connection, run_filter.owner, size, ROWS_PER_TASK):
         return connection.query(_RUNS_PAGE_OF_OWNER, bindings)
     if run_filter.states is None or RunState.SUCCEEDED in run_filter.states:
         return connection.query(_RUNS_PAGE, bindings)
@@ -172,5 +160,29 @@ def _newest_key(row: Row) -> tuple[int, int, str]:
     return row[5], row[7], row[1]
 
 
-def _encode_cursor(run: Run) -> str:
-    return f"{to_microseconds(run.planned)}/{run.attempt}/{run.id}"
+_EVENTS: Final = sql("events")
+_EVENTS_OF_OWNER: Final = sql("events_of_owner")
+_LAST_EVENT: Final = sql("last_event")
+_OWNER_EVENT_COUNTS: Final = sql("owner_event_counts")
+
+
+class SQLiteFeed:
+    _readers: Readers
+
+    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[NumberedEvent, ...]:
+        def work(connection: SqliteConnection) -> tuple[NumberedEvent, ...]:
+            if owner is None:
+                rows = connection.query(_EVENTS, (after, limit))
+            else:
+                rows = connection.query(_EVENTS_OF_OWNER, (after, owner, limit))
+            return tuple(map(decode_event, rows))
+
+        return await self._readers.run(work)
+
+    async def last_event(self) -> int:
+        last_number: int = (await self._readers.run(lambda connection: connection.query(_LAST_EVENT)))[0][0]
+        return last_number
+
+    async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
+        bindings = {"owners": json.dumps(list(owners)), "until": until}
+        return dict(await self._readers.run(lambda connection: connection.query(_OWNER_EVENT_COUNTS, bindings)))

@@ -1,20 +1,24 @@
-"""Load the facts of many tasks in a fixed number of statements, from the task cache where the version matches."""
+"""Load the facts of many tasks in a fixed number of statements, from the task cache where the version matches.
+
+Lane use and blocked owners are updated in memory as the decisions of a request take and free lane slots.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import apsw
 
 from ...model.change import Change, Facts
 from ...model.entry import Entry
-from ..codec.rows import TASK_WIDTH, decode_entry, decode_run, decode_status, decode_task, new_tuple
+from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
+from ...model.reason import Reason
+from ...model.task import Task
+from ..codec.rows import REASONS, TASK_WIDTH, decode_entry, decode_run, decode_status, decode_task, new_tuple
 from ..task_cache import CachedTask, TaskCache
-from .connection import Row, SqliteConnection
-from .lane_state import LaneState
-from .statements import sql
+from .connection import Row, SqliteConnection, sql
 
 _TASKS: Final = sql("tasks")
 _ENTRIES: Final = sql("entries")
@@ -98,3 +102,60 @@ def load_task_facts(connection: SqliteConnection, cache: TaskCache, row: Row) ->
     loaded.read_entries((number,))
     cached = loaded.tasks[number]
     return loaded, cached, loaded.build_facts(cached, loaded.entries.get(number, ()))
+
+
+_LANE_USE: Final = sql("lane_use")
+_BLOCKED_OWNERS: Final = sql("blocked_owners")
+
+
+def bind_names(names: Collection[str]) -> apsw.CArrayBinding:
+    return apsw.carray(tuple(names))
+
+
+class LaneState:
+    def __init__(self, connection: SqliteConnection, tasks: Collection[Task]) -> None:
+        self._connection = connection
+        self._lane_of_owner: dict[str, str | None] = {task.owner: None for task in tasks}
+        self._limits: dict[str, int] = {}
+        self._taken: dict[str, int] = {}
+        self._blocked: dict[str, Reason | None] = {}
+        self.is_unrestricted = True
+        """No task has a lane, and no owner is limited or blocked."""
+        if self._lane_of_owner:
+            lanes = {task.lane for task in tasks if task.lane is not None}
+            self._read_lanes(lanes)
+            self.is_unrestricted = not lanes and not any(self._lane_of_owner.values())
+            for name, reason in connection.query(_BLOCKED_OWNERS, (bind_names(self._lane_of_owner.keys() | lanes),)):
+                self._blocked[name] = REASONS[reason]
+                self.is_unrestricted = False
+
+    def _read_lanes(self, lanes: set[str]) -> None:
+        owners = {owner_lane(owner): owner for owner in self._lane_of_owner}
+        for name, limit, taken in self._connection.query(_LANE_USE, (bind_names(lanes | owners.keys()),)):
+            self._limits[name] = DEFAULT_LIMIT if limit is None else limit
+            self._taken[name] = taken
+            if limit is not None and name in owners:
+                self._lane_of_owner[owners[name]] = name
+
+    def lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
+        lane, owners_lane = task.lane, self._lane_of_owner.get(task.owner)
+        if lane is None:
+            return () if owners_lane is None else (self._use(owners_lane),)
+        if owners_lane is None or owners_lane == lane:
+            return (self._use(lane),)
+        return self._use(lane), self._use(owners_lane)
+
+    def block_reason(self, task: Task) -> Reason | None:
+        return self._blocked.get(task.owner) or self._blocked.get(blocked_lane_name(task.owner, task.lane))
+
+    def _use(self, lane: str) -> LaneUse:
+        if lane not in self._limits:
+            # An earlier decision of this request gave the task this lane.
+            self._read_lanes({lane})
+        return LaneUse(lane, self._limits[lane], self._taken[lane])
+
+    def add_taken(self, lanes: Iterable[str], slots: int) -> None:
+        """Add `slots` (may be negative) to the number of taken slots of each lane."""
+        for lane in lanes:
+            if lane in self._taken:
+                self._taken[lane] += slots

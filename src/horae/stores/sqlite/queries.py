@@ -19,8 +19,7 @@ from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCoun
 from ..codec.rows import decode_node
 from ..run_id_prefix import planned_range_of_prefix
 from ..task_cache import TaskCache
-from .attached_records import write_attached_records
-from .connection import Row, SqliteConnection
+from .connection import Row, SqliteConnection, sql
 from .ledger import (
     find_run_in_small_indexes,
     read_latest,
@@ -32,8 +31,8 @@ from .ledger import (
 )
 from .load_facts import bind_numbers, find_task_by_id, find_task_by_key, load_task_facts
 from .readers import Readers
+from .records import write_attached_records
 from .row_batches import RowBatches
-from .statements import sql
 from .unit_of_work import UnitOfWork
 from .write_requests import BatchableWrite
 from .writer import Writer

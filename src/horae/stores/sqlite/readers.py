@@ -13,8 +13,7 @@ from typing import Final, TypeVar
 import apsw
 
 from ...errors import StoreUnavailable
-from .connection import Bindings, Row, SqliteConnection
-from .errors import translate_error
+from .connection import Bindings, Row, SqliteConnection, translate_error
 
 _T = TypeVar("_T")
 

@@ -17,10 +17,9 @@ from ...model.refusals import refuse
 from ...model.task import NEW_TASK_STATUS
 from ..codec.rows import encode_entry, encode_event, encode_status, encode_task
 from ..counter_deltas import CounterDeltas
-from .attached_records import write_attached_records
-from .connection import Row, SqliteConnection
+from .connection import BulkStatement, Row, SqliteConnection, sql
 from .load_facts import bind_numbers, find_task_by_id, find_task_by_key
-from .statements import BulkStatement, sql
+from .records import write_attached_records
 
 _INSERT_TASKS: Final = BulkStatement("insert_tasks", 14)
 _PUT_STATUSES: Final = BulkStatement("put_statuses", 15)

@@ -12,10 +12,8 @@ from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
 from ...model.run import LIVE_STATES, Run
 from ..task_cache import TaskCache
-from .connection import SqliteConnection
-from .lane_state import bind_names
-from .load_facts import LoadedFacts, bind_numbers
-from .statements import sql
+from .connection import SqliteConnection, sql
+from .load_facts import LoadedFacts, bind_names, bind_numbers
 from .unit_of_work import UnitOfWork
 
 _TASKS_OF_RUNS: Final = sql("tasks_of_runs")

@@ -12,16 +12,15 @@ from ..task_cache import TaskCache
 from .agenda import SQLiteAgenda
 from .claim import Claimer
 from .connection import SqliteConnection
-from .event_reader import SQLiteFeed
 from .file_lock import FileLock
 from .journal import SQLiteJournal
-from .migrate import create_file, migrate
+from .ledger import SQLiteFeed
+from .migrate import create_file, migrate, require_supported_version
 from .queries import SQLiteBook
 from .readers import Readers
 from .records import SQLiteRecords
 from .settle import RunUpdater
 from .shared_transactions import SQLiteSharedTransactions, TransactionWatcher
-from .status import require_supported_version
 from .transfer import SQLiteTransfer
 from .upkeep import SQLiteUpkeep
 from .writer import Writer

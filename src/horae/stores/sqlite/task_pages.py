@@ -8,8 +8,7 @@ from ...model.page import MAX_PAGE_SIZE
 from ...model.task import TaskState
 from ...ports.store import TaskFilter
 from ..codec.json_codecs import encode
-from .connection import Row, SqliteConnection
-from .statements import sql
+from .connection import Row, SqliteConnection, sql
 
 _PAGE: Final = sql("tasks_page")
 _OF_OWNER: Final = sql("tasks_page_of_owner")

@@ -24,10 +24,9 @@ from ..codec.rows import (
 )
 from ..run_deduplication import deduplicate_runs
 from ..task_cache import CachedTask, TaskCache, apply_change
-from .connection import SqliteConnection
+from .connection import SqliteConnection, sql
 from .load_facts import LoadedFacts
 from .row_batches import RowBatches
-from .statements import sql
 
 _LAST_RUN: Final = sql("last_run")
 _EXISTING_RUN: Final = sql("existing_run")

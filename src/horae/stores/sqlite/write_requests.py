@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import apsw
 
-from .connection import SqliteConnection
-from .errors import translate_error
+from .connection import SqliteConnection, translate_error
 
 
 class BatchableWrite(NamedTuple):

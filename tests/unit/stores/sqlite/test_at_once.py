@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from horae.stores.sqlite.connection import Bindings, Row, SqliteConnection
-from horae.stores.sqlite.statements import sql
+from horae.stores.sqlite.connection import Bindings, Row, SqliteConnection, sql
 from horae.testing.factories import NOON, a_new_task, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import new_store
 

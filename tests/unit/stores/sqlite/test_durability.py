@@ -12,7 +12,7 @@ import pytest
 from horae.errors import StoreError
 from horae.model.change import Change
 from horae.ports.store import TaskFilter
-from horae.stores.sqlite import backup, checkpoints
+from horae.stores.sqlite import backup, writer
 from horae.testing.contracts.stores.setup import add_tasks, claim_all, get_facts, settle, start_run
 from horae.testing.decisions import always
 from horae.testing.factories import a_new_task, a_node, a_task, an_event
@@ -120,9 +120,9 @@ async def test_a_copy_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) 
 
 
 async def test_the_log_stays_short_however_much_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "_IDLE_SECONDS", 600.0)
-    monkeypatch.setattr(checkpoints, "_GROUP_PAGES", 100)
-    monkeypatch.setattr(checkpoints, "_BUSY_PAGES", 100)
+    monkeypatch.setattr(writer, "_IDLE_SECONDS", 600.0)
+    monkeypatch.setattr(writer, "_GROUP_PAGES", 100)
+    monkeypatch.setattr(writer, "_BUSY_PAGES", 100)
     log = tmp_path / "horae.db-wal"
     sizes: list[int] = []
 
@@ -137,7 +137,7 @@ async def test_the_log_stays_short_however_much_is_written(tmp_path: Path, monke
 async def test_the_log_is_carried_over_when_nobody_asks_for_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoints, "_IDLE_PAGES", 1)
+    monkeypatch.setattr(writer, "_IDLE_PAGES", 1)
 
     async with new_store(tmp_path) as store:
         before = (tmp_path / "horae.db").stat().st_size
@@ -150,10 +150,10 @@ async def test_a_reader_that_takes_long_does_not_stop_the_writer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log cannot start afresh while somebody reads an old instant; it does when they are done."""
-    monkeypatch.setattr(checkpoints, "_GROUP_PAGES", 20)
-    monkeypatch.setattr(checkpoints, "_BUSY_PAGES", 20)
-    monkeypatch.setattr(checkpoints, "_IDLE_PAGES", 20)
-    monkeypatch.setattr(checkpoints, "_TRUNCATE_PAGES", 60)
+    monkeypatch.setattr(writer, "_GROUP_PAGES", 20)
+    monkeypatch.setattr(writer, "_BUSY_PAGES", 20)
+    monkeypatch.setattr(writer, "_IDLE_PAGES", 20)
+    monkeypatch.setattr(writer, "_TRUNCATE_PAGES", 60)
     monkeypatch.setattr(backup, "_PAGES_AT_ONCE", 1)
     log = tmp_path / "horae.db-wal"
 

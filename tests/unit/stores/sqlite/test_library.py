@@ -10,7 +10,7 @@ import pytest
 
 from horae.errors import StoreUnavailable
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.status import OLDEST_APSW, require_supported_version
+from horae.stores.sqlite.migrate import OLDEST_APSW, require_supported_version
 
 PYPROJECT = Path(__file__).parents[4] / "pyproject.toml"
 

@@ -9,7 +9,7 @@ from horae.model.events.event import Event, EventKind
 from horae.model.run import Run
 from horae.model.task import Task, TaskState, TaskStatus
 from horae.ports.store import RunFilter
-from horae.stores.sqlite import SQLiteStore, retention
+from horae.stores.sqlite import SQLiteStore, upkeep
 from horae.testing.decisions import always
 from horae.testing.factories import DAY, NOON, SECOND, a_new_task, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import new_store
@@ -61,8 +61,8 @@ async def test_what_it_costs_depends_on_what_ran_and_not_on_how_many_tasks_there
 async def test_more_than_a_batch_can_tell_is_walked_through(tmp_path: Path) -> None:
     """Windows of events that end within a task's, batches that end within a window."""
 
-    assert retention._TASK_BATCH < 40
-    assert retention._EVENT_BATCH < 40 * 35
+    assert upkeep._TASK_BATCH < 40
+    assert upkeep._EVENT_BATCH < 40 * 35
     async with new_store(tmp_path) as store:
         tasks = [a_task() for _ in range(40)]
         await store.add([a_new_task(task, runs=runs_of(task, KEEP + 2)) for task in tasks])
@@ -79,10 +79,10 @@ async def test_a_task_that_was_woken_up_meanwhile_stays(tmp_path: Path) -> None:
         task = a_task()
         over = TaskStatus(TaskState.COMPLETED, ended=NOON - 200 * DAY)
         await store.add([a_new_task(task, status=over, entries=[])])
-        found = await retention.RetentionScan(store._readers, NOON, KEEP, LIMIT).find(None)
+        found = await upkeep.RetentionScan(store._readers, NOON, KEEP, LIMIT).find(None)
         assert len(found.tasks) == 1
         await store.change(task.id, None, always(Change(status=TaskStatus())))
-        removed = await store._writer.submit(lambda link: retention.remove_rows(link, found, NOON))
+        removed = await store._writer.submit(lambda link: upkeep.remove_rows(link, found, NOON))
         assert removed.tasks == 0
         assert await store.facts(task.id, None) is not None
 

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from horae.stores.named_sql import parse_blocks
-from horae.stores.sqlite.statements import STATEMENTS, BulkStatement, sql
+from horae.stores.sqlite.connection import STATEMENTS, BulkStatement, sql
 
 ROOM = Path(str(resources.files("horae.stores.sqlite")))
 COLUMNS = {name for name in STATEMENTS if name.endswith(("_columns", "_filter"))}

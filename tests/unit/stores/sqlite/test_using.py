@@ -14,7 +14,7 @@ import pytest
 from horae.errors import Conflict, Refusal, StoreUnavailable
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
-from horae.stores.sqlite import SQLiteStore, caller_connection
+from horae.stores.sqlite import SQLiteStore, shared_transactions
 from horae.stores.sqlite.queries import add_tasks
 from horae.stores.task_cache import TaskCache
 from horae.testing.factories import a_new_task, a_task
@@ -152,14 +152,14 @@ def test_what_is_said_of_the_libraries_is_what_the_locks_do(tmp_path: Path) -> N
         try:
             theirs.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError:
-            assert caller_connection.shares_library()
+            assert shared_transactions.shares_library()
         else:
-            assert not caller_connection.shares_library()
+            assert not shared_transactions.shares_library()
 
 
 async def test_a_connection_of_another_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(tmp_path / "horae.db") as store:
-        monkeypatch.setattr(caller_connection, "shares_library", lambda: False)
+        monkeypatch.setattr(shared_transactions, "shares_library", lambda: False)
         # To something else: even to open the file with it would be a danger.
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
             connection.execute("BEGIN")
@@ -175,7 +175,7 @@ async def theirs_alone(path: Path) -> sqlite3.Connection:
 
 @pytest.fixture
 def one_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caller_connection, "shares_library", lambda: True)
+    monkeypatch.setattr(shared_transactions, "shares_library", lambda: True)
 
 
 @pytest.mark.usefixtures("one_library")
@@ -187,7 +187,7 @@ async def test_a_connection_of_sqlite3_is_as_good_where_the_library_is_one(tmp_p
         connection.text_factory = bytes
         connection.execute("CREATE TABLE notes (note TEXT)")
         connection.execute("INSERT INTO notes VALUES ('7')")
-        with caller_connection.join_transaction(connection, str(path)) as link:
+        with shared_transactions.join_transaction(connection, str(path)) as link:
             add_tasks(link, TaskCache(), [a_new_task(task)])
             with pytest.raises(Conflict) as refusal, link.savepoint():
                 add_tasks(link, TaskCache(), [a_new_task(a_task()), a_new_task(a_task(key="report"))])
@@ -207,7 +207,7 @@ async def test_a_connection_of_sqlite3_without_a_transaction_is_refused(tmp_path
     with (
         closing(await theirs_alone(path)) as connection,
         pytest.raises(Refusal) as refusal,
-        caller_connection.join_transaction(connection, str(path)),
+        shared_transactions.join_transaction(connection, str(path)),
     ):
         pytest.fail("it has not begun any")
     assert refusal.value.code == "no_transaction"
@@ -219,7 +219,7 @@ async def test_a_connection_of_sqlite3_that_is_closed_or_of_another_thread_is_re
     found: list[str] = []
 
     def look() -> None:
-        with pytest.raises(Refusal) as refusal, caller_connection.join_transaction(connection, str(path)):
+        with pytest.raises(Refusal) as refusal, shared_transactions.join_transaction(connection, str(path)):
             pytest.fail("it cannot be used")
         found.append(refusal.value.code)
 

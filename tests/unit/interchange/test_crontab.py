@@ -37,7 +37,7 @@ class TestTheSampleOfAUser:
             "line 22": "cron_no_command",
         }
 
-    def test_what_is_refused_is_told_with_the_refusals_own_sentence_in_both_languages(self) -> None:
+    def test_refused_line_is_reported_with_the_refusal_in_both_languages(self) -> None:
         with pytest.raises(InvalidSchedule) as refused:
             Cron("*/90 * * * *")
         (unclear,) = [each for each in self.harvest.rejected if each.source == "line 19"]
@@ -68,7 +68,7 @@ class TestTheSampleOfAUser:
         assert self.found["line 11"].request.when == Cron("@daily", zone=BERLIN)
         assert self.found["line 16"].request.when == Cron("0 16 * * 1-5", zone="America/New_York")
 
-    def test_what_stands_after_a_percent_sign_is_input(self) -> None:
+    def test_text_after_a_percent_sign_is_input(self) -> None:
         spec = spec_of(self.found["line 16"])
         assert spec["argv"] == ["mail", "-s", "Market closed%", "trader"]
         assert spec["stdin"] == "It is four o'clock.\nGo home.\n"

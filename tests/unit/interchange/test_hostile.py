@@ -100,7 +100,7 @@ class TestPaths:
         os.mkfifo(tmp_path / "pipe")
         self.refused(tmp_path / "pipe", "import_not_a_file")
 
-    def test_what_is_no_ordinary_file(self, tmp_path: Path) -> None:
+    def test_path_that_is_no_regular_file_is_refused(self, tmp_path: Path) -> None:
         self.refused(tmp_path, "import_not_a_file")
         self.refused(Path("/dev/zero"), "import_not_a_file")
         self.refused(tmp_path / "absent", "import_no_file")

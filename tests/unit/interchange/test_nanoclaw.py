@@ -176,7 +176,7 @@ class TestNothingIsWritten:
         assert len(nanoclaw.read(path, zone=SHANGHAI).tasks) == 1
         assert everything(tmp_path) == before
 
-    def test_in_use_with_what_is_only_in_its_log(self, tmp_path: Path) -> None:
+    def test_database_in_use_with_rows_in_the_wal(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK, schema="PRAGMA journal_mode = WAL;" + TASKS_BEFORE)
         with in_use(path, "BEGIN", ANOTHER_TASK, "COMMIT"):
             before = everything(tmp_path)
@@ -184,7 +184,7 @@ class TestNothingIsWritten:
             assert [found.source for found in nanoclaw.read(path, zone=SHANGHAI).tasks] == ["task-1", "task-2"]
             assert everything(tmp_path) == before
 
-    def test_while_somebody_is_in_the_middle_of_a_write(self, tmp_path: Path) -> None:
+    def test_database_during_a_write(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK, schema="PRAGMA journal_mode = WAL;" + TASKS_BEFORE)
         with in_use(path, "BEGIN", ANOTHER_TASK):
             before = everything(tmp_path)

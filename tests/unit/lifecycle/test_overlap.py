@@ -131,7 +131,7 @@ class TestReplace:
         assert change.cancelled == ((world.live_run.id, Reason.REPLACED),)
         assert world.at(hour(15)).claim().cancelled == ()
 
-    def test_it_ends_as_replaced_however_it_ends(self) -> None:
+    def test_replaced_run_ends_as_replaced_for_every_outcome(self) -> None:
         world = going("replace").claim_at(hour(14))
         world.settle(Failed("killed"))
         assert world.ledger == ["13:00 cancelled replaced"]
@@ -148,7 +148,7 @@ class TestReplace:
         assert world.ledger == ["13:00 cancelled replaced"]
         assert world.claim_all().ledger == ["13:00 cancelled replaced", "14:00 running"]
 
-    def test_what_somebody_outside_holds_ends_here(self) -> None:
+    def test_replace_ends_a_waiting_run_at_once(self) -> None:
         world = going("replace")
         world.settle(Waiting(hour(20)))
         world.claim_at(hour(14))
@@ -214,7 +214,7 @@ class TestRetries:
         assert world.ledger == ["13:00 failed target_failed", "13:00 #2 skipped superseded", "14:00 running"]
         assert world.agenda == ["next 15:00 timed"]
 
-    def test_not_by_what_somebody_asks_for(self) -> None:
+    def test_manual_run_does_not_end_a_retry(self) -> None:
         world = going("skip", retry=PATIENT)
         world.fail()
         world.advance(MINUTE).run_now()
@@ -262,7 +262,7 @@ class TestRunNow:
             world.run_now()
         assert refusal.value.code == "already_running"
 
-    def test_queue_is_one_when_somebody_waits_already(self) -> None:
+    def test_run_now_is_refused_when_the_queue_is_full(self) -> None:
         world = going("queue").at(hour(13.5))
         world.run_now()
         world.claim_all()
@@ -271,7 +271,7 @@ class TestRunNow:
         world.claim_at(hour(14))
         assert world.ledger == ["13:00 running", "14:00 skipped overlap"]
 
-    def test_what_waits_already_goes_on_waiting_whatever_the_policy_says_now(self) -> None:
+    def test_queued_entries_keep_waiting_after_a_policy_edit(self) -> None:
         world = going("queue").at(hour(13.5))
         world.run_now()
         world.claim_all()
@@ -287,7 +287,7 @@ class TestRunNow:
         world.claim_all()
         assert world.ledger == ["13:00 skipped overlap", "13:00 running"]
 
-    def test_replace_ends_what_somebody_outside_holds(self) -> None:
+    def test_run_now_under_replace_ends_a_waiting_run(self) -> None:
         world = going("replace")
         world.settle(Waiting(hour(20)))
         world.at(hour(13.5)).run_now()

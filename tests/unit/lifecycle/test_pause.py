@@ -210,7 +210,7 @@ class TestWaitersAndRetries:
         world.advance(MINUTE).resume()
         assert world.agenda == ["retry 13:00 #2 timed", "next 14:00 timed"]
 
-    def test_what_waits_for_a_run_that_is_still_going_goes_on_waiting(self) -> None:
+    def test_waiter_behind_a_live_run_keeps_waiting(self) -> None:
         world = World(overlap="queue").claim_at(hour(13)).claim_at(hour(14))
         world.pause()
         world.resume(missed="latest")
@@ -239,12 +239,12 @@ class TestUntil:
         assert world.ledger == ["13:00..15:00 x3 skipped paused"]
         assert world.claim_all().ledger[1:] == ["16:00 skipped merged", "17:00 running"]
 
-    def test_what_is_due_at_that_very_instant_runs(self) -> None:
+    def test_occurrence_due_at_the_end_of_the_pause_runs(self) -> None:
         world = World().at(hour(12.5))
         world.pause(until=hour(14))
         assert world.claim_at(hour(14)).ledger == ["13:00 skipped paused", "14:00 running"]
 
-    def test_somebody_was_faster(self) -> None:
+    def test_pause_already_ended_by_a_client(self) -> None:
         world = self.world()
         resume = world.entries["resume"]
         world.at(hour(13.5)).resume()
@@ -311,7 +311,7 @@ class TestTheEnd:
         assert world.state is TaskState.COMPLETED
         assert [event.kind for event in world.events[-2:]] == [EventKind.TASK_RESUMED, EventKind.TASK_COMPLETED]
 
-    def test_giving_up_ends_the_pause_and_wakes_what_was_asked_for(self) -> None:
+    def test_give_up_ends_the_pause_and_wakes_manual_runs(self) -> None:
         world = World(give_up_after=1, overlap="queue_all").claim_at(hour(13)).at(hour(13.25))
         world.run_now()
         world.claim_all()
@@ -339,7 +339,7 @@ class TestStartingAgain:
         standing = world.status
         assert (standing.state, standing.failures, standing.reason, standing.ended) == (TaskState.ACTIVE, 0, None, None)
 
-    def test_what_was_missed_can_be_made_up_for(self) -> None:
+    def test_missed_occurrences_can_be_caught_up_at_resume(self) -> None:
         world = self.failed()
         world.resume(missed="merge")
         assert world.agenda == ["waiting 14:00..16:00 x3 timed", "next 17:00 timed"]
@@ -351,7 +351,9 @@ class TestStartingAgain:
             (hour(15), ["14:00 skipped missed_skipped"], ["next 15:00 timed"]),
         ],
     )
-    def test_what_is_due_at_that_very_instant_runs(self, at: datetime, ledger: list[str], agenda: list[str]) -> None:
+    def test_occurrence_due_at_the_end_of_the_pause_runs(
+        self, at: datetime, ledger: list[str], agenda: list[str]
+    ) -> None:
         world = World(give_up_after=1).claim_at(hour(13))
         world.fail(permanent=True)
         world.at(at).resume()
@@ -371,7 +373,7 @@ class TestStartingAgain:
         assert refusal.value.code == "task_over"
         assert world.state is TaskState.FAILED
 
-    def test_nothing_is_left_but_what_somebody_asked_for(self) -> None:
+    def test_only_a_manual_run_is_left(self) -> None:
         world = World(Once(at=hour(13))).claim_at(hour(13))
         world.fail(permanent=True)
         world.advance(MICROSECOND).run_now()

@@ -200,7 +200,7 @@ async def test_what_ran_on_time_or_was_skipped_for_another_reason_blames_no_outa
         assert skipped.explanation.reason is Reason.SKIP_REQUESTED
 
 
-async def test_where_nobody_keeps_book_of_outages_none_is_told() -> None:
+async def test_ledger_without_an_outage_record_reports_none() -> None:
     async with open_harness() as harness:
         task = await harness.add()
         await an_outage(harness, 5.5 * HOUR)

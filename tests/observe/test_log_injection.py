@@ -73,7 +73,7 @@ def _check_lines(text: str) -> None:
     text.encode()
 
 
-@pytest.mark.parametrize("said", HOSTILE)
+@pytest.mark.parametrize("said", HOSTILE, ids=ascii)
 async def test_text_log_spells_out_what_could_forge_a_line_or_steer_a_terminal(heard: io.StringIO, said: str) -> None:
     configure_logging("text", "debug", heard)
     _log_everywhere(said)
@@ -102,7 +102,7 @@ def test_plain_text_of_any_language_stays_as_it_is(heard: io.StringIO) -> None:
     assert said in heard.getvalue()
 
 
-@pytest.mark.parametrize("said", HOSTILE)
+@pytest.mark.parametrize("said", HOSTILE, ids=ascii)
 def test_json_log_escapes_the_same_and_is_read_back_unchanged(heard: io.StringIO, said: str) -> None:
     configure_logging("json", "debug", heard)
     _log_everywhere(said)

@@ -183,7 +183,7 @@ async def test_a_connection_that_may_only_read(tmp_path: Path, monkeypatch: pyte
 
     async with asyncio.timeout(TEST_SECONDS), served(f"sqlite:///{tmp_path}/h.db") as api:
         store: Any = api.service.store
-        link = await store._writer.do(lambda link: link)
+        link = await store._writer.submit(lambda link: link)
         link.query("PRAGMA query_only = ON")
         status, told = await readyz(api)
         assert (status, told["parts"]["store"], told["problem"]["code"]) == (503, True, "store_read_only")

@@ -52,7 +52,7 @@ from .tasks.tasks import Tasks
 class Service:
     """`check` checks targets, and `on_write` is called after each write; both come from the composition root.
 
-    `members` are the default quotas of owners, `networks` those that webhooks may reach besides public ones.
+    `member_quotas` are the default quotas of owners, `networks` those that webhooks may reach besides public ones.
     """
 
     def __init__(  # noqa: PLR0913 - settings of a deployment, each by its name
@@ -70,67 +70,175 @@ class Service:
         output: StoredOutput | None = None,
     ) -> None:
         self.store = store
-        self._clock = clock
         self.zone = zone
         self.secrets = secrets
-        # A dry run stores nothing: it shares the measurements.
-        output = output or StoredOutput(store, clock)
-        self._with_store: Callable[[FullStore], Service] = lambda other: Service(
-            other,
-            clock,
-            zone,
-            secrets.with_records(other),
-            check=check,
-            member_quotas=member_quotas,
-            networks=networks,
-            approval_policy=approval_policy,
-            output=output,
-        )
-        self.audit = Audit(store, clock)
-        quota = TaskQuota(store, clock, member_quotas, output)
-        writer = TaskWriter(store, quota, self.audit)
-        self.functions = Functions(store, clock)
-        self.listeners = ListenerRegistry(store, clock)
-        self.tasks = Tasks(
-            store,
-            clock,
-            zone,
-            on_write,
-            check=check,
-            writer=writer,
-            approval_policy=approval_policy,
+        self._clock = clock
+        self._check = check
+        self._on_write = on_write
+        self._member_quotas = member_quotas
+        self._networks = networks
+        self._approval_policy = approval_policy
+        self._output = output or StoredOutput(store, clock)
+
+    # --- components, each built on first use: a command needs few of them -------------------------------------------------
+
+    @cached_property
+    def audit(self) -> Audit:
+        return Audit(self.store, self._clock)
+
+    @cached_property
+    def _quota(self) -> TaskQuota:
+        return TaskQuota(self.store, self._clock, self._member_quotas, self._output)
+
+    @cached_property
+    def _writer(self) -> TaskWriter:
+        return TaskWriter(self.store, self._quota, self.audit)
+
+    @cached_property
+    def functions(self) -> Functions:
+        return Functions(self.store, self._clock)
+
+    @cached_property
+    def listeners(self) -> ListenerRegistry:
+        return ListenerRegistry(self.store, self._clock)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        return Tasks(
+            self.store,
+            self._clock,
+            self.zone,
+            self._on_write,
+            check=self._check,
+            writer=self._writer,
+            approval_policy=self._approval_policy,
             functions=self.functions,
         )
-        self.runs = Runs(store, store, clock, on_write, writer, approval_policy=approval_policy)
-        self.outages = Outages(store, store, clock)
-        self.ledger = Ledger(store, clock, self.outages, self.functions)
-        self.overview = Overviews(store, clock)
-        self.events = Events(store)
-        self.lanes = Lanes(store, clock, on_write)
-        self.nodes = Nodes(store, clock, on_write)
-        self.bulk = Bulk(self.tasks)
-        self.operations = Operations(store, self.tasks, self.audit, clock)
-        self.declared_tasks = DeclaredTasks(self.tasks, store, store, self.functions)
-        self.accounts = Accounts(store, clock, self.audit, member_quotas=member_quotas, on_write=on_write)
-        self.agents = Agents(store, self.accounts, self.audit, on_write)
-        self.tokens = Tokens(store, clock, self.accounts, self.audit, self.agents)
-        self.key_budget = KeyBudget(store, clock)
-        self.approvals = Approvals(
-            store,
-            clock,
-            writer=writer,
-            quota=quota,
-            audit=self.audit,
-            approval_policy=approval_policy,
-            on_write=on_write,
+
+    @cached_property
+    def runs(self) -> Runs:
+        return Runs(
+            self.store,
+            self.store,
+            self._clock,
+            self._on_write,
+            self._writer,
+            approval_policy=self._approval_policy,
         )
-        self.fire_rights = FireRights(store, approval_policy)
-        self.quota_sweep = QuotaSweep(store, clock, self.accounts, self.agents, on_write)
-        self.daily_quota = DailyQuota(store, self.accounts, self.quota_sweep, StorageLimit(quota, output))
-        self.tokens.on_agent_revoked = self.approvals.pause_revoked
-        self.accounts.on_quotas = self.agents.on_quotas = self._quotas_changed
-        self.event_encoder = EventEncoder(store)
-        self.webhooks = Webhooks(store, WebhookClient(secrets, clock, networks), self.audit, clock)
+
+    @cached_property
+    def outages(self) -> Outages:
+        return Outages(self.store, self.store, self._clock)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return Ledger(self.store, self._clock, self.outages, self.functions)
+
+    @cached_property
+    def overview(self) -> Overviews:
+        return Overviews(self.store, self._clock)
+
+    @cached_property
+    def events(self) -> Events:
+        return Events(self.store)
+
+    @cached_property
+    def lanes(self) -> Lanes:
+        return Lanes(self.store, self._clock, self._on_write)
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        return Nodes(self.store, self._clock, self._on_write)
+
+    @cached_property
+    def bulk(self) -> Bulk:
+        return Bulk(self.tasks)
+
+    @cached_property
+    def operations(self) -> Operations:
+        return Operations(self.store, self.tasks, self.audit, self._clock)
+
+    @cached_property
+    def declared_tasks(self) -> DeclaredTasks:
+        return DeclaredTasks(self.tasks, self.store, self.store, self.functions)
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        accounts = Accounts(
+            self.store, self._clock, self.audit, member_quotas=self._member_quotas, on_write=self._on_write
+        )
+        accounts.on_quotas = self._apply_quotas
+        return accounts
+
+    @cached_property
+    def agents(self) -> Agents:
+        agents = Agents(self.store, self.accounts, self.audit, self._on_write)
+        agents.on_quotas = self._apply_quotas
+        return agents
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        tokens = Tokens(self.store, self._clock, self.accounts, self.audit, self.agents)
+        tokens.on_agent_revoked = self.approvals.pause_revoked
+        return tokens
+
+    @cached_property
+    def key_budget(self) -> KeyBudget:
+        return KeyBudget(self.store, self._clock)
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        return Approvals(
+            self.store,
+            self._clock,
+            writer=self._writer,
+            quota=self._quota,
+            audit=self.audit,
+            approval_policy=self._approval_policy,
+            on_write=self._on_write,
+        )
+
+    @cached_property
+    def fire_rights(self) -> FireRights:
+        return FireRights(self.store, self._approval_policy)
+
+    @cached_property
+    def quota_sweep(self) -> QuotaSweep:
+        return QuotaSweep(self.store, self._clock, self.accounts, self.agents, self._on_write)
+
+    @cached_property
+    def daily_quota(self) -> DailyQuota:
+        return DailyQuota(self.store, self.accounts, self.quota_sweep, StorageLimit(self._quota, self._output))
+
+    @cached_property
+    def event_encoder(self) -> EventEncoder:
+        return EventEncoder(self.store)
+
+    @cached_property
+    def webhooks(self) -> Webhooks:
+        client = WebhookClient(self.secrets, self._clock, self._networks)
+        return Webhooks(self.store, client, self.audit, self._clock)
+
+    @cached_property
+    def dry_run(self) -> Service:
+        """The same service as a dry run: it refuses what the real one would refuse, and writes nothing.
+
+        It shares the measurements of stored bytes, since it stores none.
+        """
+        store = make_dry_run_store(self.store)
+        return Service(
+            store,
+            self._clock,
+            self.zone,
+            self.secrets.with_records(store),
+            check=self._check,
+            member_quotas=self._member_quotas,
+            networks=self._networks,
+            approval_policy=self._approval_policy,
+            output=self._output,
+        )
+
+    # --- use cases of several components ------------------------------------------------------------------------------------
 
     async def resolve(self, principal: Principal, request: TaskRequest) -> ResolvedRequest:
         """Apply the declaration of its function to a request, and return it with warnings."""
@@ -157,12 +265,7 @@ class Service:
         reach = await self.listeners.reach(owner, task_id, topic_of(target))
         return None if reach.total else build_advisory("no_listener")
 
-    @cached_property
-    def dry_run(self) -> Service:
-        """The same service as a dry run: it refuses what the real one would refuse, and writes nothing."""
-        return self._with_store(make_dry_run_store(self.store))
-
-    async def _quotas_changed(self, owner: str) -> None:
+    async def _apply_quotas(self, owner: str) -> None:
         """Apply lowered quotas at once: to existing tasks, to the runs of this day and to stored bytes."""
         await self.quota_sweep.sweep(owner)
         await self.daily_quota.enforce_owner(owner, self._clock.now())

@@ -11,7 +11,7 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:
     from .app import Happening, Horae, RunHandle, TaskFunction, TaskHandle
     from .model.policy import Missed
-    from .model.policy import Retry as RetryPolicy
+    from .model.policy import RetryPolicy as RetryPolicy
     from .model.run import Run, RunState
     from .priority_queue import PriorityQueue
     from .public import describe, parse, preview
@@ -50,7 +50,7 @@ _LAZY_EXPORTS: Final = {
     "Horae": "app",
     "Missed": "model.policy",
     "PriorityQueue": "priority_queue",
-    "RetryPolicy": "model.policy:Retry",
+    "RetryPolicy": "model.policy",
     "Run": "model.run",
     "RunHandle": "app",
     "RunState": "model.run",

@@ -8,7 +8,7 @@ from typing import Any, Final
 from horae.api.app import ROUTES
 from horae.api.openapi import build_operation
 from horae.model.accounts.principal import LOCAL, Role, Scope
-from horae.web.idempotency import HEADER, repeatable_of
+from horae.web.idempotency import HEADER, idempotent_route_of
 from tests.api.served import TASK, Api, served
 
 KEY: Final = {"Idempotency-Key": "k-1"}
@@ -158,4 +158,4 @@ def test_routes_that_document_the_idempotency_key_are_those_that_honour_it() -> 
     for route in ROUTES:
         parameters = [] if route.operation is None else build_operation(route, route.operation).get("parameters", [])
         documented = any(each["name"].lower() == HEADER for each in parameters)
-        assert documented is (repeatable_of(route.endpoint) is not None), route
+        assert documented is (idempotent_route_of(route.endpoint) is not None), route

@@ -19,7 +19,7 @@ from horae.model.policy import (
     RETRY_JITTERS,
     Missed,
     Policies,
-    Retry,
+    RetryPolicy,
 )
 from horae.service.tasks.function_records import options_json, read_options
 from horae.service.tasks.task_request import Options, apply_options, explicit_options
@@ -30,7 +30,7 @@ from tests.cli.driving import Cli
 DECLARED: Final[dict[str, Any]] = {
     "missed": Missed("all", timedelta(hours=3), 7),
     "overlap": "queue_all",
-    "retry": Retry(6, timedelta(seconds=5), 3.0, timedelta(minutes=7), "none"),
+    "retry": RetryPolicy(6, timedelta(seconds=5), 3.0, timedelta(minutes=7), "none"),
     "give_up_after": 4,
     "timeout": timedelta(seconds=45),
     "max_duration": timedelta(minutes=9),
@@ -49,7 +49,7 @@ policies = st.builds(
     ),
     overlap=st.sampled_from(OVERLAPS),
     retry=st.builds(
-        Retry,
+        RetryPolicy,
         st.none() | st.integers(min_value=1, max_value=1_000),
         spans,
         st.floats(min_value=1, max_value=100),

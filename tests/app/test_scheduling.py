@@ -11,7 +11,7 @@ import pytest
 
 from horae import Conflict, Horae, InvalidSchedule, InvalidTask, NotFound
 from horae.lifecycle.explain import Verdict
-from horae.model.policy import Retry
+from horae.model.policy import RetryPolicy
 from horae.model.reason import Reason
 from horae.model.run import Origin, RunState
 from horae.model.task import TaskState
@@ -94,9 +94,9 @@ async def test_the_call_has_the_last_word_over_the_decorator(clock: VirtualClock
         )
         usual = (await app.service.tasks.get(app.who, plain.id)).task
         task = (await app.service.tasks.get(app.who, chosen.id)).task
-    assert (usual.policies.retry, usual.policies.priority) == (Retry(attempts=6), 7)
+    assert (usual.policies.retry, usual.policies.priority) == (RetryPolicy(attempts=6), 7)
     assert (usual.lane, usual.schedule.zone, plain.name) == ("post", "Asia/Tokyo", "send")
-    assert (task.policies.retry, task.policies.priority) == (Retry(attempts=2), 7)
+    assert (task.policies.retry, task.policies.priority) == (RetryPolicy(attempts=2), 7)
     assert (task.lane, task.schedule.zone, task.name, task.owner) == ("express", "Europe/Berlin", "gift", "bob")
     assert task.labels == (("for", "ada"),)
     assert "gift" in repr(chosen)

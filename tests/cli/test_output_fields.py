@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from horae.cli import answer_fields
+from horae.cli import output_fields
 from horae.cli.main import app
 from tests.cli.driving import Cli
 
@@ -47,12 +47,12 @@ def schema_fields(name: str) -> list[str]:
 
 
 def test_every_command_that_answers_in_json_has_known_fields() -> None:
-    assert set(answer_fields._SCHEMA_BY_COMMAND) == {" ".join(words) for words in COMMANDS} - OTHER_PROTOCOL
+    assert set(output_fields._SCHEMA_BY_COMMAND) == {" ".join(words) for words in COMMANDS} - OTHER_PROTOCOL
 
 
-@pytest.mark.parametrize("name", sorted(set(answer_fields._FIELDS_BY_SCHEMA) - UNSCHEMED))
+@pytest.mark.parametrize("name", sorted(set(output_fields._FIELDS_BY_SCHEMA) - UNSCHEMED))
 def test_known_fields_are_those_of_the_schema(name: str) -> None:
-    assert answer_fields._FIELDS_BY_SCHEMA[name].split() == schema_fields(name)
+    assert output_fields._FIELDS_BY_SCHEMA[name].split() == schema_fields(name)
 
 
 @pytest.mark.parametrize("words", sorted(set(COMMANDS) - {("mcp",)}), ids=" ".join)

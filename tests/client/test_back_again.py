@@ -15,7 +15,7 @@ from horae.model.entry import Entry, EntryKind, EntryState, slot_for
 from horae.model.events.event import EventKind, NumberedEvent
 from horae.model.lane import LaneUse
 from horae.model.outcome import Failed
-from horae.model.policy import Missed, Retry
+from horae.model.policy import Missed, RetryPolicy
 from horae.model.reason import Reason
 from horae.model.run import LIVE_STATES, Origin, Run, RunState, Span
 from horae.model.task import Pause, PauseCause, Task, TaskState, TaskStatus
@@ -233,7 +233,7 @@ def test_options_are_told_part_by_part() -> None:
         "give_up_after": 3,
         "overlap": "queue",
     }
-    whole = Options(missed=Missed("all", HOUR, 7), retry=Retry(None, MINUTE, 2.0, HOUR))
+    whole = Options(missed=Missed("all", HOUR, 7), retry=RetryPolicy(None, MINUTE, 2.0, HOUR))
     assert options_json(whole) == {
         "missed": {"mode": "all", "within": "PT1H", "limit": 7},
         "retry": {"attempts": None, "backoff": "PT1M", "factor": 2.0, "max": "PT1H", "jitter": "full"},

@@ -9,7 +9,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from horae.lifecycle.plan import Draft
-from horae.model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, Retry
+from horae.model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, RetryPolicy
 from horae.model.task import Target
 from horae.schedule import Calendar, Cron, Every, Hours, Now, Once, Schedule
 from tests.simulation.target_behaviours import Behaviour, choose_behaviour
@@ -52,7 +52,7 @@ def make_draft(dice: Random, number: int, now: datetime) -> tuple[Draft, Traits]
     policies = Policies(
         missed=Missed(dice.choice(MISSED_MODES), dice.choice((None, HOUR, 24 * HOUR)), dice.choice((3, 8, 20))),
         overlap=dice.choice(OVERLAPS),
-        retry=Retry(attempts, dice.choice((10, 60) if attempts is None else (0, 60)) * SECOND, 2.0, 8 * MINUTE),
+        retry=RetryPolicy(attempts, dice.choice((10, 60) if attempts is None else (0, 60)) * SECOND, 2.0, 8 * MINUTE),
         give_up_after=give_up,
         timeout=dice.choice((60, 120, 300)) * SECOND,
         max_duration=dice.choice((None, None, 15 * MINUTE)),

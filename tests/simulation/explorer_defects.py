@@ -14,7 +14,7 @@ from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
 from horae.model.entry import Entry, EntryKind
 from horae.model.outcome import Settlement
-from horae.model.policy import Retry
+from horae.model.policy import RetryPolicy
 from horae.model.run import Run, RunState
 from horae.model.task import TaskState
 from horae.ports.store import Claimed, LeaseRenewal
@@ -79,7 +79,7 @@ def _unstarted_is_forgotten(facts: Facts, run: Run, now: datetime) -> Change:
 
 
 def _one_try_too_many(facts: Facts, run: Run, report: Settlement) -> Change:
-    policies = replace(facts.task.policies, retry=Retry(attempts=3, backoff=timedelta(0)))
+    policies = replace(facts.task.policies, retry=RetryPolicy(attempts=3, backoff=timedelta(0)))
     return settle(facts._replace(task=facts.task._replace(policies=policies)), run, report)
 
 

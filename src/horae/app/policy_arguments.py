@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias, TypedDict
 
-from ..model.policy import Guarantee, Missed, Overlap, Retry
+from ..model.policy import Guarantee, Missed, Overlap, RetryPolicy
 from ..model.refusals import refuse
 from ..service.tasks.task_request import NO_OPTIONS, Duration, Options
 from .suggestions import suggest_option
@@ -19,7 +19,7 @@ class PolicyArguments(TypedDict, total=False):
     missed: str | Missed
     overlap: Overlap
     retries: int | Never
-    retry: Retry
+    retry: RetryPolicy
     give_up_after: int | Never
     timeout: Duration
     max_duration: Duration

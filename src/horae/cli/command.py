@@ -90,7 +90,7 @@ class Command(click.Command):
         if self._local_only and out.server is not None:
             raise refuse("only_here", command=ctx.command_path, server=out.server)
         if out.fields:
-            from .answer_fields import check_fields  # noqa: PLC0415 - few commands are called with --fields
+            from .output_fields import check_fields  # noqa: PLC0415 - few commands are called with --fields
 
             check_fields(_command_words(ctx), out.fields, given)
         if self._takes_program:

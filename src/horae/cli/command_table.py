@@ -7,41 +7,41 @@ from typing import Final, NamedTuple
 from .messages.messages import Message
 
 
-class Command(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command of the table: `place` is `module:attribute` of a Click command below this package."""
 
     place: str
     does: Message
 
 
-Panel = dict[str, Command]
+Panel = dict[str, CommandEntry]
 
 PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
     (
         Message("Start", "开始"),
         {
-            "up": Command(
+            "up": CommandEntry(
                 "commands.operate.up:up",
                 Message(
                     "Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行节点和 HTTP 接口,按 Ctrl-C 结束。"
                 ),
             ),
-            "worker": Command(
+            "worker": CommandEntry(
                 "commands.operate.up:worker",
                 Message("Run the engine as one of many nodes, until SIGTERM.", "作为多个节点之一运行,直到 SIGTERM。"),
             ),
-            "mcp": Command(
+            "mcp": CommandEntry(
                 "commands.operate.mcp:mcp",
                 Message(
                     "Serve an assistant over standard input and output (MCP).",
                     "通过标准输入输出为助手提供服务(MCP)。",
                 ),
             ),
-            "service": Command(
+            "service": CommandEntry(
                 "commands.operate.service:service_commands",
                 Message("Let systemd run Horae on this machine.", "让 systemd 在本机运行 Horae。"),
             ),
-            "doctor": Command(
+            "doctor": CommandEntry(
                 "doctor.doctor:doctor",
                 Message(
                     "Look for what is wrong here; exit code 1 when there is an error.",
@@ -53,125 +53,127 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
     (
         Message("Daily", "日常"),
         {
-            "add": Command("commands.tasks.add:add", Message("Make a task.", "新建任务。")),
-            "ls": Command("commands.tasks.ls:ls", Message("List tasks.", "列出任务。")),
-            "show": Command(
+            "add": CommandEntry("commands.tasks.add:add", Message("Make a task.", "新建任务。")),
+            "ls": CommandEntry("commands.tasks.ls:ls", Message("List tasks.", "列出任务。")),
+            "show": CommandEntry(
                 "commands.tasks.show:show",
                 Message("Show one task, or one run, in full.", "查看一个任务或一次运行的全部信息。"),
             ),
-            "next": Command(
+            "next": CommandEntry(
                 "commands.tasks.next:next_fires",
                 Message("Show when a schedule fires next.", "查看计划接下来的触发时间。"),
             ),
-            "explain": Command(
+            "explain": CommandEntry(
                 "commands.tasks.next:explain",
                 Message("Say what a schedule means, with its JSON and what may surprise.", "说明计划的含义。"),
             ),
-            "run": Command("commands.runs.run:run", Message("Run a task now, once more.", "立即额外运行一次任务。")),
-            "pause": Command(
+            "run": CommandEntry(
+                "commands.runs.run:run", Message("Run a task now, once more.", "立即额外运行一次任务。")
+            ),
+            "pause": CommandEntry(
                 "commands.tasks.control:pause", Message("Let nothing of a task start any more.", "暂停任务。")
             ),
-            "resume": Command("commands.tasks.control:resume", Message("Let a task go on.", "恢复任务。")),
-            "skip": Command(
+            "resume": CommandEntry("commands.tasks.control:resume", Message("Let a task go on.", "恢复任务。")),
+            "skip": CommandEntry(
                 "commands.tasks.control:skip", Message("Skip the next occurrences of a task.", "跳过任务接下来的几次。")
             ),
-            "edit": Command("commands.tasks.edit:edit", Message("Change a task.", "修改任务。")),
-            "cancel": Command(
+            "edit": CommandEntry("commands.tasks.edit:edit", Message("Change a task.", "修改任务。")),
+            "cancel": CommandEntry(
                 "commands.tasks.control:cancel",
                 Message("End a task for good; its history stays.", "取消任务,保留历史。"),
             ),
-            "rm": Command(
+            "rm": CommandEntry(
                 "commands.tasks.control:remove", Message("Remove a task and its history.", "删除任务及其历史。")
             ),
-            "why": Command(
+            "why": CommandEntry(
                 "commands.runs.why:why",
                 Message("Say why a task did, or did not, run.", "说明任务为什么运行或没有运行。"),
             ),
-            "runs": Command(
+            "runs": CommandEntry(
                 "commands.runs.runs:runs", Message("List runs, newest first.", "列出运行记录,最新的在前。")
             ),
-            "logs": Command("commands.runs.runs:logs", Message("Show what a run said.", "查看一次运行的输出。")),
-            "retry": Command("commands.runs.run:retry", Message("Try a failed run again.", "重试失败的运行。")),
-            "stop": Command("commands.runs.run:stop", Message("Ask a run to end.", "要求一次运行结束。")),
-            "backfill": Command(
+            "logs": CommandEntry("commands.runs.runs:logs", Message("Show what a run said.", "查看一次运行的输出。")),
+            "retry": CommandEntry("commands.runs.run:retry", Message("Try a failed run again.", "重试失败的运行。")),
+            "stop": CommandEntry("commands.runs.run:stop", Message("Ask a run to end.", "要求一次运行结束。")),
+            "backfill": CommandEntry(
                 "commands.runs.run:backfill",
                 Message("Run the occurrences of a past range.", "补跑过去一段时间的任务。"),
             ),
-            "watch": Command("commands.runs.watch:watch", Message("Watch what happens, live.", "实时查看动态。")),
+            "watch": CommandEntry("commands.runs.watch:watch", Message("Watch what happens, live.", "实时查看动态。")),
         },
     ),
     (
         Message("Manage", "管理"),
         {
-            "status": Command(
+            "status": CommandEntry(
                 "commands.operate.status:status",
                 Message("Say whether a node is up, and what needs attention.", "查看节点是否运行,以及有哪些需要处理。"),
             ),
-            "overview": Command(
+            "overview": CommandEntry(
                 "commands.operate.overview:overview", Message("Show how it stands, at a glance.", "查看总体状况。")
             ),
-            "events": Command("commands.runs.runs:events", Message("Read the event log.", "读取事件日志。")),
-            "lanes": Command(
+            "events": CommandEntry("commands.runs.runs:events", Message("Read the event log.", "读取事件日志。")),
+            "lanes": CommandEntry(
                 "commands.operate.overview:lanes", Message("List lanes and who is in them.", "列出通道及其占用。")
             ),
-            "lane": Command(
+            "lane": CommandEntry(
                 "commands.operate.overview:lane",
                 Message("Set how many runs of a lane go on at once.", "设置通道的并发上限。"),
             ),
-            "nodes": Command(
+            "nodes": CommandEntry(
                 "commands.operate.nodes:nodes",
                 Message(
                     "List the processes that run tasks, show one, or let one go.",
                     "列出运行任务的进程,查看其中一个,或让其离开。",
                 ),
             ),
-            "token": Command(
+            "token": CommandEntry(
                 "commands.access.token:token_commands",
                 Message("Make, list or revoke tokens.", "创建、列出或作废令牌。"),
             ),
-            "owner": Command(
+            "owner": CommandEntry(
                 "commands.access.owner:owner_commands",
                 Message("Say who has tasks here, and what they may.", "管理任务的所有者及其权限。"),
             ),
-            "webhook": Command(
+            "webhook": CommandEntry(
                 "commands.access.webhook:webhook_commands",
                 Message("Tell other systems what happens.", "将动态通知其他系统。"),
             ),
-            "audit": Command(
+            "audit": CommandEntry(
                 "commands.access.audit:audit_commands",
                 Message(
                     "See who did what, and that nobody has touched the record of it.",
                     "查看谁做了什么,并验证记录未被改动。",
                 ),
             ),
-            "login": Command(
+            "login": CommandEntry(
                 "commands.access.login:login",
                 Message("Log in to a server; commands go there from now on.", "登录服务器;此后的命令都发往该服务器。"),
             ),
-            "context": Command(
+            "context": CommandEntry(
                 "commands.access.login:context_commands",
                 Message("Choose the server that commands go to.", "选择命令发往的服务器。"),
             ),
-            "secret": Command(
+            "secret": CommandEntry(
                 "commands.access.secret:secret_commands",
                 Message("Keep values that tasks name but never hold.", "管理任务引用的机密。"),
             ),
-            "approve": Command(
+            "approve": CommandEntry(
                 "commands.access.approve:approve",
                 Message(
                     "Let a task run that an agent made and that waits for a person.",
                     "批准智能体创建并等待人员确认的任务。",
                 ),
             ),
-            "agent": Command(
+            "agent": CommandEntry(
                 "commands.access.approve:agent_commands",
                 Message(
                     "Limit an agent, stop all that it made, or let it go on.",
                     "限制智能体,停止其创建的全部任务,或让其继续。",
                 ),
             ),
-            "config": Command("commands.operate.config:config", Message("Show every setting.", "查看所有设置。")),
-            "db": Command(
+            "config": CommandEntry("commands.operate.config:config", Message("Show every setting.", "查看所有设置。")),
+            "db": CommandEntry(
                 "commands.operate.db:db_commands",
                 Message("Back up, restore, check or upgrade the store.", "备份、恢复、检查或升级存储。"),
             ),
@@ -180,29 +182,31 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
     (
         Message("Move", "迁移"),
         {
-            "export": Command(
+            "export": CommandEntry(
                 "transfer.import_export:export",
                 Message(
                     "Write all tasks as JSON lines, to move or to keep them.",
                     "将所有任务导出为 JSON 行,用于迁移或留存。",
                 ),
             ),
-            "import": Command(
+            "import": CommandEntry(
                 "transfer.import_export:import_file",
                 Message(
                     "Take tasks over; doing it twice changes nothing.",
                     "导入任务;重复导入不会产生变化。",
                 ),
             ),
-            "move": Command(
+            "move": CommandEntry(
                 "transfer.move:move_store",
                 Message(
                     "Move everything to another store: resumable, and compared at the end.",
                     "将全部数据迁移到另一个存储:可续传,结束时比对。",
                 ),
             ),
-            "apply": Command("transfer.apply:apply", Message("Make the tasks what a file says.", "使任务与文件一致。")),
-            "simulate": Command(
+            "apply": CommandEntry(
+                "transfer.apply:apply", Message("Make the tasks what a file says.", "使任务与文件一致。")
+            ),
+            "simulate": CommandEntry(
                 "commands.tasks.simulate:simulate",
                 Message(
                     "Try tasks in advance: overlaps, full lanes, clock changes, busy moments.",
@@ -214,21 +218,21 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
     (
         Message("Meta", "其他"),
         {
-            "help": Command(
+            "help": CommandEntry(
                 "commands.meta.help:explain_topic",
                 Message(
                     "Explain a topic: schedules, zones, queries, json, exit-codes; or a command.",
                     "说明一个主题:schedules、zones、queries、json、exit-codes;或一个命令。",
                 ),
             ),
-            "completion": Command(
+            "completion": CommandEntry(
                 "commands.meta.completion:completion",
                 Message(
                     "Print a completion script: source <(horae completion bash).",
                     "输出补全脚本:source <(horae completion bash)。",
                 ),
             ),
-            "version": Command("commands.meta.help:version", Message("Show the version.", "显示版本。")),
+            "version": CommandEntry("commands.meta.help:version", Message("Show the version.", "显示版本。")),
         },
     ),
 )

@@ -100,7 +100,7 @@ class Engine:
         self.settler.on_settled = self._after_settlement
         if settings.report_delays:
             self.settler.on_recorded = self.delay_reporter.add
-        self.dispatcher.on_cancellation = self._request_orders
+        self.dispatcher.on_cancellation = self._request_cancellations
         self.dispatcher.on_claimed = self._check_drained
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         self._actors: dict[str, asyncio.Task[None]] = {}
@@ -155,10 +155,10 @@ class Engine:
         """Handle a wake-up notification: an entry was added, a cancellation requested, or an entry parked by another node."""
         self.dispatcher.request_route_check()
         self.wake_timer.notify()
-        self._request_orders()
+        self._request_cancellations()
 
-    def _request_orders(self) -> None:
-        """Renew the lease now: the answer contains cancellation orders for runs of this node."""
+    def _request_cancellations(self) -> None:
+        """Renew the lease now: the answer contains cancel requests for runs of this node."""
         if self.keeper is not None:
             if self._thread is None:
                 self.keeper.request_renewal()
@@ -287,7 +287,7 @@ class Engine:
 
     def _build_keeper(self, call: Callable[..., Any]) -> LeaseKeeper:
         signals = KeeperCallbacks(
-            on_orders=lambda orders: call(self._on_orders, orders),
+            on_cancel_requests=lambda requests: call(self._on_cancel_requests, requests),
             on_lost=lambda: call(self._on_lease_lost),
             on_head_seen=lambda head: call(self._on_head_seen, head),
             on_peers_changed=lambda others: call(self._on_peers_changed, others),
@@ -338,9 +338,9 @@ class Engine:
             self.dispatcher.request_route_check()
             self.wake_timer.notify()
 
-    def _on_orders(self, orders: tuple[CancelRequest, ...]) -> None:
-        for order in orders:
-            self.runner.request_end(order.run_id, order.reason)
+    def _on_cancel_requests(self, requests: tuple[CancelRequest, ...]) -> None:
+        for request in requests:
+            self.runner.request_end(request.run_id, request.reason)
 
     def _after_settlement(self, tasks: Collection[str]) -> None:
         self.runner.notify_room()

@@ -28,7 +28,7 @@ MIN_RENEWAL_SECONDS: Final = 0.05
 class KeeperCallbacks:
     """Callbacks of the keeper to the engine; called on the keeper's thread."""
 
-    on_orders: Callable[[tuple[CancelRequest, ...]], None]
+    on_cancel_requests: Callable[[tuple[CancelRequest, ...]], None]
     on_lost: Callable[[], None]
     on_head_seen: Callable[[datetime | None], None]
     on_recovered: Callable[[], None]
@@ -161,7 +161,7 @@ class LeaseKeeper:
 
     def _apply_extension(self, extension: LeaseRenewal) -> None:
         if extension.cancel_requests:
-            self._signals.on_orders(extension.cancel_requests)
+            self._signals.on_cancel_requests(extension.cancel_requests)
         if extension.draining is not self._draining:
             self._draining = extension.draining
             self._signals.on_draining(self._draining)

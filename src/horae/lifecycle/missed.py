@@ -1,4 +1,4 @@
-"""Missed policy: which occurrences of a due backlog are skipped, run now or queued."""
+"""Missed policy (misfire policy): which occurrences of a due backlog are skipped, run now or queued."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class RetryPolicy:
     """Retry with exponential back-off. `attempts` includes the first one; None is unlimited."""
 
     attempts: int | None = 4
@@ -78,7 +78,7 @@ class Retry:
 class Policies:
     missed: Missed = Missed()
     overlap: Overlap = "skip"
-    retry: Retry = Retry()
+    retry: RetryPolicy = RetryPolicy()
     give_up_after: int | None = 10
     timeout: timedelta = timedelta(seconds=300)
     max_duration: timedelta | None = None
@@ -89,7 +89,7 @@ class Policies:
 
     def __post_init__(self) -> None:
         check_type("missed", self.missed, Missed)
-        check_type("retry", self.retry, Retry)
+        check_type("retry", self.retry, RetryPolicy)
         check_choice("overlap", self.overlap, OVERLAPS)
         check_choice("guarantee", self.guarantee, GUARANTEES)
         if self.give_up_after is not None:
@@ -147,7 +147,7 @@ def from_json(value: Mapping[str, Any]) -> Policies:
     return Policies(
         missed=Missed(missed["mode"], _duration(missed["within"]), missed["limit"]),
         overlap=value["overlap"],
-        retry=Retry(
+        retry=RetryPolicy(
             retry["attempts"],
             timedelta(seconds=retry["backoff"]),
             retry["factor"],

@@ -17,7 +17,7 @@ from ..service.accounts.approval_policy import ApprovalPolicy
 from ..service.accounts.secrets import SecretVault
 from ..service.service import Service
 from .default_quotas import read_default_quotas
-from .encryption_key import make_sealing
+from .encryption_key import cipher_for_store
 from .target_kinds import TargetKinds, open_all
 
 _CALLBACK_KEY: Final = "callback_key"
@@ -38,7 +38,7 @@ def make_service(
         store,
         clock,
         zone,
-        SecretVault(store, make_sealing(url, settings.value("key_file")), clock),
+        SecretVault(store, cipher_for_store(url, settings.value("key_file")), clock),
         check=kinds.check,
         on_write=on_write,
         networks=read_networks(settings.value("outgoing_networks")),

@@ -61,11 +61,11 @@ def make_page(parcels: Iterable[_P], limit: int, key: Callable[[_P], str]) -> Pa
     return Page(items, key(items[-1]) if len(items) == limit else None)
 
 
-def encode_cursor(*key: Any) -> str:
+def encode_position(*key: Any) -> str:
     """Encode the key of the last row of a page as a cursor."""
     return encode(key)
 
 
-def decode_cursor(after: str | None, beginning: Sequence[Any]) -> tuple[Any, ...]:
+def decode_position(after: str | None, beginning: Sequence[Any]) -> tuple[Any, ...]:
     """Decode a cursor to its key; without a cursor, `beginning`, which sorts before all keys."""
     return tuple(beginning) if after is None else tuple(cast("list[Any]", decode(after)))

@@ -40,11 +40,11 @@ _RESERVED_FOR: Final = timedelta(seconds=60)
 """Expiry of a reservation, so that a process that dies in between does not block the key for ever."""
 _MAX_KEY_LENGTH: Final = 200
 _RETRY_AFTER: Final = 1
-_ATTRIBUTE: Final = "__repeatable__"
+_ATTRIBUTE: Final = "__idempotent_route__"
 LOG: Final = logging.getLogger("horae.web")
 
 
-class Repeatable(NamedTuple):
+class IdempotentRoute(NamedTuple):
     """Replay rule of a route. `scope` None: `replay` checks the caller's rights itself. `writes_record`: the route
     writes the record with its change (see `key_of`)."""
 
@@ -75,19 +75,19 @@ class IdempotencyKey(NamedTuple):
         )
 
 
-def repeatable(scope: Scope | None, replay: Replay, *, writes_record: bool = False) -> Callable[[_F], _F]:
+def idempotent(scope: Scope | None, replay: Replay, *, writes_record: bool = False) -> Callable[[_F], _F]:
     """Decorator: the route honours `Idempotency-Key`. `scope` is checked before a replay, as the route checks it before
     the change."""
 
     def mark(function: _F) -> _F:
-        setattr(function, _ATTRIBUTE, Repeatable(scope, replay, writes_record))
+        setattr(function, _ATTRIBUTE, IdempotentRoute(scope, replay, writes_record))
         return function
 
     return mark
 
 
-def repeatable_of(endpoint: Callable[..., Any]) -> Repeatable | None:
-    declared: Repeatable | None = getattr(endpoint, _ATTRIBUTE, None)
+def idempotent_route_of(endpoint: Callable[..., Any]) -> IdempotentRoute | None:
+    declared: IdempotentRoute | None = getattr(endpoint, _ATTRIBUTE, None)
     return declared
 
 
@@ -102,7 +102,7 @@ def key_of(request: Request) -> IdempotencyKey | None:
     return key
 
 
-async def run_once(request: Request, principal: Principal, route: Repeatable, handle: Handler) -> Response:
+async def run_once(request: Request, principal: Principal, route: IdempotentRoute, handle: Handler) -> Response:
     """Replay the stored response if this key was used for the same request before; otherwise call `handle` and store
     the ids of its result. Raises a refusal if the key was used for another request or its first use is still
     running.
@@ -129,7 +129,7 @@ async def run_once(request: Request, principal: Principal, route: Repeatable, ha
 
 
 async def _handle_reserved(
-    request: Request, principal: Principal, key: IdempotencyKey, route: Repeatable, handle: Handler
+    request: Request, principal: Principal, key: IdempotencyKey, route: IdempotentRoute, handle: Handler
 ) -> Response:
     """Reserve the key, call `handle`, then store the ids. A refused or failed request releases the key: it changed
     nothing."""
@@ -154,7 +154,7 @@ async def _handle_reserved(
 
 
 async def _replay_concurrent(
-    request: Request, principal: Principal, key: IdempotencyKey, route: Repeatable
+    request: Request, principal: Principal, key: IdempotencyKey, route: IdempotentRoute
 ) -> Response:
     """Replay the response of the request that took the key first; refuse while it is still running."""
     replayed = await _replay(request, principal, key, route)
@@ -164,7 +164,7 @@ async def _replay_concurrent(
 
 
 async def _replay(
-    request: Request, principal: Principal, key: IdempotencyKey, route: Repeatable
+    request: Request, principal: Principal, key: IdempotencyKey, route: IdempotentRoute
 ) -> Response | int | None:
     """Return the replayed response; the version of an expired record; or None if there is no record."""
     record = await key.context.service.store.get_record(RECORD_KIND, key.key)

@@ -24,7 +24,7 @@ _SIGNATURE_BYTES: Final = 12
 MAX_PAGE_SIZE: Final = 200
 
 
-def read_cursor(request: Request, principal: Principal, cursor: str | None) -> str | None:
+def decode_cursor(request: Request, principal: Principal, cursor: str | None) -> str | None:
     """Check a cursor's signature and return the position that it holds; None without a cursor. A cursor of another
     caller, path or filter is refused as `bad_cursor`."""
     if cursor is None:
@@ -44,7 +44,7 @@ def page_response(
     request: Request, principal: Principal, page: Page[_T], render: Callable[[_T], Any], **more: Any
 ) -> Response:
     """Respond with `{items, next_cursor}` and a `Link` header to the next page."""
-    next_cursor = None if page.after is None else make_cursor(request, principal, page.after)
+    next_cursor = None if page.after is None else encode_cursor(request, principal, page.after)
     shape = {"items": [render(each) for each in page.items], "next_cursor": next_cursor, **more}
     return json_response(shape, headers=None if next_cursor is None else {"Link": _link(request, next_cursor)})
 
@@ -53,13 +53,13 @@ def page_response_of_json(
     request: Request, principal: Principal, page: Page[_T], render: Callable[[_T], bytes], **more: Any
 ) -> Response:
     """Same as `page_response` for items that are rendered as JSON bytes."""
-    next_cursor = None if page.after is None else make_cursor(request, principal, page.after)
+    next_cursor = None if page.after is None else encode_cursor(request, principal, page.after)
     rest = encode_json({"next_cursor": next_cursor, **more})[1:]
     body = b'{"items":[%s],%s' % (b",".join(map(render, page.items)), rest)
     return Response(body, 200, None if next_cursor is None else {"Link": _link(request, next_cursor)}, JSON)
 
 
-def make_cursor(request: Request, principal: Principal, after: str) -> str:
+def encode_cursor(request: Request, principal: Principal, after: str) -> str:
     raw = after.encode()
     return urlsafe_b64encode(_sign(request, principal, raw) + raw).rstrip(b"=").decode()
 

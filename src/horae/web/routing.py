@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..errors import HoraeError
 from .authentication import authenticate_caller
-from .idempotency import HEADER, repeatable_of, run_once
+from .idempotency import HEADER, idempotent_route_of, run_once
 from .parameters import Binder
 
 Endpoint: TypeAlias = Callable[..., Awaitable[Response]]
@@ -34,7 +34,7 @@ class ApiRoute(Route):
         self.method = method
         self.operation = operation
         self.binder = Binder(endpoint, path)
-        self.repeatable = repeatable_of(endpoint)
+        self.repeatable = idempotent_route_of(endpoint)
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)

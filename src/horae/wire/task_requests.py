@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from ..model.policy import Missed, Retry
+from ..model.policy import Missed, RetryPolicy
 from ..schedule import Once, Schedule, to_json
 from ..schedule.durations import format_iso_duration
 from ..service.tasks.edits import Edits, Keep
@@ -83,7 +83,7 @@ def _option_json(name: str, value: Any) -> Any:
         return {part: _option_json(part, each) for part, each in value._asdict().items() if each is not None}
     if isinstance(value, Missed):
         return {"mode": value.mode, "within": _option_json("within", value.within), "limit": value.limit}
-    if isinstance(value, Retry):
+    if isinstance(value, RetryPolicy):
         parts = ("attempts", "backoff", "factor", "max", "jitter")
         return {part: _option_json(part, getattr(value, part)) for part in parts}
     return value

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from horae.lifecycle.plan import Draft, plan
 from horae.model.change import Change
-from horae.model.policy import Guarantee, Missed, Overlap, Policies, Retry
+from horae.model.policy import Guarantee, Missed, Overlap, Policies, RetryPolicy
 from horae.model.task import Target, Task
 from horae.schedule import Every, Once, Past, Schedule, iterate
 
@@ -78,8 +78,8 @@ def one_that_recurs(overlap: Overlap) -> tuple[Change, ...]:
     return (a_task("A", Every(interval=_MINUTE, start=NOON, end=NOON + _MINUTE), policies),)
 
 
-_ONE_RETRY_AT_ONCE: Final = Retry(attempts=2, backoff=timedelta(0))
-_ONE_RETRY: Final = Retry(attempts=2, backoff=timedelta(seconds=30))
+_ONE_RETRY_AT_ONCE: Final = RetryPolicy(attempts=2, backoff=timedelta(0))
+_ONE_RETRY: Final = RetryPolicy(attempts=2, backoff=timedelta(seconds=30))
 
 _CANCELS: Final = (Wish(Verb.CANCEL, 0), Wish(Verb.CANCEL, 1))
 

@@ -17,7 +17,7 @@ from horae.errors import StoreError
 from horae.lifecycle.settle import settle as really_settle
 from horae.model.change import Change, Facts
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
-from horae.model.policy import Retry
+from horae.model.policy import RetryPolicy
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
 from horae.ports.store import Claimed
@@ -155,7 +155,7 @@ async def test_settlement_is_retried_until_written(clock: VirtualClock, written:
 
 async def test_lost_settle_answer_still_wakes_the_alarm(clock: VirtualClock) -> None:
     store, alarm_at = FaultyStore(), list[timedelta]()
-    failing = Retry(backoff=timedelta(0))
+    failing = RetryPolicy(backoff=timedelta(0))
 
     async def act(invocation: Invocation) -> Outcome:
         alarm_at.append(clock.now() - NOON)

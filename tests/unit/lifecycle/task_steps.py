@@ -12,7 +12,7 @@ from horae.errors import Refusal
 from horae.model.change import NOTHING
 from horae.model.entry import CLAIMABLE
 from horae.model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut, Waiting
-from horae.model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, Retry
+from horae.model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, RetryPolicy
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
 from horae.model.task import TaskState
@@ -74,7 +74,7 @@ class Chosen(NamedTuple):
         return Policies(
             missed=Missed(MISSED_MODES[self.mode], self.within, self.limit),
             overlap=OVERLAPS[self.overlap],
-            retry=Retry(self.attempts, self.backoff),
+            retry=RetryPolicy(self.attempts, self.backoff),
             give_up_after=self.give_up_after,
             guarantee=GUARANTEES[self.careful],
             max_duration=self.max_duration,

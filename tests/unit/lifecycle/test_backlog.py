@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from horae.model.outcome import Cancelled, Waiting
-from horae.model.policy import Missed, Overlap, Retry
+from horae.model.policy import Missed, Overlap, RetryPolicy
 from horae.model.task import TaskState
 from horae.schedule import Every
 from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
-RETRY = Retry(2, HOUR)
+RETRY = RetryPolicy(2, HOUR)
 ONE_BY_ONE: list[Overlap] = ["skip", "queue", "queue_all", "replace"]
 
 

@@ -12,7 +12,7 @@ from horae.model.change import NOTHING
 from horae.model.events.event import EventKind
 from horae.model.limits import BACKFILL_OCCURRENCES
 from horae.model.outcome import Waiting
-from horae.model.policy import Missed, Policies, Retry
+from horae.model.policy import Missed, Policies, RetryPolicy
 from horae.model.run import Origin
 from horae.model.task import TaskState
 from horae.schedule import Cron, Every, Now, Once
@@ -66,7 +66,7 @@ def test_in_a_pause() -> None:
 
 
 def test_edit_keeps_live_runs_and_ends_waiting_ones() -> None:
-    world = World(overlap="queue_all", retry=Retry(2, HOUR)).claim_at(hour(13))
+    world = World(overlap="queue_all", retry=RetryPolicy(2, HOUR)).claim_at(hour(13))
     for number in (14, 15):
         world.claim_at(hour(number))
     world.edit(schedule=Every(interval=5 * HOUR))
@@ -78,7 +78,7 @@ def test_edit_keeps_live_runs_and_ends_waiting_ones() -> None:
 
 
 def test_a_next_that_was_held_behind_a_backlog() -> None:
-    world = World(missed=Missed("all"), retry=Retry(2, HOUR)).claim_at(hour(14.5))
+    world = World(missed=Missed("all"), retry=RetryPolicy(2, HOUR)).claim_at(hour(14.5))
     world.fail(retry_after=2 * HOUR)
     world.claim_at(hour(15))
     assert world.agenda == ["retry 13:00 #2 timed", "waiting 14:00 held", "next 15:00 held"]
@@ -256,7 +256,7 @@ def test_nothing_is_planned_any_more() -> None:
 
 @pytest.mark.parametrize("where", ["queued", "running", "tried again"])
 def test_an_occurrence_cannot_be_backfilled_twice_at_once(where: str) -> None:
-    world = World(retry=Retry(2, HOUR)).at(hour(20.5))
+    world = World(retry=RetryPolicy(2, HOUR)).at(hour(20.5))
     world.claim_all().settle()
     world.backfill(hour(14), hour(14) if where != "queued" else hour(16))
     if where != "queued":
@@ -281,7 +281,7 @@ def test_second_backfill_range_does_not_replace_the_first() -> None:
 
 
 def test_repeated_backfill_is_another_attempt() -> None:
-    world = World(retry=Retry(2, 0 * HOUR)).at(hour(20.5))
+    world = World(retry=RetryPolicy(2, 0 * HOUR)).at(hour(20.5))
     world.claim_all().settle()
     world.backfill(hour(14), hour(15))
     for _ in range(2):

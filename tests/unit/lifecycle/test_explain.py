@@ -23,7 +23,7 @@ from horae.lifecycle.resume import can_start_again
 from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
 from horae.model.pauses import PAUSED_SPAN_KIND, parse_paused_span
-from horae.model.policy import Missed, Retry
+from horae.model.policy import Missed, RetryPolicy
 from horae.model.reason import Reason, describe_reason
 from horae.model.task import PauseCause, Target, TaskState
 from horae.schedule import Every, Once, Schedule
@@ -41,7 +41,7 @@ def succeeded() -> World:
 
 
 def failed() -> World:
-    world = World(retry=Retry(1)).claim_at(hour(13))
+    world = World(retry=RetryPolicy(1)).claim_at(hour(13))
     world.fail()
     return world
 
@@ -121,7 +121,7 @@ def forgotten() -> World:
 
 def retry_only() -> World:
     """The rows are older than the history that is kept, the retry is due."""
-    world = World(retry=Retry(None, HOUR, max=HOUR)).claim_at(hour(13))
+    world = World(retry=RetryPolicy(None, HOUR, max=HOUR)).claim_at(hour(13))
     world.fail(retry_after=MINUTE)
     world.runs.clear()
     return world.advance(MINUTE)
@@ -199,7 +199,7 @@ def test_from_end_schedule_is_explained_as_an_estimate() -> None:
 
 
 def test_explanation_returns_its_rows() -> None:
-    world = World(retry=Retry(2, HOUR)).claim_at(hour(13))
+    world = World(retry=RetryPolicy(2, HOUR)).claim_at(hour(13))
     world.fail(retry_after=MINUTE)
     world.claim_at(hour(13) + MINUTE)
     world.settle(Succeeded())
@@ -241,7 +241,7 @@ def test_running_takeover_says_from_which_attempt() -> None:
 
 
 def test_lateness_of_a_retry_counts_the_jitter_of_the_first_attempt_as_on_time() -> None:
-    world = World(Every(interval=HOUR, jitter=timedelta(minutes=30)), retry=Retry(2, HOUR))
+    world = World(Every(interval=HOUR, jitter=timedelta(minutes=30)), retry=RetryPolicy(2, HOUR))
     entry = world.facts.entries[0]
     assert entry.due > entry.planned
     world.claim_at(entry.due)
@@ -271,7 +271,7 @@ def test_lost_run_under_at_most_once_says_that_it_is_not_run_again() -> None:
 
 
 def test_pending_retry_is_explained() -> None:
-    world = World(retry=Retry(2, HOUR)).claim_at(hour(13))
+    world = World(retry=RetryPolicy(2, HOUR)).claim_at(hour(13))
     world.fail(retry_after=MINUTE)
     answer = why(world, hour(13))
     assert answer.verdict is Verdict.RAN

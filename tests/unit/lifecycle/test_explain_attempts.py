@@ -9,7 +9,7 @@ import pytest
 from horae.lifecycle.explain import Explanation, Verdict, explain
 from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.outcome import Cancelled, Skipped
-from horae.model.policy import Missed, Retry
+from horae.model.policy import Missed, RetryPolicy
 from horae.model.reason import Reason, describe_reason
 from horae.model.run import RunState
 from horae.schedule import Every, Once
@@ -28,7 +28,7 @@ def skipped_on_request() -> World:
 
 def superseded_retry() -> World:
     """A once task failed; before its retry was due it got a new time, which came first."""
-    world = World(Once(at=hour(13)), retry=Retry(4), give_up_after=3).claim_at(hour(13))
+    world = World(Once(at=hour(13)), retry=RetryPolicy(4), give_up_after=3).claim_at(hour(13))
     world.fail(retry_after=HOUR)
     world.advance(MINUTE).edit(schedule=Once(at=hour(13.25)))
     return world.claim_at(hour(13.25))
@@ -114,7 +114,7 @@ def test_requested_attempt_of_a_lost_at_most_once_run_took_nothing_over() -> Non
 
 
 def test_requested_attempt_after_a_failure_is_no_retry_of_the_policy() -> None:
-    world = World(retry=Retry(1)).claim_at(hour(13))
+    world = World(retry=RetryPolicy(1)).claim_at(hour(13))
     failed = world.live_run
     world.fail()
     world.advance(MINUTE).try_again(world.runs[failed.id])
@@ -124,7 +124,7 @@ def test_requested_attempt_after_a_failure_is_no_retry_of_the_policy() -> None:
 
 
 def test_lateness_of_each_attempt_counts_from_the_jittered_due_instant() -> None:
-    world = World(Every(interval=HOUR, jitter=40 * MINUTE), retry=Retry(2))
+    world = World(Every(interval=HOUR, jitter=40 * MINUTE), retry=RetryPolicy(2))
     assert world.next is not None
     due = world.next.due
     assert due > hour(13)
@@ -149,7 +149,7 @@ def test_cancelled_run_says_when_it_started_not_when_it_was_cancelled() -> None:
 
 
 def waiting_for_retry() -> World:
-    world = World(retry=Retry(2), lane="narrow").claim_at(hour(13))
+    world = World(retry=RetryPolicy(2), lane="narrow").claim_at(hour(13))
     world.fail(retry_after=MINUTE)
     return world
 

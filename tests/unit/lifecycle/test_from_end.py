@@ -9,7 +9,7 @@ import pytest
 
 from horae.errors import Conflict
 from horae.model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut, Waiting
-from horae.model.policy import Missed, Overlap, Retry
+from horae.model.policy import Missed, Overlap, RetryPolicy
 from horae.model.reason import Reason
 from horae.model.task import TaskState
 from horae.schedule import Every
@@ -34,7 +34,7 @@ def going(schedule: Every = AFTER_END, **policies: Any) -> World:
     ids=["succeeded", "failed", "cancelled", "nothing to do", "timed out", "failed for the last time"],
 )
 def test_every_end_stores_the_next_occurrence(outcome: Outcome) -> None:
-    world = going(retry=Retry(1))
+    world = going(retry=RetryPolicy(1))
     world.settle(outcome)
     assert world.agenda == ["next 14:30 timed"]
     assert world.status.last_end == hour(13.5)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from horae.model.outcome import Cancelled, Waiting
-from horae.model.policy import Missed, Overlap, Retry
+from horae.model.policy import Missed, Overlap, RetryPolicy
 from horae.model.reason import Reason
 from horae.model.task import TaskState
 from horae.schedule import Every, Once
@@ -45,7 +45,7 @@ def test_replace_cancels_nothing_for_a_backlog() -> None:
 
 def test_missed_and_retry() -> None:
     """A retry that waits is ended by whatever is made up for."""
-    world = World(retry=Retry(3, 9 * HOUR, max=9 * HOUR)).claim_at(hour(13))
+    world = World(retry=RetryPolicy(3, 9 * HOUR, max=9 * HOUR)).claim_at(hour(13))
     world.fail(retry_after=9 * HOUR)
     world.claim_at(hour(16.5))
     assert world.ledger == [
@@ -57,7 +57,7 @@ def test_missed_and_retry() -> None:
 
 
 def test_missed_that_is_skipped_ends_no_retry() -> None:
-    world = World(missed=Missed("skip"), retry=Retry(3, HOUR)).claim_at(hour(13))
+    world = World(missed=Missed("skip"), retry=RetryPolicy(3, HOUR)).claim_at(hour(13))
     world.fail(retry_after=9 * HOUR)
     world.claim_at(hour(16.5))
     assert world.ledger == ["13:00 failed target_failed", "14:00..16:00 x3 skipped missed_skipped"]
@@ -65,7 +65,7 @@ def test_missed_that_is_skipped_ends_no_retry() -> None:
 
 
 def test_overlap_that_is_skipped_ends_no_retry() -> None:
-    world = World(retry=Retry(3, HOUR)).claim_at(hour(13))
+    world = World(retry=RetryPolicy(3, HOUR)).claim_at(hour(13))
     world.fail(retry_after=9 * HOUR)
     world.at(hour(13.75)).run_now()
     world.claim_all().claim_at(hour(14))
@@ -74,7 +74,7 @@ def test_overlap_that_is_skipped_ends_no_retry() -> None:
 
 
 def test_a_full_lane_ends_no_retry_before_the_newer_one_starts() -> None:
-    world = World(lane="lane", retry=Retry(3, HOUR)).claim_at(hour(13))
+    world = World(lane="lane", retry=RetryPolicy(3, HOUR)).claim_at(hour(13))
     world.fail(retry_after=9 * HOUR)
     world.others = 1
     world.claim_at(hour(14))
@@ -215,7 +215,7 @@ def test_retry_of_a_lost_merged_run_keeps_its_span() -> None:
 
 
 def test_once_run_that_waits_and_is_never_answered() -> None:
-    world = World(Once(at=hour(13)), retry=Retry(2, timedelta(0))).claim_at(hour(13))
+    world = World(Once(at=hour(13)), retry=RetryPolicy(2, timedelta(0))).claim_at(hour(13))
     world.settle(Waiting(hour(14)))
     world.claim_at(hour(14))
     assert world.ledger == ["13:00 timed_out deadline", "13:00 #2 running"]
@@ -233,7 +233,7 @@ def test_requested_skips_and_overlap() -> None:
 
 
 def test_jitter_and_a_retry_that_is_superseded() -> None:
-    world = World(Every(interval=HOUR, jitter=30 * MINUTE), retry=Retry(2, 9 * HOUR, max=9 * HOUR))
+    world = World(Every(interval=HOUR, jitter=30 * MINUTE), retry=RetryPolicy(2, 9 * HOUR, max=9 * HOUR))
     assert world.next is not None
     world.claim_at(world.next.due)
     world.fail(retry_after=9 * HOUR)

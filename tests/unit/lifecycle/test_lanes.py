@@ -9,7 +9,7 @@ import pytest
 from horae.lifecycle.start import full_lane
 from horae.model.change import Facts
 from horae.model.lane import LaneUse, owner_lane
-from horae.model.policy import Missed, Retry
+from horae.model.policy import Missed, RetryPolicy
 from horae.model.reason import Reason
 from horae.model.task import TaskState
 from horae.schedule import Every, Once
@@ -159,7 +159,7 @@ def test_every_occurrence_of_a_blocked_owner_is_recorded(reason: Reason) -> None
 
 
 def test_queued_occurrences_of_a_blocked_owner_are_recorded() -> None:
-    world = World(overlap="queue_all", retry=Retry(2, HOUR)).claim_at(hour(13))
+    world = World(overlap="queue_all", retry=RetryPolicy(2, HOUR)).claim_at(hour(13))
     for number in (14, 15, 16):
         world.claim_at(hour(number))
     world.fail(retry_after=MINUTE)
@@ -184,7 +184,7 @@ def test_requested_skips_of_a_blocked_owner_are_kept() -> None:
 
 
 def test_last_occurrence_of_a_blocked_owner_completes_the_task() -> None:
-    world = World(Once(at=hour(13)), retry=Retry(2, HOUR)).claim_at(hour(13))
+    world = World(Once(at=hour(13)), retry=RetryPolicy(2, HOUR)).claim_at(hour(13))
     world.fail(retry_after=MINUTE)
     world.block_reason = Reason.OWNER_REVOKED
     world.claim_at(hour(13) + MINUTE)
@@ -193,7 +193,7 @@ def test_last_occurrence_of_a_blocked_owner_completes_the_task() -> None:
 
 
 def test_held_entry_behind_a_blocked_backlog_is_released() -> None:
-    world = World(missed=Missed("all"), retry=Retry(2, HOUR)).claim_at(hour(14.5))
+    world = World(missed=Missed("all"), retry=RetryPolicy(2, HOUR)).claim_at(hour(14.5))
     world.fail(retry_after=HOUR)
     world.claim_at(hour(15))
     assert world.agenda == ["retry 13:00 #2 timed", "waiting 14:00 held", "next 15:00 held"]

@@ -10,7 +10,7 @@ import pytest
 from horae.lifecycle.fast_path import fast_settlement
 from horae.model.events.event import EventKind
 from horae.model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut
-from horae.model.policy import Policies, Retry, from_json, to_json
+from horae.model.policy import Policies, RetryPolicy, from_json, to_json
 from horae.model.run import Origin
 from horae.model.task import TaskState
 from tests.unit.lifecycle.task_world import HOUR, SECOND, World, hour
@@ -26,7 +26,7 @@ ENDS: dict[str, Outcome] = {
 
 
 def a_world(**policies: Any) -> World:
-    return World(retry=Retry(attempts=1), **{"give_up_after": None, **policies})
+    return World(retry=RetryPolicy(attempts=1), **{"give_up_after": None, **policies})
 
 
 def lived(world: World, ends: str) -> World:
@@ -75,7 +75,7 @@ def test_notice_has_the_reason_and_the_run() -> None:
 
 
 def test_retried_attempt_is_no_failed_occurrence() -> None:
-    world = World(retry=Retry(attempts=3), notify_after=1, give_up_after=None).claim_at(hour(13))
+    world = World(retry=RetryPolicy(attempts=3), notify_after=1, give_up_after=None).claim_at(hour(13))
     world.fail()
     assert notices(world) == []
 

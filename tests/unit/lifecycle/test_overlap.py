@@ -9,12 +9,12 @@ import pytest
 from horae.errors import Conflict
 from horae.model.events.event import EventKind
 from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
-from horae.model.policy import Missed, Overlap, Retry
+from horae.model.policy import Missed, Overlap, RetryPolicy
 from horae.model.reason import Reason
 from horae.schedule import Every
 from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
-PATIENT = Retry(3, 3 * HOUR, max=3 * HOUR)
+PATIENT = RetryPolicy(3, 3 * HOUR, max=3 * HOUR)
 ALL_OVERLAPS: list[Overlap] = ["skip", "queue", "queue_all", "replace", "parallel"]
 
 
@@ -223,7 +223,7 @@ class TestRetries:
 
     @pytest.mark.parametrize("overlap", ["skip", "queue", "queue_all", "replace"])
     def test_a_retry_waits_for_what_is_going(self, overlap: Overlap) -> None:
-        world = going(overlap, retry=Retry(3, HOUR))
+        world = going(overlap, retry=RetryPolicy(3, HOUR))
         world.fail(retry_after=30 * MINUTE)
         world.at(hour(13.25)).run_now()
         world.claim_all().claim_at(hour(13.5))

@@ -13,7 +13,7 @@ from horae.lifecycle.start import ClaimContext
 from horae.model.entry import EntryKind, EntryState
 from horae.model.events.event import EventKind
 from horae.model.outcome import Succeeded, Waiting
-from horae.model.policy import Missed, MissedMode, Retry
+from horae.model.policy import Missed, MissedMode, RetryPolicy
 from horae.model.task import PauseCause, TaskState
 from horae.schedule import Every, Once
 from tests.unit.lifecycle.task_world import CEILING, HOUR, MICROSECOND, MINUTE, NODE, World, hour
@@ -184,7 +184,7 @@ class TestWaitersAndRetries:
     """What was queued when the pause came sleeps too."""
 
     def world(self) -> World:
-        world = World(overlap="queue_all", retry=Retry(3, timedelta(0))).claim_at(hour(13)).claim_at(hour(14))
+        world = World(overlap="queue_all", retry=RetryPolicy(3, timedelta(0))).claim_at(hour(13)).claim_at(hour(14))
         world.fail()
         world.pause()
         assert world.agenda == ["retry 13:00 #2 asleep", "waiting 14:00 asleep", "next 15:00 asleep"]

@@ -15,7 +15,7 @@ from horae.model.entry import EntryKind
 from horae.model.events.event import EventKind
 from horae.model.ids import hash_fraction
 from horae.model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
-from horae.model.policy import MAX_BACKOFF, Retry
+from horae.model.policy import MAX_BACKOFF, RetryPolicy
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import TaskState
@@ -101,7 +101,7 @@ def test_start_is_the_one_reported_by_the_node(outcome: Outcome, said: datetime 
 
 def test_backoff_is_a_share_of_a_doubling_maximum() -> None:
     """60 s, 120 s, 240 s, at most `max`. Which share belongs to the run, so that a replay repeats it."""
-    world = World(ONCE, retry=Retry(attempts=None, max=5 * MINUTE)).claim_at(hour(13))
+    world = World(ONCE, retry=RetryPolicy(attempts=None, max=5 * MINUTE)).claim_at(hour(13))
     for longest in (60, 120, 240, 300, 300):
         run = world.live_run
         world.fail()
@@ -115,7 +115,7 @@ def test_backoff_is_a_share_of_a_doubling_maximum() -> None:
     [(1, 60), (2, 120), (3, 240), (6, 1920), (7, 3600), (8, 3600), (1000, 3600), (10**9, 3600)],
 )
 def test_backoff_maximum(tries: int, longest: int) -> None:
-    assert Retry().longest_wait(tries) == timedelta(seconds=longest)
+    assert RetryPolicy().longest_wait(tries) == timedelta(seconds=longest)
 
 
 def test_backoff_jitter_covers_the_whole_range() -> None:
@@ -138,7 +138,7 @@ def test_retry_after_of_the_target(wanted: timedelta, waits: timedelta) -> None:
 
 @pytest.mark.parametrize("attempts", [1, 2, 4])
 def test_attempts_count_the_first_one_too(attempts: int) -> None:
-    world = World(ONCE, retry=Retry(attempts, timedelta(0))).claim_at(hour(13))
+    world = World(ONCE, retry=RetryPolicy(attempts, timedelta(0))).claim_at(hour(13))
     for _ in range(attempts):
         world.fail()
         world.claim_all()
@@ -148,7 +148,7 @@ def test_attempts_count_the_first_one_too(attempts: int) -> None:
 
 
 def test_the_default_is_four() -> None:
-    assert World().task.policies.retry == Retry(4, MINUTE, 2, HOUR)
+    assert World().task.policies.retry == RetryPolicy(4, MINUTE, 2, HOUR)
 
 
 # --- giving up -------------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def test_the_default_is_four() -> None:
     ],
 )
 def test_failed_occurrences_in_a_row(outcomes: str, failures: int) -> None:
-    world = World(retry=Retry(1), guarantee="at_most_once")
+    world = World(retry=RetryPolicy(1), guarantee="at_most_once")
     for number, letter in enumerate(outcomes):
         world.claim_at(hour(13 + number))
         world.start(world.live_run)
@@ -181,7 +181,7 @@ def test_failed_occurrences_in_a_row(outcomes: str, failures: int) -> None:
 
 
 def test_task_fails_after_ten_failures_in_a_row() -> None:
-    world = World(retry=Retry(1))
+    world = World(retry=RetryPolicy(1))
     for number in range(10):
         assert world.state is TaskState.ACTIVE
         world.claim_at(hour(13 + number))
@@ -193,7 +193,7 @@ def test_task_fails_after_ten_failures_in_a_row() -> None:
 
 
 def test_only_the_last_attempt_of_an_occurrence_counts() -> None:
-    world = World(retry=Retry(3, timedelta(0)), give_up_after=2).claim_at(hour(13))
+    world = World(retry=RetryPolicy(3, timedelta(0)), give_up_after=2).claim_at(hour(13))
     for _ in range(3):
         assert world.status.failures == 0
         world.fail()
@@ -202,7 +202,7 @@ def test_only_the_last_attempt_of_an_occurrence_counts() -> None:
 
 
 def test_never_giving_up() -> None:
-    world = World(retry=Retry(1), give_up_after=None)
+    world = World(retry=RetryPolicy(1), give_up_after=None)
     for number in range(12):
         world.claim_at(hour(13 + number))
         world.fail()
@@ -210,7 +210,7 @@ def test_never_giving_up() -> None:
 
 
 def test_failed_manual_run_does_not_count() -> None:
-    world = World(retry=Retry(1), give_up_after=1).at(hour(12.5))
+    world = World(retry=RetryPolicy(1), give_up_after=1).at(hour(12.5))
     world.run_now()
     world.claim_all()
     world.fail()
@@ -262,7 +262,7 @@ def test_other_live_runs_may_end_after_give_up() -> None:
 
 
 def test_lost_run_is_retried_at_once_without_using_an_attempt() -> None:
-    world = World(ONCE, retry=Retry(1)).claim_at(hour(13)).advance(MINUTE)
+    world = World(ONCE, retry=RetryPolicy(1)).claim_at(hour(13)).advance(MINUTE)
     world.lose()
     assert world.agenda == ["retry 13:00 #2 timed"]
     assert world.claim_all().ledger == ["13:00 lost lease_lost", "13:00 #2 running"]
@@ -272,7 +272,7 @@ def test_lost_run_is_retried_at_once_without_using_an_attempt() -> None:
 
 
 def test_release_equals_early_recovery() -> None:
-    world = World(ONCE, retry=Retry(1)).claim_at(hour(13))
+    world = World(ONCE, retry=RetryPolicy(1)).claim_at(hour(13))
     for _ in range(7):
         world.release()
         world.claim_all()
@@ -317,7 +317,7 @@ def test_run_is_isolated_after_two_deaths() -> None:
 
 
 def test_a_failure_is_no_death() -> None:
-    world = going(retry=Retry(4, timedelta(0)))
+    world = going(retry=RetryPolicy(4, timedelta(0)))
     for _ in range(3):
         world.fail()
         world.claim_all()
@@ -440,13 +440,13 @@ def test_a_deadline_concerns_one_run_only() -> None:
 
 
 def test_waiting_run_times_out_without_attempts_left() -> None:
-    world = handed_on(retry=Retry(1)).claim_at(hour(13.5))
+    world = handed_on(retry=RetryPolicy(1)).claim_at(hour(13.5))
     assert world.agenda == ["next 14:00 timed"]
     assert world.status.failures == 1
 
 
 def test_waiting_run_times_out_and_the_task_fails() -> None:
-    world = handed_on(retry=Retry(1), give_up_after=1).claim_at(hour(13.5))
+    world = handed_on(retry=RetryPolicy(1), give_up_after=1).claim_at(hour(13.5))
     assert (world.state, world.agenda) == (TaskState.FAILED, [])
 
 

@@ -11,7 +11,7 @@ from horae.lifecycle.retry_request import request_retry
 from horae.model.entry import EntryKind, EntryState
 from horae.model.ids import occurrence_key
 from horae.model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut
-from horae.model.policy import Retry
+from horae.model.policy import RetryPolicy
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import TaskState
 from horae.schedule import Every, Once
@@ -20,7 +20,7 @@ from tests.unit.lifecycle.task_world import HOUR, MINUTE, SECOND, World, hour
 
 def ended(outcome: Outcome, **chosen: Any) -> tuple[World, Run]:
     """One occurrence that came to its end at one o'clock, with no attempt left."""
-    world = World(**{"retry": Retry(1), **chosen}).claim_at(hour(13))
+    world = World(**{"retry": RetryPolicy(1), **chosen}).claim_at(hour(13))
     world.settle(outcome)
     (run,) = world.runs.values()
     return world, run
@@ -61,7 +61,7 @@ def test_finally_lost_run_can_be_retried() -> None:
 
 
 def test_requested_retry_has_all_attempts_again() -> None:
-    world = World(retry=Retry(2, backoff=SECOND), give_up_after=None).claim_at(hour(13))
+    world = World(retry=RetryPolicy(2, backoff=SECOND), give_up_after=None).claim_at(hour(13))
     world.fail()
     world.claim_at(hour(13) + MINUTE)
     world.fail()
@@ -76,7 +76,7 @@ def test_requested_retry_has_all_attempts_again() -> None:
 
 
 def test_requested_retry_resets_the_deaths() -> None:
-    world = World(retry=Retry(1), give_up_after=None).claim_at(hour(13))
+    world = World(retry=RetryPolicy(1), give_up_after=None).claim_at(hour(13))
     for _ in range(3):
         world.lose()
         world.claim_all()
@@ -89,7 +89,7 @@ def test_requested_retry_resets_the_deaths() -> None:
 
 
 def test_pending_retry_is_moved_to_now() -> None:
-    world = World(retry=Retry(3, backoff=30 * MINUTE)).claim_at(hour(13))
+    world = World(retry=RetryPolicy(3, backoff=30 * MINUTE)).claim_at(hour(13))
     world.fail()
     (waiting,) = world.queued(EntryKind.RETRY)
     (run,) = world.runs.values()
@@ -103,7 +103,7 @@ def test_pending_retry_is_moved_to_now() -> None:
 
 
 def test_requested_retry_unparks_a_stranded_retry() -> None:
-    world = World(retry=Retry(3, backoff=MINUTE)).claim_at(hour(13))
+    world = World(retry=RetryPolicy(3, backoff=MINUTE)).claim_at(hour(13))
     world.fail()
     (waiting,) = world.queued(EntryKind.RETRY)
     world.at(waiting.due).strand(waiting)
@@ -139,14 +139,14 @@ def test_failed_recurring_task_stays_failed_after_a_retry() -> None:
 
 def test_retry_of_an_ended_task_starts_nothing_else() -> None:
     """Only the requested attempt: an occurrence that was queued when the task failed does not run."""
-    world = World(Every(interval=HOUR), overlap="queue", give_up_after=1, retry=Retry(1)).claim_at(hour(13))
+    world = World(Every(interval=HOUR), overlap="queue", give_up_after=1, retry=RetryPolicy(1)).claim_at(hour(13))
     world.claim_at(hour(14))
     world.fail()
     assert (world.state, world.due) == (TaskState.FAILED, [])
 
 
 def test_manual_run_can_be_retried() -> None:
-    world = World(retry=Retry(1))
+    world = World(retry=RetryPolicy(1))
     world.run_now()
     world.claim_all()
     world.fail()
@@ -169,7 +169,7 @@ def test_retry_of_a_live_run_or_a_paused_or_cancelled_task_is_refused() -> None:
 
 def test_retry_decided_on_stale_rows_is_refused_while_an_attempt_is_live() -> None:
     """Never two live runs of one occurrence, also for a request based on stale rows."""
-    world = World(retry=Retry(3, backoff=SECOND), overlap="parallel").claim_at(hour(13))
+    world = World(retry=RetryPolicy(3, backoff=SECOND), overlap="parallel").claim_at(hour(13))
     seen = world.live_run
     world.fail()
     failed = world.runs[seen.id]

@@ -24,7 +24,7 @@ from horae.model.policy import (
     OVERLAPS,
     Missed,
     Policies,
-    Retry,
+    RetryPolicy,
     from_json,
     policies_for,
     to_json,
@@ -39,7 +39,7 @@ policies = st.builds(
     Policies,
     missed=st.builds(Missed, st.sampled_from(MISSED_MODES), st.none() | durations, st.integers(1, MAX_CATCH_UP)),
     overlap=st.sampled_from(OVERLAPS),
-    retry=st.builds(Retry, st.none() | st.integers(1, MAX_ATTEMPTS), durations, st.floats(1, 100), durations),
+    retry=st.builds(RetryPolicy, st.none() | st.integers(1, MAX_ATTEMPTS), durations, st.floats(1, 100), durations),
     give_up_after=st.none() | st.integers(1, 1_000_000),
     timeout=durations,
     max_duration=st.none() | durations,
@@ -53,7 +53,7 @@ def test_the_defaults() -> None:
         Policies(
             missed=Missed("latest", 24 * HOUR, 100),
             overlap="skip",
-            retry=Retry(4, timedelta(seconds=60), 2.0, HOUR),
+            retry=RetryPolicy(4, timedelta(seconds=60), 2.0, HOUR),
             give_up_after=10,
             timeout=timedelta(seconds=300),
             max_duration=None,
@@ -95,17 +95,17 @@ def test_defaults_of_once_tasks() -> None:
         (lambda: Missed(limit=0), "bad_number"),
         (lambda: Missed(limit=MAX_CATCH_UP + 1), "bad_number"),
         (lambda: Missed(limit=True), "bad_number"),
-        (lambda: Retry(attempts=0), "bad_number"),
-        (lambda: Retry(attempts=MAX_ATTEMPTS + 1), "bad_number"),
-        (lambda: Retry(attempts=1.5), "bad_number"),  # type: ignore[arg-type]
-        (lambda: Retry(backoff=-HOUR), "bad_duration"),
-        (lambda: Retry(backoff=MAX_BACKOFF + HOUR), "bad_duration"),
-        (lambda: Retry(max=MAX_BACKOFF + HOUR), "bad_duration"),
-        (lambda: Retry(factor=0.5), "bad_number"),
-        (lambda: Retry(factor=101), "bad_number"),
-        (lambda: Retry(factor=float("nan")), "bad_number"),
-        (lambda: Retry(factor=float("inf")), "bad_number"),
-        (lambda: Retry(factor="2"), "bad_number"),  # type: ignore[arg-type]
+        (lambda: RetryPolicy(attempts=0), "bad_number"),
+        (lambda: RetryPolicy(attempts=MAX_ATTEMPTS + 1), "bad_number"),
+        (lambda: RetryPolicy(attempts=1.5), "bad_number"),  # type: ignore[arg-type]
+        (lambda: RetryPolicy(backoff=-HOUR), "bad_duration"),
+        (lambda: RetryPolicy(backoff=MAX_BACKOFF + HOUR), "bad_duration"),
+        (lambda: RetryPolicy(max=MAX_BACKOFF + HOUR), "bad_duration"),
+        (lambda: RetryPolicy(factor=0.5), "bad_number"),
+        (lambda: RetryPolicy(factor=101), "bad_number"),
+        (lambda: RetryPolicy(factor=float("nan")), "bad_number"),
+        (lambda: RetryPolicy(factor=float("inf")), "bad_number"),
+        (lambda: RetryPolicy(factor="2"), "bad_number"),  # type: ignore[arg-type]
         (lambda: Policies(overlap="overwrite"), "bad_choice"),  # type: ignore[arg-type]
         (lambda: Policies(guarantee="exactly_once"), "bad_choice"),  # type: ignore[arg-type]
         (lambda: Policies(give_up_after=0), "bad_number"),
@@ -138,13 +138,13 @@ def test_backoff_is_bounded(chosen: Policies, tries: int) -> None:
 
 @pytest.mark.parametrize(("jitter", "share", "seconds"), [("full", 0.25, 30), ("none", 0.25, 120), ("none", 0.0, 120)])
 def test_backoff_with_and_without_jitter(jitter: Any, share: float, seconds: int) -> None:
-    retry = Retry(backoff=timedelta(seconds=60), factor=2, jitter=jitter)
+    retry = RetryPolicy(backoff=timedelta(seconds=60), factor=2, jitter=jitter)
 
     assert retry.wait(2, share) == timedelta(seconds=seconds)
 
 
 def test_stored_policies_without_jitter_have_the_default() -> None:
-    kept = to_json(Policies(retry=Retry(jitter="none")))
+    kept = to_json(Policies(retry=RetryPolicy(jitter="none")))
     assert from_json(kept).retry.jitter == "none"
 
     del kept["retry"]["jitter"]
@@ -154,4 +154,4 @@ def test_stored_policies_without_jitter_have_the_default() -> None:
 
 def test_an_unknown_jitter_is_refused() -> None:
     with pytest.raises(InvalidTask):
-        Retry(jitter="some")  # type: ignore[arg-type]
+        RetryPolicy(jitter="some")  # type: ignore[arg-type]

@@ -11,8 +11,8 @@ from horae.errors import InvalidSchedule
 from horae.schedule.gregorian import is_leap, new_year, weekday
 from horae.schedule.instants import wall_reading, wall_seconds
 from horae.schedule.recurrence import RulePattern, parse_rule
+from horae.schedule.recurrence.calendar_limits import YEARS_WITH_ALL_SHAPES
 from horae.schedule.recurrence.sieve import Rotation, first_common
-from horae.schedule.recurrence.spans import YEARS_WITH_ALL_SHAPES
 from horae.schedule.recurrence.strides import MAX_GAP_SECONDS
 from tests.unit.schedule.recurrence_rules import pattern, random_rule, random_start, walk, wall
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from horae.model.policy import DEFAULT_POLICIES, ONE_SHOT_POLICIES, Missed, Retry, policies_for
+from horae.model.policy import DEFAULT_POLICIES, ONE_SHOT_POLICIES, Missed, RetryPolicy, policies_for
 from horae.model.task import NEW_TASK_STATUS, Target, Task, TaskState
 from horae.schedule import Cron, Every, Once
 from horae.service.tasks.edits import KEEP, Edits, FireChanges, apply_edits, fire_changes
@@ -101,9 +101,9 @@ def test_each_default_policy_follows_the_kind_and_chosen_ones_stay(chosen: Any, 
 
 
 def test_edit_of_one_policy_keeps_the_others() -> None:
-    chosen = policies_for(Every(interval=HOUR), {"retry": Retry(2, backoff=timedelta(seconds=5))})
+    chosen = policies_for(Every(interval=HOUR), {"retry": RetryPolicy(2, backoff=timedelta(seconds=5))})
     after = edited(a_task(policies=chosen), options=Options(retries=7, missed="skip within 1h")).policies
-    assert after.retry == Retry(8, backoff=timedelta(seconds=5))
+    assert after.retry == RetryPolicy(8, backoff=timedelta(seconds=5))
     assert after.missed == Missed("skip", HOUR)
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from horae.model.policy import Missed, Retry, policies_for
+from horae.model.policy import Missed, RetryPolicy, policies_for
 from horae.model.task import Target
 from horae.schedule import Every
 from horae.service.tasks.function_records import (
@@ -41,7 +41,9 @@ EVERY = Every(interval=timedelta(hours=1))
     [
         NO_OPTIONS,
         Options(missed="latest within 1h", retries=0, timeout=90.5),
-        Options(missed=Missed("all", None, 7), retry=Retry(None, timedelta(seconds=5), 1.5, timedelta(minutes=2))),
+        Options(
+            missed=Missed("all", None, 7), retry=RetryPolicy(None, timedelta(seconds=5), 1.5, timedelta(minutes=2))
+        ),
         Options(
             missed=MissedRequest(within=NEVER), retry=RetryRequest(backoff="5s"), give_up_after=NEVER, retries=NEVER
         ),
@@ -74,7 +76,7 @@ def test_unreadable_registration_does_not_hide_others() -> None:
     [
         (Options(), Options(retries=0), 1, 60),
         (Options(retries=2), Options(retries=0), 3, 60),
-        (Options(retries=2), Options(retry=Retry(9, timedelta(seconds=5))), 3, 5),
+        (Options(retries=2), Options(retry=RetryPolicy(9, timedelta(seconds=5))), 3, 5),
         (Options(retry=RetryRequest(backoff="5s")), Options(retries=0), 1, 5),
         (Options(retry=RetryRequest(backoff="5s")), Options(retry=RetryRequest(attempts=2)), 2, 5),
         (Options(retry=RetryRequest(attempts=7)), Options(retries=0), 7, 60),

@@ -14,7 +14,7 @@ from horae.encryption import Key
 from horae.errors import Refusal
 from horae.model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas
 from horae.model.change import Facts
-from horae.model.policy import Retry
+from horae.model.policy import RetryPolicy
 from horae.model.record import Record, RecordWrite
 from horae.model.task import Target, TaskState
 from horae.ports.store import TaskFilter
@@ -69,12 +69,12 @@ def test_limit_is_formatted_in_the_schedule_grammar(length: timedelta, text: str
 
 
 RETRIES: list[tuple[Options, str | None]] = [
-    (Options(retry=Retry(backoff=timedelta(0))), "backoff"),
-    (Options(retry=Retry(attempts=None, backoff=9 * SECOND)), "backoff"),
-    (Options(retry=Retry(backoff=10 * SECOND, max=SECOND)), "max"),
-    (Options(retry=Retry(backoff=10 * SECOND, max=10 * SECOND)), None),
-    (Options(retry=Retry(attempts=1, backoff=timedelta(0))), None),
-    (Options(retry=Retry(backoff=timedelta(0)), guarantee="at_most_once"), None),
+    (Options(retry=RetryPolicy(backoff=timedelta(0))), "backoff"),
+    (Options(retry=RetryPolicy(attempts=None, backoff=9 * SECOND)), "backoff"),
+    (Options(retry=RetryPolicy(backoff=10 * SECOND, max=SECOND)), "max"),
+    (Options(retry=RetryPolicy(backoff=10 * SECOND, max=10 * SECOND)), None),
+    (Options(retry=RetryPolicy(attempts=1, backoff=timedelta(0))), None),
+    (Options(retry=RetryPolicy(backoff=timedelta(0)), guarantee="at_most_once"), None),
     (Options(), None),
 ]
 
@@ -101,7 +101,7 @@ async def test_agent_retry_backoff_is_at_least_the_default() -> None:
         robot = await harness.make_member("ada", agent="robot")
         wish = WISH._replace(when="every 1h 3 times")
         await harness.tasks.create(robot, wish)
-        sooner = wish._replace(options=Options(retry=Retry(backoff=59 * SECOND)))
+        sooner = wish._replace(options=Options(retry=RetryPolicy(backoff=59 * SECOND)))
         refusal = await refusal_of(harness.tasks.create(robot, sooner))
         assert (refusal.code, refusal.facts["least"]) == ("retry_too_soon", "1m")
 

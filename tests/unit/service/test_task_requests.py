@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
-from horae.model.policy import DEFAULT_POLICIES, ONE_SHOT_POLICIES, Missed, Policies, Retry, policies_for
+from horae.model.policy import DEFAULT_POLICIES, ONE_SHOT_POLICIES, Missed, Policies, RetryPolicy, policies_for
 from horae.schedule import Cron, Every, Now, Once
 from horae.service.tasks.task_request import (
     NEVER,
@@ -124,12 +124,12 @@ def test_chosen_policies_override_the_defaults() -> None:
 
 @pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (3, 4), (999, 1_000)])
 def test_retries_are_attempts_after_the_first(retries: int, attempts: int) -> None:
-    assert read_policies(EVERY, Options(retries=retries)).retry == Retry(attempts=attempts)
+    assert read_policies(EVERY, Options(retries=retries)).retry == RetryPolicy(attempts=attempts)
 
 
 def test_retries_sets_the_number_and_retry_the_backoff() -> None:
-    options = Options(retries=1, retry=Retry(attempts=9, backoff=timedelta(seconds=1)))
-    assert read_policies(EVERY, options).retry == Retry(attempts=2, backoff=timedelta(seconds=1))
+    options = Options(retries=1, retry=RetryPolicy(attempts=9, backoff=timedelta(seconds=1)))
+    assert read_policies(EVERY, options).retry == RetryPolicy(attempts=2, backoff=timedelta(seconds=1))
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,13 @@ def test_chosen_options_win_over_defaults() -> None:
 @pytest.mark.parametrize(
     ("usual", "here", "meant"),
     [
-        (Options(retries=3), Options(retry=Retry(attempts=9)), Retry(attempts=9)),
-        (Options(retry=Retry(attempts=9)), Options(retries=3), Retry(attempts=4)),
-        (Options(retry=Retry(backoff=MINUTE)), Options(retries=0), Retry(attempts=1, backoff=MINUTE)),
-        (Options(retries=3), Options(), Retry(attempts=4)),
+        (Options(retries=3), Options(retry=RetryPolicy(attempts=9)), RetryPolicy(attempts=9)),
+        (Options(retry=RetryPolicy(attempts=9)), Options(retries=3), RetryPolicy(attempts=4)),
+        (Options(retry=RetryPolicy(backoff=MINUTE)), Options(retries=0), RetryPolicy(attempts=1, backoff=MINUTE)),
+        (Options(retries=3), Options(), RetryPolicy(attempts=4)),
     ],
 )
-def test_retries_and_retry_are_merged(usual: Options, here: Options, meant: Retry) -> None:
+def test_retries_and_retry_are_merged(usual: Options, here: Options, meant: RetryPolicy) -> None:
     assert read_policies(EVERY, here.merged_with(usual)).retry == meant
 
 
@@ -189,8 +189,8 @@ def test_never_means_no_limit() -> None:
 
 
 def test_never_combines_with_retry_backoff() -> None:
-    chosen = apply_options(DEFAULT_POLICIES, Options(retries=NEVER, retry=Retry(2, backoff=SECOND)))
-    assert chosen.retry == Retry(None, backoff=SECOND)
+    chosen = apply_options(DEFAULT_POLICIES, Options(retries=NEVER, retry=RetryPolicy(2, backoff=SECOND)))
+    assert chosen.retry == RetryPolicy(None, backoff=SECOND)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,14 @@ def test_missed_mode_alone_keeps_the_bound() -> None:
         DEFAULT_POLICIES,
         ONE_SHOT_POLICIES,
         Policies(
-            Missed("merge", None, 7), "parallel", Retry(None, SECOND, 1.5, HOUR), None, MINUTE, None, "at_most_once", -3
+            Missed("merge", None, 7),
+            "parallel",
+            RetryPolicy(None, SECOND, 1.5, HOUR),
+            None,
+            MINUTE,
+            None,
+            "at_most_once",
+            -3,
         ),
         Policies(max_duration=HOUR, give_up_after=7),
     ],

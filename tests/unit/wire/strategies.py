@@ -18,7 +18,7 @@ from horae.model.policy import (
     OVERLAPS,
     Missed,
     Policies,
-    Retry,
+    RetryPolicy,
 )
 from horae.model.task import Task
 from horae.service.tasks.task_request import TaskRequest, read_policies, read_when
@@ -51,7 +51,7 @@ policies: Final = st.builds(
     missed=st.builds(Missed, st.sampled_from(MISSED_MODES), st.none() | lengths(MAX_DURATION), st.integers(1, 10_000)),
     overlap=st.sampled_from(OVERLAPS),
     retry=st.builds(
-        Retry,
+        RetryPolicy,
         st.none() | st.integers(1, 1_000),
         lengths(MAX_BACKOFF, timedelta(0)),
         st.floats(1, 100) | st.integers(1, 100),

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from horae.errors import Refusal
 from horae.model.change import Facts
 from horae.model.entry import EntryKind, EntryState
-from horae.model.policy import DEFAULT_POLICIES, ONE_SHOT_POLICIES, Missed, Policies, Retry, policies_for
+from horae.model.policy import DEFAULT_POLICIES, ONE_SHOT_POLICIES, Missed, Policies, RetryPolicy, policies_for
 from horae.model.task import NEW_TASK_STATUS, Pause, PauseCause, Target, Task, TaskState, TaskStatus
 from horae.schedule import Every
 from horae.service.tasks.edits import KEEP, Edits, apply_edits
@@ -37,7 +37,7 @@ from horae.wire.tasks import (
 from tests.unit.wire.strategies import made, policies, tasks, words
 
 SMALL = {"name": "water", "when": "every 1h", "function": "garden.water"}
-OWN = Policies(Missed("all", 2 * HOUR, 7), "queue", Retry(9, MINUTE / 2, 3.0, 2 * HOUR), 3)
+OWN = Policies(Missed("all", 2 * HOUR, 7), "queue", RetryPolicy(9, MINUTE / 2, 3.0, 2 * HOUR), 3)
 
 
 def travelled(value: Any) -> Any:
@@ -181,12 +181,12 @@ def test_only_given_policies_are_chosen() -> None:
         ({"missed": {"within": None}}, Missed("all", None, 7), OWN.retry),
         ({"missed": {"mode": "skip", "limit": 3}}, Missed("skip", 2 * HOUR, 3), OWN.retry),
         ({"retry": {}}, OWN.missed, OWN.retry),
-        ({"retry": {"backoff": "5s"}}, OWN.missed, Retry(9, 5 * SECOND, 3.0, 2 * HOUR)),
-        ({"retry": {"attempts": None}}, OWN.missed, Retry(None, MINUTE / 2, 3.0, 2 * HOUR)),
-        ({"retry": {"max": "1d"}, "retries": 1}, OWN.missed, Retry(2, MINUTE / 2, 3.0, 24 * HOUR)),
+        ({"retry": {"backoff": "5s"}}, OWN.missed, RetryPolicy(9, 5 * SECOND, 3.0, 2 * HOUR)),
+        ({"retry": {"attempts": None}}, OWN.missed, RetryPolicy(None, MINUTE / 2, 3.0, 2 * HOUR)),
+        ({"retry": {"max": "1d"}, "retries": 1}, OWN.missed, RetryPolicy(2, MINUTE / 2, 3.0, 24 * HOUR)),
     ],
 )
-def test_parts_of_a_policy_leave_its_other_parts_as_they_are(said: Any, missed: Missed, retry: Retry) -> None:
+def test_parts_of_a_policy_leave_its_other_parts_as_they_are(said: Any, missed: Missed, retry: RetryPolicy) -> None:
     task = a_task(policies=OWN)
     after = apply_edits(task, read_edits({"policies": said}), None, NOON).policies
     assert after == replace(OWN, missed=missed, retry=retry)
@@ -195,7 +195,7 @@ def test_parts_of_a_policy_leave_its_other_parts_as_they_are(said: Any, missed: 
 def test_partial_policy_of_a_new_task_is_merged_with_the_defaults() -> None:
     said = policies_of({"missed": {"mode": "all"}, "retry": {"backoff": "5s"}})
     assert apply_options(ONE_SHOT_POLICIES, said) == replace(
-        ONE_SHOT_POLICIES, missed=Missed("all", None), retry=Retry(backoff=5 * SECOND)
+        ONE_SHOT_POLICIES, missed=Missed("all", None), retry=RetryPolicy(backoff=5 * SECOND)
     )
 
 

@@ -17,7 +17,7 @@ from ...model.task import TaskState
 from ...schedule import Once
 from ...service.service import Service
 from ...service.tasks.edits import Edits
-from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.idempotency import Ids, idempotent, store_ids
 from ...web.language import request_language
 from ...web.parameters import Body, Query
 from ...web.request_context import app_context
@@ -122,7 +122,7 @@ async def _replay_schedule(request: Request, principal: Principal, ids: Ids) -> 
         "BatchResult",
     ),
 )
-@repeatable(Scope.WRITE, _replay_batch)
+@idempotent(Scope.WRITE, _replay_batch)
 async def batch(
     request: Request, principal: Principal, body: Annotated[Any, Body("Batch", example=EXAMPLE)]
 ) -> Response:
@@ -156,7 +156,7 @@ async def batch(
         problems=(404,),
     ),
 )
-@repeatable(Scope.RUN, _replay_execution)
+@idempotent(Scope.RUN, _replay_execution)
 async def execute(
     request: Request, principal: Principal, uuid: TaskUuid, body: Annotated[Any, Body("Execute", optional=True)]
 ) -> Response:
@@ -172,7 +172,7 @@ async def execute(
     "/{uuid}/enable",
     compat_operation("enable_schedule", "Enable a schedule", "ScheduleAnswer", problems=(404,)),
 )
-@repeatable(Scope.WRITE, _replay_schedule)
+@idempotent(Scope.WRITE, _replay_schedule)
 async def enable(request: Request, principal: Principal, uuid: TaskUuid) -> Response:
     return await _apply(request, principal, uuid, _resume)
 
@@ -181,7 +181,7 @@ async def enable(request: Request, principal: Principal, uuid: TaskUuid) -> Resp
     "/{uuid}/disable",
     compat_operation("disable_schedule", "Disable a schedule", "ScheduleAnswer", problems=(404,)),
 )
-@repeatable(Scope.WRITE, _replay_schedule)
+@idempotent(Scope.WRITE, _replay_schedule)
 async def disable(request: Request, principal: Principal, uuid: TaskUuid) -> Response:
     return await _apply(request, principal, uuid, _disable)
 
@@ -190,7 +190,7 @@ async def disable(request: Request, principal: Principal, uuid: TaskUuid) -> Res
     "/{uuid}/pause",
     compat_operation("pause_schedule", "Pause a schedule", "ScheduleAnswer", problems=(404,)),
 )
-@repeatable(Scope.WRITE, _replay_schedule)
+@idempotent(Scope.WRITE, _replay_schedule)
 async def pause(request: Request, principal: Principal, uuid: TaskUuid) -> Response:
     return await _apply(request, principal, uuid, _pause)
 
@@ -204,7 +204,7 @@ async def pause(request: Request, principal: Principal, uuid: TaskUuid) -> Respo
         problems=(404,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_schedule)
+@idempotent(Scope.WRITE, _replay_schedule)
 async def resume(request: Request, principal: Principal, uuid: TaskUuid) -> Response:
     return await _apply(request, principal, uuid, _resume)
 
@@ -218,7 +218,7 @@ async def resume(request: Request, principal: Principal, uuid: TaskUuid) -> Resp
         problems=(404,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_schedule)
+@idempotent(Scope.WRITE, _replay_schedule)
 async def snooze(
     request: Request,
     principal: Principal,

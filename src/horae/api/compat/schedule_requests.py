@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from ...errors import Refusal
 from ...model.change import Facts
-from ...model.policy import Retry
+from ...model.policy import RetryPolicy
 from ...model.refusals import refuse as refuse_task
 from ...model.task import Target
 from ...schedule.compat import Note, Translation, dailyuse
@@ -160,7 +160,7 @@ def _read_options(fields: Mapping[str, Any], translation: Translation | None) ->
     """Return the policies of the schedule's kind, with the client's retries, timeout and priority on top."""
     options = Options() if translation is None else read_policies(dict(translation.policies))
     if translation is not None and "retry" not in translation.policies:
-        options = options._replace(retry=Retry())
+        options = options._replace(retry=RetryPolicy())
     if fields.get("priority") is not None:
         priority = read_choice("priority", fields["priority"], ("MEDIUM", *PRIORITIES))
         options = options._replace(priority=PRIORITIES.get(priority, 0))

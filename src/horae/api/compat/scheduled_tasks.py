@@ -18,7 +18,7 @@ from ...ports.store import RunFilter
 from ...schedule.compat import Note
 from ...service.service import Service
 from ...web.body import read_json_body
-from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.idempotency import Ids, idempotent, store_ids
 from ...web.language import request_language
 from ...web.parameters import Body
 from ...web.request_context import app_context
@@ -75,7 +75,7 @@ async def _replay_task(request: Request, principal: Principal, ids: Ids) -> Resp
         "ScheduledTask",
     ),
 )
-@repeatable(Scope.WRITE, _replay_task)
+@idempotent(Scope.WRITE, _replay_task)
 async def create_task(
     request: Request, principal: Principal, body: Annotated[Any, Body("NewScheduledTask", example=EXAMPLE)]
 ) -> Response:

@@ -13,7 +13,7 @@ from ...model.run import Run
 from ...model.task import Task
 from ...ports.store import RunFilter, TaskFilter
 from ...web.body import read_json_body
-from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.idempotency import Ids, idempotent, store_ids
 from ...web.language import request_language
 from ...web.parameters import Body, Query
 from ...web.request_context import AppContext, app_context
@@ -98,7 +98,7 @@ async def _replay_created(request: Request, principal: Principal, task_id: str, 
         problems=(404,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_schedule)
+@idempotent(Scope.WRITE, _replay_schedule)
 async def create_schedule(
     request: Request, principal: Principal, body: Annotated[Any, Body("NewSchedule", example=EXAMPLE)]
 ) -> Response:
@@ -116,7 +116,7 @@ async def create_schedule(
         status=201,
     ),
 )
-@repeatable(Scope.WRITE, _replay_reminder)
+@idempotent(Scope.WRITE, _replay_reminder)
 async def create_quick_reminder(
     request: Request, principal: Principal, body: Annotated[Any, Body("QuickReminder", example=REMINDER)]
 ) -> Response:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
-from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.idempotency import Ids, idempotent, store_ids
 from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
@@ -70,7 +70,7 @@ async def _replay_agent(request: Request, _principal: Principal, ids: Ids) -> Re
         problems=(404,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_agent)
+@idempotent(Scope.WRITE, _replay_agent)
 async def stop_agent(
     request: Request, principal: Principal, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
@@ -88,7 +88,7 @@ async def stop_agent(
         problems=(404,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_agent)
+@idempotent(Scope.WRITE, _replay_agent)
 async def restart_agent(
     request: Request, principal: Principal, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:

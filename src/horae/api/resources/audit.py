@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
-from ...web.pagination import page_response, read_cursor
+from ...web.pagination import decode_cursor, page_response
 from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
@@ -21,7 +21,7 @@ routes: Final = RouteGroup("/v1", "audit")
 
 @routes.get("/audit", Operation("list_audit", "Who did what, newest first", "AuditPage"))
 async def list_audit(request: Request, principal: Principal, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    page = await app_context(request).service.audit.page(principal, read_cursor(request, principal, cursor), limit)
+    page = await app_context(request).service.audit.page(principal, decode_cursor(request, principal, cursor), limit)
     return page_response(request, principal, page, audit_json)
 
 

@@ -25,7 +25,7 @@ from ...service.tasks.operations import OperationRequest, scope_for
 from ...service.tasks.task_request import TaskRequest
 from ...service.tasks.tasks import Tasks
 from ...web.body import read_json_body
-from ...web.idempotency import Ids, key_of, repeatable, store_ids
+from ...web.idempotency import Ids, idempotent, key_of, store_ids
 from ...web.language import request_language
 from ...web.parameters import Body
 from ...web.request_context import app_context
@@ -78,7 +78,7 @@ async def _replay_created(request: Request, principal: Principal, ids: Ids) -> R
         problems=(409,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_created, writes_record=True)
+@idempotent(Scope.WRITE, _replay_created, writes_record=True)
 async def create_tasks(
     request: Request,
     principal: Principal,
@@ -189,7 +189,7 @@ async def _replay_report(request: Request, principal: Principal, ids: Ids) -> Re
         f"{MAX_SYNCHRONOUS} fit, it goes on as an operation (202, `Location`); a dry run is always answered at once.",
     ),
 )
-@repeatable(None, _replay_report)
+@idempotent(None, _replay_report)
 async def act_on_tasks(
     request: Request,
     principal: Principal,

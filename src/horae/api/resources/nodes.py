@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
-from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.idempotency import Ids, idempotent, store_ids
 from ...web.parameters import Body, Path, Query
 from ...web.request_context import app_context
 from ...web.responses import json_response
@@ -44,7 +44,7 @@ async def _replay_nodes(request: Request, principal: Principal, ids: Ids) -> Res
         problems=(404, 409),
     ),
 )
-@repeatable(Scope.ADMIN, _replay_nodes)
+@idempotent(Scope.ADMIN, _replay_nodes)
 async def drain_node(
     request: Request,
     principal: Principal,

@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
 from ...service.tasks.operations import scope_for
-from ...web.idempotency import Ids, repeatable
+from ...web.idempotency import Ids, idempotent
 from ...web.language import request_language
-from ...web.pagination import page_response, read_cursor
+from ...web.pagination import decode_cursor, page_response
 from ...web.parameters import Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
@@ -30,7 +30,9 @@ async def list_operations(
     request: Request, principal: Principal, *, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     lang = request_language(request)
-    page = await app_context(request).service.operations.page(principal, read_cursor(request, principal, cursor), limit)
+    page = await app_context(request).service.operations.page(
+        principal, decode_cursor(request, principal, cursor), limit
+    )
     return page_response(request, principal, page, lambda operation: operation_json(operation, lang))
 
 
@@ -56,7 +58,7 @@ async def _replay_operation(request: Request, principal: Principal, _ids: Ids) -
         problems=(404, 409),
     ),
 )
-@repeatable(None, _replay_operation)
+@idempotent(None, _replay_operation)
 async def cancel_operation(
     request: Request, principal: Principal, operation_id: OperationId, *, dry_run: DryRun = False
 ) -> Response:

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from ...model.accounts.principal import Principal, Role, Scope
 from ...model.refusals import refuse
 from ...web.etags import entity_response, expected_version
-from ...web.idempotency import Ids, repeatable
-from ...web.pagination import page_response, read_cursor
+from ...web.idempotency import Ids, idempotent
+from ...web.pagination import decode_cursor, page_response
 from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
@@ -33,7 +33,7 @@ OwnerName = Annotated[str, Path(max_length=200, description="The name of an owne
     Operation("list_owners", "Owners: all of them for admins, the caller's own for others", "OwnerPage"),
 )
 async def list_owners(request: Request, principal: Principal, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    after = read_cursor(request, principal, cursor)
+    after = decode_cursor(request, principal, cursor)
     page = await app_context(request).service.accounts.page(principal, after, limit)
     return page_response(request, principal, page, owner_json)
 
@@ -93,7 +93,7 @@ async def _replay_owner(request: Request, principal: Principal, _ids: Ids) -> Re
         problems=(404, 409),
     ),
 )
-@repeatable(Scope.ADMIN, _replay_owner)
+@idempotent(Scope.ADMIN, _replay_owner)
 async def revoke_owner(request: Request, principal: Principal, name: OwnerName, *, dry_run: DryRun = False) -> Response:
     return json_response(owner_json(await service_for(request, dry_run=dry_run).accounts.revoke(principal, name)))
 
@@ -102,7 +102,7 @@ async def revoke_owner(request: Request, principal: Principal, name: OwnerName, 
     "/owners/{name}/restore",
     Operation("restore_owner", "Restore a revoked owner (admins)", "Owner", problems=(404, 409)),
 )
-@repeatable(Scope.ADMIN, _replay_owner)
+@idempotent(Scope.ADMIN, _replay_owner)
 async def restore_owner(
     request: Request, principal: Principal, name: OwnerName, *, dry_run: DryRun = False
 ) -> Response:

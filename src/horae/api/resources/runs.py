@@ -19,9 +19,9 @@ from ...service.runs.runs import build_outcome
 from ...service.service import Service
 from ...web.authentication import bearer_token, count_failure
 from ...web.body import read_json_body
-from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.idempotency import Ids, idempotent, store_ids
 from ...web.language import request_language
-from ...web.pagination import page_response, read_cursor
+from ...web.pagination import decode_cursor, page_response
 from ...web.parameters import Body, Query
 from ...web.refusals import refuse
 from ...web.request_context import app_context
@@ -169,7 +169,7 @@ async def _replay_retry(request: Request, principal: Principal, ids: Ids) -> Res
     "/runs/{run_id}/cancel",
     Operation("cancel_run", "Ask a run to end", "Run", problems=(404, 409)),
 )
-@repeatable(Scope.RUN, _replay_run)
+@idempotent(Scope.RUN, _replay_run)
 async def cancel_run(request: Request, principal: Principal, run_id: RunId, *, dry_run: DryRun = False) -> Response:
     service = service_for(request, dry_run=dry_run)
     return json_response(await _render_run(request, principal, service, await service.runs.cancel(principal, run_id)))
@@ -185,7 +185,7 @@ async def cancel_run(request: Request, principal: Principal, run_id: RunId, *, d
         problems=(404, 409),
     ),
 )
-@repeatable(Scope.RUN, _replay_retry)
+@idempotent(Scope.RUN, _replay_retry)
 async def retry_run(
     request: Request, principal: Principal, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
@@ -255,7 +255,7 @@ async def _page(
     cursor: str | None,
 ) -> Response:
     service, lang = app_context(request).service, request_language(request)
-    page: Page[Run] = await service.runs.page(principal, run_filter, read_cursor(request, principal, cursor), limit)
+    page: Page[Run] = await service.runs.page(principal, run_filter, decode_cursor(request, principal, cursor), limit)
     tasks = await tasks_of(service, principal, page.items)
     return page_response(
         request, principal, page, lambda run: selection.select(render_run(run, tasks.get(run.task_id), lang))

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
 from ...service.accounts.secrets import SecretName
-from ...web.pagination import page_response, read_cursor
+from ...web.pagination import decode_cursor, page_response
 from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response, no_content
@@ -33,7 +33,7 @@ SecretKey = Annotated[str, Path(max_length=200, description="The name of a secre
 async def list_secrets(
     request: Request, principal: Principal, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    after = read_cursor(request, principal, cursor)
+    after = decode_cursor(request, principal, cursor)
     page = await app_context(request).service.secrets.names(principal, owner, after, limit)
     return page_response(request, principal, page, _secret_json)
 

@@ -23,7 +23,7 @@ from ...service.tasks.previews import compute_task_preview
 from ...service.tasks.tasks import Tasks
 from ...web.body import read_optional_json_body
 from ...web.etags import entity_response, expected_version, precondition_check
-from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.idempotency import Ids, idempotent, store_ids
 from ...web.language import request_language
 from ...web.parameters import Body, Query
 from ...web.request_context import app_context
@@ -95,7 +95,7 @@ def _queued_response(facts: Facts, run: str, trace: str) -> Response:
         headers=(IF_MATCH,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_task)
+@idempotent(Scope.WRITE, _replay_task)
 async def pause_task(
     request: Request,
     principal: Principal,
@@ -124,7 +124,7 @@ async def pause_task(
         headers=(IF_MATCH,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_task)
+@idempotent(Scope.WRITE, _replay_task)
 async def resume_task(
     request: Request,
     principal: Principal,
@@ -154,7 +154,7 @@ async def resume_task(
         headers=(IF_MATCH,),
     ),
 )
-@repeatable(Scope.RUN, _replay_queued)
+@idempotent(Scope.RUN, _replay_queued)
 async def run_task(
     request: Request,
     principal: Principal,
@@ -184,7 +184,7 @@ async def run_task(
         headers=(IF_MATCH,),
     ),
 )
-@repeatable(Scope.RUN, _replay_task)
+@idempotent(Scope.RUN, _replay_task)
 async def skip_task(
     request: Request,
     principal: Principal,
@@ -209,7 +209,7 @@ async def skip_task(
         headers=(IF_MATCH,),
     ),
 )
-@repeatable(Scope.RUN, _replay_backfill)
+@idempotent(Scope.RUN, _replay_backfill)
 async def backfill_task(
     request: Request,
     principal: Principal,
@@ -247,7 +247,7 @@ async def backfill_task(
         headers=(IF_MATCH,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_task)
+@idempotent(Scope.WRITE, _replay_task)
 async def cancel_task(
     request: Request, principal: Principal, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
@@ -283,7 +283,7 @@ async def review_task(request: Request, principal: Principal, task_id: TaskId) -
         headers=(IF_MATCH,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_task)
+@idempotent(Scope.WRITE, _replay_task)
 async def approve_task(
     request: Request,
     principal: Principal,

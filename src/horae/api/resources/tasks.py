@@ -21,9 +21,9 @@ from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.task_request import explicit_options, read_policies
 from ...service.tasks.tasks import Tasks
 from ...web.etags import entity_response, expected_version, precondition_check
-from ...web.idempotency import Ids, repeatable
+from ...web.idempotency import Ids, idempotent
 from ...web.language import request_language
-from ...web.pagination import page_response, page_response_of_json, read_cursor
+from ...web.pagination import decode_cursor, page_response, page_response_of_json
 from ...web.parameters import Body, Query
 from ...web.request_context import app_context
 from ...web.responses import no_content
@@ -89,7 +89,7 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
 ) -> Response:
     selection = parse_fields(fields, TASK_FIELDS)
     include_parts = parse_include(include) | selection.includes
-    after = read_cursor(request, principal, cursor)
+    after = decode_cursor(request, principal, cursor)
     task_filter = build_filter(
         owner=owner, state=state, name=name, lane=lane, label=label, text=text, kind=kind, prefix=prefix, q=q
     )
@@ -133,7 +133,7 @@ async def _replay_receipt(request: Request, principal: Principal, ids: Ids) -> R
         description="201 when it was created; 200 when a task with this key existed, which now is what the body says.",
     ),
 )
-@repeatable(Scope.WRITE, _replay_receipt, writes_record=True)
+@idempotent(Scope.WRITE, _replay_receipt, writes_record=True)
 async def create_task(
     request: Request,
     principal: Principal,

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
-from ...web.idempotency import Ids, repeatable, store_ids
-from ...web.pagination import page_response, read_cursor
+from ...web.idempotency import Ids, idempotent, store_ids
+from ...web.pagination import decode_cursor, page_response
 from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
@@ -32,7 +32,7 @@ TokenId = Annotated[str, Path(max_length=200, description="The id of a token: `t
 async def list_tokens(
     request: Request, principal: Principal, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    after = read_cursor(request, principal, cursor)
+    after = decode_cursor(request, principal, cursor)
     page = await app_context(request).service.tokens.page(principal, owner, after, limit)
     return page_response(request, principal, page, token_json)
 
@@ -52,7 +52,7 @@ async def _replay_token(request: Request, principal: Principal, ids: Ids) -> Res
         problems=(404,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_token)
+@idempotent(Scope.WRITE, _replay_token)
 async def make_token(
     request: Request,
     principal: Principal,

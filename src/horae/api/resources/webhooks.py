@@ -11,8 +11,8 @@ from starlette.responses import Response
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
 from ...web.etags import entity_response, expected_version
-from ...web.idempotency import Ids, repeatable, store_ids
-from ...web.pagination import page_response, read_cursor
+from ...web.idempotency import Ids, idempotent, store_ids
+from ...web.pagination import decode_cursor, page_response
 from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response, no_content
@@ -34,7 +34,7 @@ _CHANGE: Final = {"enabled": False}
 async def list_webhooks(
     request: Request, principal: Principal, *, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    after = read_cursor(request, principal, cursor)
+    after = decode_cursor(request, principal, cursor)
     page = await app_context(request).service.webhooks.page(principal, after, limit)
     return page_response(request, principal, page, webhook_json)
 
@@ -61,7 +61,7 @@ async def _replay_delivery(request: Request, principal: Principal, ids: Ids) -> 
         problems=(404,),
     ),
 )
-@repeatable(Scope.WRITE, _replay_webhook)
+@idempotent(Scope.WRITE, _replay_webhook)
 async def create_webhook(
     request: Request,
     principal: Principal,
@@ -138,7 +138,7 @@ async def remove_webhook(
         problems=(404, 409),
     ),
 )
-@repeatable(Scope.WRITE, _replay_webhook)
+@idempotent(Scope.WRITE, _replay_webhook)
 async def rotate_webhook(
     request: Request, principal: Principal, webhook_id: WebhookId, *, dry_run: DryRun = False
 ) -> Response:
@@ -151,7 +151,7 @@ async def rotate_webhook(
     "/{webhook_id}/test",
     Operation("test_webhook", "Send a test message now, and return its delivery", "Delivery", problems=(404,)),
 )
-@repeatable(Scope.WRITE, _replay_delivery)
+@idempotent(Scope.WRITE, _replay_delivery)
 async def test_webhook(request: Request, principal: Principal, webhook_id: WebhookId) -> Response:
     delivery = await app_context(request).service.webhooks.test(principal, webhook_id)
     store_ids(request, id=delivery.id)
@@ -165,7 +165,7 @@ async def test_webhook(request: Request, principal: Principal, webhook_id: Webho
 async def list_deliveries(
     request: Request, principal: Principal, webhook_id: WebhookId, *, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    after = read_cursor(request, principal, cursor)
+    after = decode_cursor(request, principal, cursor)
     page = await app_context(request).service.webhooks.deliveries(principal, webhook_id, after, limit)
     return page_response(request, principal, page, delivery_json)
 
@@ -190,7 +190,7 @@ async def get_delivery(
         problems=(404, 409),
     ),
 )
-@repeatable(Scope.WRITE, _replay_delivery)
+@idempotent(Scope.WRITE, _replay_delivery)
 async def redeliver(request: Request, principal: Principal, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
     delivery = await app_context(request).service.webhooks.redeliver(principal, webhook_id, delivery_id)
     store_ids(request, id=delivery.id)

@@ -13,9 +13,9 @@ from typing import Protocol
 from ..days import day_number
 from ..instants import DAY, wall_reading, wall_seconds
 from ..refusals import refuse
+from .calendar_limits import FIRST_LOCAL, LAST_LOCAL
 from .periods import PeriodSearch
 from .rule import Frequency, Rule, complete_rule
-from .spans import FIRST_LOCAL, LAST_LOCAL
 from .strides import StrideSearch
 
 

@@ -8,9 +8,9 @@ from typing import Final, Protocol
 from ..days import to_calendar_date
 from ..gregorian import days_in_month, first_of_month, is_leap, new_year, weekday
 from ..instants import DAY
+from .calendar_limits import FIRST_DAY, LAST_DAY, LAST_YEAR, YEARS_WITH_ALL_SHAPES, set_bits
 from .moments import Days, EveryMoment, SelectedMoments, SetPositions, expand_moments
 from .rule import Frequency, Rule
-from .spans import FIRST_DAY, LAST_DAY, LAST_YEAR, YEARS_WITH_ALL_SHAPES, set_bits
 from .year_days import DayChoice, YearDays, month_mask
 
 _MARGIN: Final = 7  # an ISO week year overlaps its neighbours by at most three days

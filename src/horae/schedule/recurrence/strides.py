@@ -12,10 +12,10 @@ from typing import Final
 from ..days import lowest_bit
 from ..instants import DAY
 from ..wall import ListedTimes, Times
+from .calendar_limits import DAYS_OF_400_YEARS, FIRST_LOCAL, LAST_DAY, LAST_LOCAL
 from .moments import SetPositions, expand_moments
 from .rule import Frequency, Rule
 from .sieve import Rotation, first_common
-from .spans import DAYS_OF_400_YEARS, FIRST_LOCAL, LAST_DAY, LAST_LOCAL
 from .year_days import DayChoice, YearDays, flags
 
 _UNIT_SECONDS: Final = {

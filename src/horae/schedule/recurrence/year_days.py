@@ -10,8 +10,8 @@ from typing import Final
 
 from ..days import lowest_bit, to_calendar_date
 from ..gregorian import is_leap, new_year, weekday
+from .calendar_limits import DAYS_OF_400_YEARS, LAST_DAY, LAST_YEAR, YEARS_WITH_ALL_SHAPES
 from .rule import Rule
-from .spans import DAYS_OF_400_YEARS, LAST_DAY, LAST_YEAR, YEARS_WITH_ALL_SHAPES
 
 _MONTHS: Final = range(1, 13)
 _BYTES_OF_DIGITS: Final = bytes.maketrans(b"01", b"\x00\x01")

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from ...errors import Refusal
-from ...model.policy import Missed, Retry
+from ...model.policy import Missed, RetryPolicy
 from ...schedule.durations import format_iso_duration
 from .task_request import NEVER, NO_OPTIONS, MissedRequest, Options, RetryRequest, read_missed_parts
 
@@ -169,14 +169,14 @@ def _value_json(value: Any) -> Any:
         return format_iso_duration(value)
     if isinstance(value, Missed):
         value = MissedRequest(**_with_never(value, "within"))
-    elif isinstance(value, Retry):
+    elif isinstance(value, RetryPolicy):
         value = RetryRequest(**_with_never(value, "attempts"))
     if isinstance(value, MissedRequest | RetryRequest):
         return {name: _value_json(part) for name, part in value._asdict().items() if part is not None}
     return value
 
 
-def _with_never(value: Missed | Retry, limit: str) -> dict[str, Any]:
+def _with_never(value: Missed | RetryPolicy, limit: str) -> dict[str, Any]:
     """Return every field by name, with `never` where there is no such limit."""
     chosen = {each.name: getattr(value, each.name) for each in fields(value)}
     return {name: NEVER if name == limit and part is None else part for name, part in chosen.items()}

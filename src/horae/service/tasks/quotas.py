@@ -14,7 +14,7 @@ from ...errors import Refusal
 from ...model.accounts.account import agent_of
 from ...model.accounts.principal import NO_QUOTAS, Principal, Quotas
 from ...model.change import Facts
-from ...model.policy import Policies, Retry
+from ...model.policy import Policies, RetryPolicy
 from ...model.reason import Reason
 from ...model.refusals import refuse as refuse_task
 from ...model.task import Task, TaskState
@@ -63,7 +63,7 @@ def _check_retry(principal: Principal, policies: Policies) -> None:
     quotas, retry = principal.quotas, policies.retry
     if quotas.shortest_interval is None or retry.attempts == 1 or policies.guarantee == "at_most_once":
         return
-    least = min(quotas.shortest_interval, Retry().backoff)
+    least = min(quotas.shortest_interval, RetryPolicy().backoff)
     for name, wait in (("backoff", retry.backoff), ("max", retry.max)):
         if wait < least:
             raise refuse(

@@ -18,8 +18,8 @@ from ...model.policy import (
     MissedMode,
     Overlap,
     Policies,
-    Retry,
     RetryJitter,
+    RetryPolicy,
     policies_for,
 )
 from ...model.refusals import NUMBER_OR_NEVER, refuse
@@ -56,7 +56,7 @@ class MissedRequest(NamedTuple):
 
 
 class RetryRequest(NamedTuple):
-    """Some fields of a `Retry`; None: unchanged, or the default. `attempts` NEVER: without a limit."""
+    """Some fields of a `RetryPolicy`; None: unchanged, or the default. `attempts` NEVER: without a limit."""
 
     attempts: int | str | None = None
     backoff: Duration | None = None
@@ -64,9 +64,9 @@ class RetryRequest(NamedTuple):
     max: Duration | None = None
     jitter: RetryJitter | None = None
 
-    def apply_to(self, base: Retry) -> Retry:
+    def apply_to(self, base: RetryPolicy) -> RetryPolicy:
         attempts: Any = base.attempts if self.attempts is None else None if self.attempts == NEVER else self.attempts
-        return Retry(
+        return RetryPolicy(
             attempts,
             base.backoff if self.backoff is None else read_duration("backoff", self.backoff),
             _value_or(self.factor, base.factor),
@@ -81,7 +81,7 @@ class Options(NamedTuple):
     missed: str | Missed | MissedRequest | None = None
     overlap: Overlap | None = None
     retries: int | str | None = None
-    retry: Retry | RetryRequest | None = None
+    retry: RetryPolicy | RetryRequest | None = None
     give_up_after: int | str | None = None
     timeout: Duration | None = None
     max_duration: Duration | None = None
@@ -282,10 +282,10 @@ def read_missed_parts(text: str) -> MissedRequest:
     return MissedRequest(named, read_duration("within", within.strip()) if within else None)
 
 
-def _read_retry(options: Options, default: Retry) -> Retry | None:
+def _read_retry(options: Options, default: RetryPolicy) -> RetryPolicy | None:
     """Build the retry policy: `retries=3` means four attempts, with the waits of `retry` if both are given."""
     retry = options.retry.apply_to(default) if isinstance(options.retry, RetryRequest) else options.retry
-    if retry is not None and not isinstance(retry, Retry):
+    if retry is not None and not isinstance(retry, RetryPolicy):
         raise refuse("bad_choice", name="retry", value=retry, allowed="RetryPolicy(attempts=4), or retries=3")
     if options.retries is None:
         return retry

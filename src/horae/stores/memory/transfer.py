@@ -25,7 +25,7 @@ from ...ports.transfer import (
     TransferItem,
     require_type,
 )
-from ..transfer_pages import ReadableStore, decode_cursor, encode_cursor, make_page, read_page
+from ..transfer_pages import ReadableStore, decode_position, encode_position, make_page, read_page
 from .data import Data
 from .entries import key_of
 
@@ -48,9 +48,9 @@ class MemoryTransfer:
             rows = [
                 row
                 for row in _sorted_rows(self._data, part)
-                if after is None or _sort_key(row) > decode_cursor(after, ())
+                if after is None or _sort_key(row) > decode_position(after, ())
             ]
-            return make_page(rows, limit, lambda parcel: encode_cursor(*_sort_key(parcel)))
+            return make_page(rows, limit, lambda parcel: encode_position(*_sort_key(parcel)))
 
     async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         rows = tuple(parcels)

@@ -41,7 +41,7 @@ from ..codec.rows import (
     encode_status,
     encode_task,
 )
-from ..transfer_pages import ReadableStore, decode_cursor, encode_cursor, make_marks_page, read_page
+from ..transfer_pages import ReadableStore, decode_position, encode_position, make_marks_page, read_page
 from .connection import Connection, DuplicateRunError
 from .ledger import SQLFeed
 from .row_batches import RUN_COLUMNS, RowBatches
@@ -92,8 +92,8 @@ class SQLTransfer(SQLFeed):
         if part not in _PART_QUERIES:
             return await read_page(cast("ReadableStore", self), part, after, limit)
         part_query = _PART_QUERIES[part]
-        rows = await self._session.query(part_query.statement, *decode_cursor(after, part_query.beginning), limit)
-        cursor = encode_cursor(*(rows[-1][column] for column in part_query.key)) if len(rows) == limit else None
+        rows = await self._session.query(part_query.statement, *decode_position(after, part_query.beginning), limit)
+        cursor = encode_position(*(rows[-1][column] for column in part_query.key)) if len(rows) == limit else None
         return Page(tuple(each for each in map(part_query.decode_row, rows) if not _is_zero_counter(each)), cursor)
 
     async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:

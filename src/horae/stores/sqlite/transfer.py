@@ -41,7 +41,7 @@ from ..codec.rows import (
     encode_status,
     encode_task,
 )
-from ..transfer_pages import ReadableStore, decode_cursor, encode_cursor, make_marks_page, read_page
+from ..transfer_pages import ReadableStore, decode_position, encode_position, make_marks_page, read_page
 from .connection import BulkStatement, SqliteConnection, sql
 from .load_facts import bind_names, bind_numbers
 from .readers import Readers
@@ -96,7 +96,7 @@ class SQLiteTransfer:
         if part not in _PART_QUERIES:
             return await read_page(cast("ReadableStore", self), part, after, limit)
         query = _PART_QUERIES[part]
-        bindings = (*decode_cursor(after, query.first_key), limit)
+        bindings = (*decode_position(after, query.first_key), limit)
         return await self._readers.run(
             lambda connection: _build_page(query, connection.query(query.statement, bindings), limit)
         )
@@ -109,7 +109,7 @@ class SQLiteTransfer:
 
 def _build_page(query: _PartQuery, rows: list[Row], limit: int) -> Page[TransferItem]:
     """Decode the rows and build the page; runs on the reader thread."""
-    cursor = encode_cursor(*(rows[-1][column] for column in query.key_columns)) if len(rows) == limit else None
+    cursor = encode_position(*(rows[-1][column] for column in query.key_columns)) if len(rows) == limit else None
     return Page(tuple(map(query.decode, rows)), cursor)
 
 

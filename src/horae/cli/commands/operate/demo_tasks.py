@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ....app import Horae
 from ....errors import Refusal
-from ....model.policy import Retry
+from ....model.policy import RetryPolicy
 from ....model.task import Target
 from ....service.tasks.task_request import Options, TaskRequest
 from ....targets.function.context import Context
@@ -48,7 +48,7 @@ def _demo_requests() -> Iterator[TaskRequest]:
     yield TaskRequest("demo-tick", "every 5s", _event("tick"))
     yield TaskRequest("demo-weekday", "every weekday at 9am", _event("good morning"))
     yield TaskRequest("demo-演示", "每周一早上9点 北京时间", _event("新的一周"))
-    retry_options = Options(retry=Retry(backoff=timedelta(seconds=2)))
+    retry_options = Options(retry=RetryPolicy(backoff=timedelta(seconds=2)))
     yield TaskRequest("demo-flaky", "every 20s", Target("function", function_spec(FLAKY)), options=retry_options)
     yield TaskRequest("demo-date", "every 1m", Target("command", json.dumps({"argv": ["date"]})))
 

@@ -1,4 +1,6 @@
 -- Writes of decided changes. Each array parameter is a column: one value for each row.
+-- The run row of a claim is inserted into live_runs by one of: claim_few (fast_path.sql, up to 16 ordinary starts),
+-- write_starts (fast_path.sql, more of them), insert_started_runs and insert_live_runs (here, all other starts).
 
 -- name: task_numbers
 SELECT nextval('@task_numbers') FROM generate_series(1, $1::integer)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ....lifecycle.plan import Draft
 from ....model.lane import owner_lane
 from ....model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut, Waiting
-from ....model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, Retry
+from ....model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, RetryPolicy
 from ....model.reason import Reason
 from ....model.record import Record, RecordWrite
 from ....model.route import route_of
@@ -69,7 +69,7 @@ policies: Final = st.builds(
     missed=st.builds(Missed, st.sampled_from(MISSED_MODES), st.sampled_from((None, HOUR)), st.sampled_from((2, 100))),
     overlap=st.sampled_from(OVERLAPS),
     retry=st.builds(
-        Retry, st.sampled_from((1, 3, None)), st.sampled_from((timedelta(0), MINUTE)), st.just(2.0), st.just(HOUR)
+        RetryPolicy, st.sampled_from((1, 3, None)), st.sampled_from((timedelta(0), MINUTE)), st.just(2.0), st.just(HOUR)
     ),
     give_up_after=st.sampled_from((None, 1, 2)),
     max_duration=st.sampled_from((None, 10 * MINUTE)),

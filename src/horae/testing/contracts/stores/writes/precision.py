@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from .....model.change import Change
 from .....model.entry import Entry, EntryKind, EntryState
 from .....model.events.event import Event, EventKind
-from .....model.policy import Missed, Policies, Retry
+from .....model.policy import Missed, Policies, RetryPolicy
 from .....model.reason import Reason
 from .....model.run import Origin, Run, RunState, Span
 from .....model.task import Pause, PauseCause, Target, Task, TaskState, TaskStatus
@@ -33,7 +33,7 @@ _INSTANTS = (
 _POLICIES = Policies(
     missed=Missed("all", timedelta(hours=1, microseconds=1), 7),
     overlap="queue_all",
-    retry=Retry(None, timedelta(0), 1.5, timedelta(days=1)),
+    retry=RetryPolicy(None, timedelta(0), 1.5, timedelta(days=1)),
     give_up_after=None,
     timeout=timedelta(milliseconds=1),
     max_duration=timedelta(days=3, microseconds=999_999),

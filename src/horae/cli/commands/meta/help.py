@@ -77,7 +77,7 @@ def _command_help(name: str) -> str:
 
     found = app.get_command(click.Context(app), name)
     assert found is not None  # noqa: S101 - the name is in the table of commands
-    return found.get_help(click.Context(found, info_name=f"horae {name}")) + "\n"
+    return found.get_help(click.Context(found, info_name=f"horae {name}", **app.context_settings)) + "\n"
 
 
 @click.command("version", cls=Command)

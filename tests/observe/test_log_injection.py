@@ -38,11 +38,15 @@ HOSTILE: Final = (
 
 @pytest.fixture
 def heard() -> Iterator[io.StringIO]:
-    root, ours = logging.getLogger(), logging.getLogger("horae")
-    before = root.handlers[:], root.level, ours.level
+    """Logging as a fresh process has it; a handler that another test left behind would print the hostile text."""
+    loggers = [logging.getLogger(name) for name in (None, "horae", "horae.test", "uvicorn", "uvicorn.error")]
+    before = [(each, each.handlers[:], each.level) for each in loggers]
+    for each in loggers:
+        each.handlers[:] = []
     yield io.StringIO()
-    root.handlers[:], root.level = before[0], before[1]
-    ours.setLevel(before[2])
+    for each, handlers, level in before:
+        each.handlers[:] = handlers
+        each.setLevel(level)
 
 
 def fail(said: str) -> None:

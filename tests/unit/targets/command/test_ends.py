@@ -156,15 +156,15 @@ def test_closing_the_event_loop_ends_its_commands() -> None:
 NODE = """
 import asyncio, sys
 from horae.testing import RecordingInvocation
-from tests.unit.targets.command import scene, test_ends
+from tests.unit.targets.command import command_setup, test_ends
 
 class Loud(RecordingInvocation):
     def log(self, text, level="info"):
         print(text, flush=True)
 
-spec = {"shell": scene.shell(test_ends.DEAF_GROUP), "daemon": test_ends.python(test_ends.LINGER)}[sys.argv[1]]
-invocation = scene.an_invocation(spec, test_ends.LONG)
-asyncio.run(scene.a_target(test_ends.LONG).execute(Loud(invocation.task)))
+spec = {"shell": command_setup.shell(test_ends.DEAF_GROUP), "daemon": test_ends.python(test_ends.LINGER)}[sys.argv[1]]
+invocation = command_setup.an_invocation(spec, test_ends.LONG)
+asyncio.run(command_setup.a_target(test_ends.LONG).execute(Loud(invocation.task)))
 """
 
 

@@ -84,4 +84,4 @@ async def note() -> None:
 def test_enough_zones_and_every_kind_take_part() -> None:
     kinds = {horae.parse(when, zone="UTC", now=START).kind for when in ONE_OF_EACH.values()}
     assert kinds == {"once", "every", "cron", "calendar", "rrule"}
-    assert len(ZONES) >= 40
+    assert len(ZONES) >= sized(30, soak=40)

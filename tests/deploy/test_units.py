@@ -210,7 +210,9 @@ def test_where_nothing_can_be_written_it_says_so(machine: Machine) -> None:
 
 
 def test_the_words_exist_in_both_languages_and_are_said() -> None:
-    source = (Path(service_messages.__file__).parents[1] / "commands" / "operate" / "service.py").read_text(encoding="utf-8")
+    source = (Path(service_messages.__file__).parents[1] / "commands" / "operate" / "service.py").read_text(
+        encoding="utf-8"
+    )
     for name, said in vars(service_messages).items():
         if isinstance(said, Message):
             assert all(said), name

@@ -38,14 +38,14 @@ HOSTILE: Final = (
 
 @pytest.fixture
 def heard() -> Iterator[io.StringIO]:
-    """Logging as a fresh process has it; a handler that another test left behind would print the hostile text."""
+    """Logging as a fresh process has it: a server that another test ran leaves loggers that do not propagate."""
     loggers = [logging.getLogger(name) for name in (None, "horae", "horae.test", "uvicorn", "uvicorn.error")]
-    before = [(each, each.handlers[:], each.level) for each in loggers]
+    before = [(each, each.handlers[:], each.level, each.propagate) for each in loggers]
     for each in loggers:
-        each.handlers[:] = []
+        each.handlers[:], each.propagate = [], True
     yield io.StringIO()
-    for each, handlers, level in before:
-        each.handlers[:] = handlers
+    for each, handlers, level, propagate in before:
+        each.handlers[:], each.propagate = handlers, propagate
         each.setLevel(level)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...settings import Settings
     from ...transfer import MoveProgress, NamedStore, PartDigest
     from ...transfer.copy import ProgressCallback
+    from ..output.progress import ProgressBar
 
 _PROGRESS_ABOVE: Final = 1_000
 """Number of items from which on progress bars are shown."""
@@ -122,7 +123,7 @@ def _progress_bars(out: Printer, *, shown: bool) -> Iterator[ProgressCallback]:
         MoveStage.COMPARING: words.COMPARING,
     }
     with ExitStack() as stack:
-        bars: dict[MoveStage, Any] = {}
+        bars: dict[MoveStage, ProgressBar] = {}
 
         def on_progress(stage: MoveStage, share: float) -> None:
             if not shown and stage is not MoveStage.WATCHING:
@@ -130,7 +131,7 @@ def _progress_bars(out: Printer, *, shown: bool) -> Iterator[ProgressCallback]:
             if stage not in bars:
                 stack.close()
                 bars[stage] = stack.enter_context(out.progress(titles[stage], 1))
-            bars[stage].share(share)
+            bars[stage].show_share(share)
 
         yield on_progress
 

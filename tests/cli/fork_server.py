@@ -38,6 +38,7 @@ _PACKAGES: Final = (
     "app",
     "forecast",
     "interchange",
+    "node",
     "runtime",
     "schedule",
     "service",
@@ -45,7 +46,7 @@ _PACKAGES: Final = (
     "transfer",
     "wire",
 )
-_LIBRARIES: Final = ("platformdirs", "pydantic", "sqlite3", "typer._adapters", "zoneinfo")
+_LIBRARIES: Final = ("click", "platformdirs", "pydantic", "sqlite3", "zoneinfo")
 """Libraries that the packages import when they use them."""
 
 

@@ -120,7 +120,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Cli:
             "run.failed,task.*",
         ],
         ["webhook", "add", "http://127.0.0.1:9/refused", "--note", "a machine that never answers"],
-        ["add", "in 40 days", "--say", "remember the milk", "--name", "milk"],
+        ["add", "in 40 days 30 minutes", "--say", "remember the milk", "--name", "milk"],
     ):
         done = cli(*arguments, **LOOPBACK)
         assert done.code == 0, done.err

@@ -123,6 +123,7 @@ def _on_a_terminal(command: list[str], environment: dict[str, str], columns: int
     return process.returncode, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", printed.decode())
 
 
+@pytest.mark.serial("how many instants are made up for depends on how soon the killed node is started again")
 def test_kill_and_restart_prints_the_documented_output() -> None:
     """From a fresh checkout: after `make up`, the commands are in `.venv/bin` and nowhere on the path."""
     ((_, shown),) = [each for each in commands(ENGLISH) if each[0] == "examples/kill_and_restart.sh"]

@@ -41,7 +41,7 @@ class WakeTimer:
         self._expected = None
 
     def end_poll(self, head: datetime | None) -> None:
-        """Mark the end of a claim, with the head of the agenda as of some point since `looking`."""
+        """Mark the end of a claim, with the head of the agenda as of some point since `begin_poll`."""
         self._last_poll = self._clock.steady()
         self._head = _earliest(head, self._expected)
 

@@ -25,7 +25,7 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine until `end`; callable only on this thread's loop."""
+        """Run a coroutine until `stop`; callable only on this thread's loop."""
         self._jobs.append(self._loop.create_task(work))
 
     def call(self, action: Callable[[], None]) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 
 
 class RetentionCursor(NamedTuple):
-    """Runs per task have been counted for all tasks with an event up to number `told`.
+    """Runs per task have been counted for all tasks with an event up to number `event`.
 
     `task` is set only during the first pass, which counts every task, with or without events: the last number counted.
     """
@@ -16,7 +16,7 @@ class RetentionCursor(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse the form that `text` returns."""
+        """Parse the form that `encoded` returns."""
         return cls(*map(int, text.split(".")))
 
     @property

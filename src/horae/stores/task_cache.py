@@ -106,7 +106,7 @@ class TaskCache:
             task_of_run[run[0]] = number
 
     def update(self, updates: Mapping[int, CachedTask | None], empty_agendas: Iterable[int] = ()) -> None:
-        """Store many tasks by number (None removes one); `bare` are the numbers of tasks without an agenda entry."""
+        """Store many tasks by number (None removes one); `empty_agendas` are the numbers of tasks without an agenda entry."""
         with self._lock:
             for number, cached in updates.items():
                 if cached is None:

@@ -38,9 +38,9 @@ class FullStorage(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """`quotas` are the effective ones: those `chosen` for this owner, and the defaults of its role for the rest.
+    """`quotas` are the effective ones: the `quota_overrides` of this owner, and the defaults of its role for the rest.
 
-    `exhausted` is the day (UTC) on which its runs per day were used up; `spent` holds that day for each of its agents.
+    `exhausted_on` is the day (UTC) on which its runs per day were used up; `exhausted_agents` holds that day for each of its agents.
     `storage_full` is None while there is room for more bytes.
     """
 
@@ -63,7 +63,7 @@ class Owner(NamedTuple):
 
 
 class Agent(NamedTuple):
-    """`quotas` are the effective ones; `chosen` those that an admin set for this agent, or (under `*`) for all agents of
+    """`quotas` are the effective ones; `quota_overrides` those that an admin set for this agent, or (under `*`) for all agents of
     its owner. `revoked`: the last token of this agent was revoked, which stopped its tasks.
     """
 

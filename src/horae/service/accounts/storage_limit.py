@@ -1,4 +1,4 @@
-"""How much an owner has used of its quota `stored_bytes`: task definitions, results, errors and logs together."""
+"""Use of the quota `stored_bytes` by an owner: task definitions, results, errors and logs together."""
 
 from __future__ import annotations
 

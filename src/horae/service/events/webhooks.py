@@ -54,7 +54,7 @@ _NUMBER_BYTES: Final = 4
 
 
 class Webhooks:
-    """`changed` is called after each change, so that the dispatcher of this process polls at once."""
+    """`on_change` is called after each change, so that the dispatcher of this process polls at once."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class Transaction:
 
 
 class Table(Generic[_K, _V]):
-    """Rows by key. Subclasses keep their indexes in `indexed`, which runs for every write and every undo."""
+    """Rows by key. Subclasses keep their indexes in `update_indexes`, which runs for every write and every undo."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._rows: dict[_K, _V] = {}

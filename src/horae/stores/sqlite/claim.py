@@ -159,8 +159,8 @@ _QUEUE_BATCH: Final = 500
 class ClaimOrder:
     """State of the rotation between claims.
 
-    `last` is the owner served last, `backlog` whether there are ready entries. `reach` is the size of a slice; it
-    shrinks while decisions are slow, because rows beyond the time budget would be read in vain.
+    `last_owner` was served last; `has_backlog` tells whether there are ready entries. `slice_size` shrinks while decisions
+    are slow, because rows beyond the time budget would be read in vain.
     """
 
     def __init__(self) -> None:

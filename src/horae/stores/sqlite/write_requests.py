@@ -27,7 +27,7 @@ class BatchableWrite(NamedTuple):
 class WriteRequest(NamedTuple):
     """A request to the writer.
 
-    `glance` may return the result without a transaction; `single` marks work of one statement, which commits itself.
+    `peek` may return the result without a transaction; `autocommit` marks work of one statement, which commits itself.
     """
 
     work: Callable[[SqliteConnection], Any]

@@ -139,9 +139,21 @@ class Up:
             self.said.append(line)
         return True
 
+    def expect_all(self, *wanted: str) -> Up:
+        """Wait for lines with these words, in any order."""
+        for words in wanted:
+            if not any(words in line for line in self.said):
+                self.expect(words)
+        return self
+
     def ready(self) -> Up:
+        """Wait until the worker runs."""
         self.expect("Ends ")
         return self
+
+    def serving(self) -> Up:
+        """Wait until the API runs too: for a store on a server it is a process of its own, which may start last."""
+        return self.expect_all("Ends ", "Token ")
 
     @property
     def worker(self) -> int:

@@ -46,7 +46,7 @@ class Outage:
         api = {"HORAE_API": "on", "HORAE_PORT": "0"} if command.startswith("up") else {}
         name, *rest = command.split()
         up = self.deployment.up(*rest, environment=api, command=name)
-        expect_all(up, "  Ends ", *(["  API "] if api else []))
+        up.expect_all("  Ends ", *(["  API "] if api else []))
         return up
 
 
@@ -64,13 +64,6 @@ def mariadb_outage(tmp_path: Path) -> Iterator[Outage]:
         made = Outage(tmp_path, server, server.new_database())
         yield made
         made.deployment.end()
-
-
-def expect_all(up: Up, *wanted: str) -> None:
-    """Lines with these words, in any order."""
-    for words in wanted:
-        if not any(words in line for line in up.said):
-            up.expect(words)
 
 
 def wait_for_lines(up: Up, *wanted: str) -> None:

@@ -51,7 +51,7 @@ def receiver() -> Iterator[Receiver]:
 
 def test_node_without_key_is_reported_until_it_has_the_key(deployment: Deployment, receiver: Receiver) -> None:
     key = {"HORAE_KEY_FILE": str(deployment.folder / "key"), **_LOOPBACK}
-    node = deployment.up("--port", "0", environment=_LOOPBACK).ready()
+    node = deployment.up("--port", "0", environment=_LOOPBACK).serving()
     added = deployment.horae("webhook", "add", receiver.url, "--type", "run.succeeded", environment=key)
     assert added.returncode == 0
     assert "running nodes do not have the key" in added.stderr
@@ -73,7 +73,7 @@ def test_node_without_key_is_reported_until_it_has_the_key(deployment: Deploymen
 
     node.signal(signal.SIGTERM)
     assert node.ends() == 0
-    again = deployment.up("--port", "0", environment=key).ready()
+    again = deployment.up("--port", "0", environment=key).serving()
     assert receiver.types.get(timeout=PATIENCE_SECONDS).endswith("run.succeeded.v1")
     other = deployment.horae("webhook", "add", receiver.url, "--type", "run.failed", environment=key)
     assert "running nodes" not in other.stderr
@@ -83,7 +83,7 @@ def test_node_without_key_is_reported_until_it_has_the_key(deployment: Deploymen
 
 def test_node_with_another_key_is_reported(deployment: Deployment, receiver: Receiver) -> None:
     keys = [{"HORAE_KEY_FILE": str(deployment.folder / name), **_LOOPBACK} for name in ("key", "absent")]
-    node = deployment.up("--port", "0", environment=keys[1]).ready()
+    node = deployment.up("--port", "0", environment=keys[1]).serving()
     added = deployment.horae("webhook", "add", receiver.url, "--type", "run.succeeded", "--json", environment=keys[0])
     name = json.loads(added.stdout)["id"]
     deployment.ok("add", "now", "--say", "hello")

@@ -39,10 +39,9 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         exchange = _Exchange(scope, send)
-        hosts = sum(name == b"host" for name, _ in scope["headers"])
-        if hosts != 1 and not (hosts == 0 and scope["http_version"] == "1.0"):
+        if exchange.hosts != 1 and not (exchange.hosts == 0 and scope["http_version"] == "1.0"):
             # A proxy in front may have routed by the other one.
-            refused = problem_response(Request(exchange.scope), refuse("bad_host", number=hosts))
+            refused = problem_response(Request(exchange.scope), refuse("bad_host", number=exchange.hosts))
             await refused(exchange.scope, receive, exchange.send)
             return
         try:
@@ -59,10 +58,16 @@ class RequestMiddleware:
 
 
 class _Exchange:
-    """One request and its response: adds the headers, and serves HEAD as GET without a body."""
+    """One request and its response: adds the headers, and serves HEAD as GET without a body. `hosts` is the number of
+    Host headers."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
-        client_id = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+        self.hosts, client_id = 0, b""
+        for name, value in scope["headers"]:
+            if name == b"host":
+                self.hosts += 1
+            elif name == b"x-request-id":
+                client_id = client_id or value
         self.id = (
             client_id.decode()
             if client_id and _ACCEPTED_ID.fullmatch(client_id)

@@ -180,15 +180,13 @@ class Binder:
             read = [parameter.read(each) for each in values]
             arguments[parameter.argument] = read if parameter.is_list else read[0]
 
-    async def bind_body(self, request: Request, arguments: Arguments) -> None:
-        """Read the body and add it to the arguments, where the endpoint declares one."""
-        if self.body is None:
-            return
-        body = await (read_optional_json_body(request) if self.body.optional else read_json_body(request))
-        if self.body.optional:
+    async def bind_body(self, request: Request, declared: Body, arguments: Arguments) -> None:
+        """Read the declared body and add it to the arguments."""
+        body = await (read_optional_json_body(request) if declared.optional else read_json_body(request))
+        if declared.optional:
             body = body or {}
-        if self.body.name:
-            check_fields(self.body.name, body, SHAPES[self.body.shape]["properties"])
+        if declared.name:
+            check_fields(declared.name, body, SHAPES[declared.shape]["properties"])
         arguments[self._body_argument] = body
 
 

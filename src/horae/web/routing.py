@@ -39,22 +39,23 @@ class ApiRoute(Route):
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
         try:
-            response = await self._answer(request)
+            if self.group.authenticated:
+                response = await self._call_for_principal(request)
+            else:
+                response = await self.endpoint(request, **self.binder.bind_path(scope))
         except HoraeError as error:
             if self.group.render_problem is None:
                 raise
             response = self.group.render_problem(request, error)
         await response(scope, receive, send)
 
-    async def _answer(self, request: Request) -> Response:
-        if not self.group.authenticated:
-            answer: Response = await self.endpoint(request, **self.binder.bind_path(request.scope))
-            return answer
+    async def _call_for_principal(self, request: Request) -> Response:
         principal = await authenticate_caller(request)
         arguments = self.binder.bind(request.scope)
 
         async def call(request: Request) -> Response:
-            await self.binder.bind_body(request, arguments)
+            if self.binder.body is not None:
+                await self.binder.bind_body(request, self.binder.body, arguments)
             response: Response = await self.endpoint(request, principal, **arguments)
             return response
 

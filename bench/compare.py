@@ -63,7 +63,8 @@ _COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "horae add --help": ("-m", "horae", "add", "--help"),
     "horae ls": ("-m", "horae", "ls", "--store", "sqlite:///compare.db"),
 }
-_REQUESTS: Final = 400
+_REQUESTS: Final = 1_000
+_WARM_UP_REQUESTS: Final = 100
 _RESAMPLES: Final = 2_000
 _START_SECONDS: Final = 60
 
@@ -156,8 +157,9 @@ def _requests(checkout: Checkout, folder: Path) -> Sample:
         def get(_number: int) -> None:
             _ask(connection, "GET", f"/v1/tasks/{known}", headers)
 
-        create(-1)
         for title, request in (("create", create), ("get", get)):
+            for number in range(_WARM_UP_REQUESTS):
+                request(-1 - number)
             before = _tree_seconds(supervisor)
             for number in range(_REQUESTS):
                 request(number)

@@ -10,7 +10,7 @@ from horae.lifecycle.start import ClaimContext
 from horae.model.outcome import Settlement, Waiting
 from horae.outgoing.callbacks import callback_token
 from horae.ports.store import Node
-from tests.api.served import Api, served
+from tests.api.api_server import Api, served
 
 
 async def test_owners_are_an_admins_and_everybody_sees_themselves() -> None:

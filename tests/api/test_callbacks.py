@@ -12,8 +12,8 @@ from typing import Final
 
 from horae.outgoing.callbacks import callback_token
 from horae.web.request_context import WebSettings
-from tests.api.served import Api, Reply, served
-from tests.api.test_matrix import a_run
+from tests.api.api_server import Api, Reply, served
+from tests.api.test_route_rights import a_run
 from tests.cli.operating.deployment import Deployment
 
 CLOSED: Final = WebSettings(expects_engine=False)

@@ -6,7 +6,7 @@ from typing import Final
 
 from horae.model.accounts.principal import LOCAL
 from horae.web.request_context import WebSettings
-from tests.api.served import TASK, Api, served
+from tests.api.api_server import TASK, Api, served
 
 
 async def test_without_a_token_nothing_opens_and_the_answer_says_how_to_send_one() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.served import served
+from tests.api.api_server import served
 from tests.app.declared_functions import register_in
 
 MAIL: dict[str, Any] = {"name": "letters", "when": "every day at 09:00", "function": "mail", "payload": {"user": 7}}

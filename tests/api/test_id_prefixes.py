@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from horae.model.accounts.principal import LOCAL, Principal
-from tests.api.served import Api, served
+from tests.api.api_server import Api, served
 
 SHORT = 16
 ADA = Principal("ada")

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.api.served import served
+from tests.api.api_server import served
 
 Document = dict[str, Any]
 METHODS: Final = ("get", "put", "post", "delete", "patch", "head", "options", "trace")

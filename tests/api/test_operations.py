@@ -11,8 +11,8 @@ import pytest
 
 from horae.api.resources.bulk_tasks import MAX_SYNCHRONOUS
 from horae.web.request_context import WebSettings
-from tests.api.served import TASK, Api, Reply, served
-from tests.api.test_document import validator
+from tests.api.api_server import TASK, Api, Reply, served
+from tests.api.test_openapi_document import validator
 
 ASYNC: Final = {"Prefer": "respond-async"}
 PAUSE: Final[dict[str, Any]] = {"action": "pause", "filter": {"text": "report"}, "arguments": {"note": "rain"}}

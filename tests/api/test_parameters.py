@@ -11,7 +11,7 @@ from starlette.responses import Response
 from horae.api.app import ROUTES
 from horae.model.accounts.principal import Principal
 from horae.web.parameters import Binder, Body, Path, Query
-from tests.api.served import served
+from tests.api.api_server import served
 
 REFUSED: Final = {
     "/v1/tasks?limit=0": (422, "bad_parameter_value"),

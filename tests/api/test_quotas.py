@@ -17,7 +17,7 @@ from horae.service.accounts import key_budget
 from horae.service.tasks import task_quota
 from horae.testing.factories import an_ended_run
 from horae.web.request_context import WebSettings
-from tests.api.served import TASK, Api, Reply, served
+from tests.api.api_server import TASK, Api, Reply, served
 
 NEW_QUOTAS: Final = (
     "stored_tasks",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from tests.api.served import TASK, served
+from tests.api.api_server import TASK, served
 
 WEEKDAYS: Final = {**TASK, "when": "every weekday at 9am", "zone": "Asia/Shanghai"}
 

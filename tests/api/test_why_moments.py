@@ -10,7 +10,7 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.model.accounts.principal import LOCAL
-from tests.api.served import Api, served
+from tests.api.api_server import Api, served
 
 SHANGHAI = "Asia/Shanghai"
 

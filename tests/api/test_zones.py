@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.api.served import served
+from tests.api.api_server import served
 
 NINE: dict[str, Any] = {"name": "x", "when": "every day at 9am", "say": "x"}
 

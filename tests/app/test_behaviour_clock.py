@@ -12,7 +12,7 @@ import pytest
 
 from horae import Horae
 from horae.testing import TimeTravel
-from tests.app.behaving import hourly, ledger
+from tests.app.behaviour_scenarios import hourly, ledger
 
 BERLIN = "Europe/Berlin"
 SPRING, AUTUMN = "2026-03-28 12:00", "2026-10-24 12:00"

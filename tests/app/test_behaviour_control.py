@@ -7,7 +7,7 @@ import pytest
 from horae import Conflict, Horae, NotFound
 from horae.model.policy import MissedMode
 from horae.testing import TimeTravel
-from tests.app.behaving import hourly, ledger
+from tests.app.behaviour_scenarios import hourly, ledger
 
 
 async def do_nothing() -> None: ...

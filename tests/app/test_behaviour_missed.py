@@ -6,7 +6,7 @@ from pathlib import Path
 
 from horae import Horae
 from horae.testing import TimeTravel
-from tests.app.behaving import hourly, ledger
+from tests.app.behaviour_scenarios import hourly, ledger
 
 
 async def do_nothing() -> None: ...

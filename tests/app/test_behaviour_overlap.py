@@ -7,7 +7,7 @@ import pytest
 from horae import Conflict, Horae, Retry
 from horae.model.policy import Overlap
 from horae.testing import TimeTravel
-from tests.app.behaving import hourly, ledger
+from tests.app.behaviour_scenarios import hourly, ledger
 
 
 async def retry_in_90_minutes() -> None:

@@ -7,7 +7,7 @@ import asyncio
 from horae import Context, Horae
 from horae.model.limits import LOG_LINES, RESULT_BYTES
 from horae.testing import TimeTravel
-from tests.app.behaving import hourly, ledger
+from tests.app.behaviour_scenarios import hourly, ledger
 
 NOON = "2026-03-01 12:00"
 MINUTE = 60

@@ -24,7 +24,7 @@ from horae.model.policy import (
 from horae.service.tasks.function_records import options_json, read_options
 from horae.service.tasks.task_request import Options, apply_options, explicit_options
 from horae.wire.policies import policies_json
-from tests.api.served import served
+from tests.api.api_server import served
 from tests.cli.driving import Cli
 
 DECLARED: Final[dict[str, Any]] = {

@@ -16,7 +16,7 @@ from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.ports.store import RunFilter
 from horae.virtual_time import VirtualClock
-from tests.app.stage import an_app
+from tests.app.virtual_app import an_app
 
 
 async def test_open_and_close_may_be_repeated(clock: VirtualClock) -> None:

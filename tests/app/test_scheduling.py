@@ -18,7 +18,7 @@ from horae.model.task import TaskState
 from horae.schedule import Once
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.app.stage import an_app
+from tests.app.virtual_app import an_app
 
 
 @dataclass

@@ -10,8 +10,8 @@ import pytest
 from horae import Horae, RetryPolicy
 from horae.errors import InvalidTask
 from tests.cli.driving import Cli
-from tests.mcp.process import desk_of
-from tests.mcp.stage import text_of
+from tests.mcp.stdio_server import desk_of
+from tests.mcp.tool_client import text_of
 
 
 def commands_in(text: str) -> list[list[str]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from horae.model.outcome import Failed, Succeeded
-from tests.compat.stage import stage
+from tests.compat.compat_server import stage
 
-from .stage import Stage
+from .compat_server import Stage
 from .test_schedules import PATH, REMINDER, STANDUP, looked_at, made
 
 

@@ -15,9 +15,9 @@ from horae.model.outcome import Failed, Succeeded
 from horae.model.task import Target
 from horae.service.tasks.task_request import TaskRequest
 from horae.settings import read_settings
-from tests.compat.stage import stage
+from tests.compat.compat_server import stage
 
-from .stage import NOW, Answer, Stage
+from .compat_server import NOW, Answer, Stage
 
 PATH: Final = "/scheduled-tasks"
 FIELDS: Final = {

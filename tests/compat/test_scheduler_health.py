@@ -13,9 +13,9 @@ from horae.model.task import Target
 from horae.ports.store import DEFAULT_TERMS
 from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import NODE
-from tests.compat.stage import stage
+from tests.compat.compat_server import stage
 
-from .stage import Stage
+from .compat_server import Stage
 from .test_schedules import made
 
 PATH: Final = "/api/health/scheduler"

@@ -8,9 +8,9 @@ from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed
 from horae.model.task import Target
 from horae.service.tasks.task_request import TaskRequest
-from tests.compat.stage import stage
+from tests.compat.compat_server import stage
 
-from .stage import Answer, Stage
+from .compat_server import Answer, Stage
 
 PATH: Final = "/schedules"
 REMINDER: Final[dict[str, Any]] = {

@@ -12,7 +12,7 @@ from horae.service.events.webhook_dispatcher import WebhookDispatcher
 from horae.service.service import Service
 from horae.wire.webhooks import read_webhook, webhook_json
 
-from .stage import HandClock, added, happens, house, inbox
+from .event_server import HandClock, added, happens, house, inbox
 from .test_webhooks import ADA, NOON
 
 LOOPBACK = ("127.0.0.0/8",)

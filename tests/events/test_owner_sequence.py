@@ -14,9 +14,9 @@ from horae.stores.memory import MemoryStore
 from horae.testing.contracts.stores.setup import add_tasks
 from horae.testing.decisions import always
 from horae.testing.factories import DAY, NOON, a_task, an_event
-from tests.api.served import Api
+from tests.api.api_server import Api
 
-from .stage import added, happens, reading, served
+from .event_server import added, happens, reading, served
 
 
 async def busy_log(store: MemoryStore, rounds: int = 4) -> tuple[Task, Task]:

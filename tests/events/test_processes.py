@@ -12,9 +12,9 @@ from typing import Any
 
 import aiohttp
 
-from tests.api.served import Api, people
+from tests.api.api_server import Api, people
 
-from .stage import SECONDS, added, happens, house, reading
+from .event_server import SECONDS, added, happens, house, reading
 
 SCRIPT = Path(__file__).with_name("server_process.py")
 

@@ -15,9 +15,9 @@ from horae.model.task import Task
 from horae.ports.full_store import FullStore
 from horae.service.accounts.tokens import CACHED_SECONDS
 from horae.service.events import event_tail as tails
-from tests.api.served import Api
+from tests.api.api_server import Api
 
-from .stage import SECONDS, Frame, Reader, added, happens, many_happen, reading, served, slow_session
+from .event_server import SECONDS, Frame, Reader, added, happens, many_happen, reading, served, slow_session
 
 
 async def test_what_happens_is_told_as_cloud_events() -> None:

@@ -8,9 +8,9 @@ from horae.clock import SystemClock
 from horae.model.accounts.principal import LOCAL, Scope
 from horae.outgoing.signatures import verify
 from horae.service.events.background_work import WatchSettings, run_background_work
-from tests.api.served import Api
+from tests.api.api_server import Api
 
-from .stage import SECONDS, added, inbox, served
+from .event_server import SECONDS, added, inbox, served
 
 
 async def test_a_webhook_from_its_making_to_its_end() -> None:

@@ -21,7 +21,7 @@ from horae.service.events.webhook_dispatcher import LEASE, WebhookDispatcher
 from horae.service.events.webhooks import MAX_WEBHOOKS
 from horae.service.service import Service
 
-from .stage import HandClock, Inbox, added, happens, house, inbox
+from .event_server import HandClock, Inbox, added, happens, house, inbox
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ADA, BOB = Principal("ada"), Principal("bob")

@@ -14,7 +14,7 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import StoreFull
-from tests.api.served import Api, served
+from tests.api.api_server import Api, served
 from tests.faults.client import EVERYTHING, Wanted, add, soon
 from tests.faults.evidence import number, query, until_quiet
 from tests.faults.functions import FOLDER

@@ -14,8 +14,8 @@ from horae import Horae
 from horae.choices import Language
 from horae.model.accounts.principal import Principal
 from tests.cli.driving import Cli
-from tests.mcp.process import desk_of
-from tests.mcp.stage import AGENT, tools_for
+from tests.mcp.stdio_server import desk_of
+from tests.mcp.tool_client import AGENT, tools_for
 
 CALL = {"http": "https://example.com/hook"}
 OFFSETS = re.compile(r"\d\d:\d\d(?::\d\d)? ([+-]\d\d:\d\d)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.app.declared_functions import register_in
-from tests.mcp.stage import PERSON, desk_of
+from tests.mcp.tool_client import PERSON, desk_of
 from tests.unit.service.service_harness import ServiceHarness
 
 

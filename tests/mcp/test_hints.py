@@ -24,8 +24,8 @@ from horae.refusal_catalogue import RefusalEntry
 from horae.service.tasks.drafts import suggest_key
 from tests.cli.driving import Cli
 from tests.docs.hint_commands import commands_in, mistake_in
-from tests.mcp.process import desk_of
-from tests.mcp.stage import AGENT, Desk, text_of, tools_for
+from tests.mcp.stdio_server import desk_of
+from tests.mcp.tool_client import AGENT, Desk, text_of, tools_for
 
 TEN_MINUTES = timedelta(minutes=10)
 LANGUAGES: tuple[Language, ...] = ("en", "zh")

@@ -12,8 +12,8 @@ from horae.mcp_server.server import PROBLEM
 from horae.model.accounts.principal import LOCAL, LOCAL_OWNER, Principal, Role
 from horae.service.accounts.approvals import digest_of
 from horae.web.request_context import WebSettings
-from tests.mcp.door import Door, called, opened
-from tests.mcp.stage import ERAS, ZONE
+from tests.mcp.mcp_http_server import Door, called, opened
+from tests.mcp.tool_client import ERAS, ZONE
 
 LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.driving import Cli
-from tests.mcp.process import desk_of, started
-from tests.mcp.stage import PERSON, text_of
-from tests.mcp.stage import desk_of as desk_in_memory
+from tests.mcp.stdio_server import desk_of, started
+from tests.mcp.tool_client import PERSON, text_of
+from tests.mcp.tool_client import desk_of as desk_in_memory
 from tests.unit.service.service_harness import open_harness
 
 BARE = re.compile(r"(?<![\w/.-])(?<!-m )horae (?:approve|up|events|agent|owner|secret)\b")

@@ -11,7 +11,7 @@ from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
 from tests.cli.operating.test_schemas import check
 from tests.cli.terminal import Terminal
-from tests.mcp.process import desk_of
+from tests.mcp.stdio_server import desk_of
 
 CALL: dict[str, Any] = {
     "http": {

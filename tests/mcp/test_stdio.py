@@ -19,8 +19,8 @@ from horae.model.accounts.principal import Role
 from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
 from tests.cli.terminal import Terminal
-from tests.mcp.process import desk_of
-from tests.mcp.stage import ERAS, ZONE
+from tests.mcp.stdio_server import desk_of
+from tests.mcp.tool_client import ERAS, ZONE
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.server import PROBLEM, Caller, make_server
 from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed, Succeeded
-from tests.mcp.stage import AGENT, BOSS, PERSON, ZONE, Desk, tools_for
+from tests.mcp.tool_client import AGENT, BOSS, PERSON, ZONE, Desk, tools_for
 from tests.unit.service.service_harness import ServiceHarness
 
 MINUTE = timedelta(minutes=1)

@@ -19,8 +19,8 @@ from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.stores.setup import add_tasks
 from horae.testing.factories import a_node, a_task
-from tests.api.served import served
-from tests.observe.stage import TEST_SECONDS, staged
+from tests.api.api_server import served
+from tests.observe.observed_app import TEST_SECONDS, staged
 
 GOOD = Readiness(store=True, writes=True, engine=True, clock=True, on_time=True)
 

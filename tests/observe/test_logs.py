@@ -17,8 +17,8 @@ from horae.errors import InvalidTask
 from horae.observe.log_context import bind_ids
 from horae.observe.logs import configure_logging
 from horae.observe.secret_mask import mask_text, mask_value
-from tests.api.served import served
-from tests.observe.stage import staged
+from tests.api.api_server import served
+from tests.observe.observed_app import staged
 
 TOKEN = f"horae_{'0a' * 16}_{'f9' * 32}"
 LEAKS = [

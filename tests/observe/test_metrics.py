@@ -16,7 +16,7 @@ from horae.observe.observer import Observer
 from horae.observe.scrape_access import Policy
 from horae.observe.store import OPERATIONS
 from horae.runtime.stores import make_store
-from tests.observe.stage import parsed, staged, total
+from tests.observe.observed_app import parsed, staged, total
 
 PAGE = Path(__file__).parents[2] / "docs" / "observability.md"
 

@@ -21,7 +21,7 @@ from horae.runtime.http_server import open_listener
 from horae.runtime.stores import make_store
 from horae.settings import Settings, SettingValue
 from tests.cli.operating.deployment import Deployment, Up
-from tests.observe.stage import Samples, parsed, total
+from tests.observe.observed_app import Samples, parsed, total
 
 PROMPT: dict[str, Any] = {"name": "prompt", "when": "now", "zone": "UTC", "say": "hi"}
 

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from horae.observe.traces import make_tracing, read_traceparent, tracing_from_environment
-from tests.observe.stage import Stage, staged
+from tests.observe.observed_app import Stage, staged
 
 CAME = f"00-{'ab' * 16}-{'cd' * 8}-01"
 

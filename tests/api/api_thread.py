@@ -1,4 +1,4 @@
-"""A server in a thread of its own, for clients that block."""
+"""Runs the API server of the tests in its own thread, for blocking HTTP clients."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tests.api.api_server import Api, served
+from tests.api.api_server import Api, serve_api
 
 _T = TypeVar("_T")
-_LONGEST = 60
+_TIMEOUT_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -20,29 +20,29 @@ class Remote:
     api: Api
     loop: asyncio.AbstractEventLoop
 
-    def do(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """On the server's own loop."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(_LONGEST)
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run a coroutine on the server's event loop and return its result."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(_TIMEOUT_SECONDS)
 
 
 @contextmanager
-def served_in_thread(**choices: Any) -> Iterator[Remote]:
+def serve_api_in_thread(**choices: Any) -> Iterator[Remote]:
     ready: asyncio.Future[Remote] | None = None
     stop = threading.Event()
     found: list[Remote] = []
     up = threading.Event()
 
     async def run() -> None:
-        async with served(**choices) as api:
+        async with serve_api(**choices) as api:
             found.append(Remote(api, asyncio.get_running_loop()))
             up.set()
             await asyncio.to_thread(stop.wait)
 
-    thread = threading.Thread(target=lambda: asyncio.run(run()), name="served")
+    thread = threading.Thread(target=lambda: asyncio.run(run()), name="api-server")
     thread.start()
     try:
-        assert up.wait(_LONGEST), ready
+        assert up.wait(_TIMEOUT_SECONDS), ready
         yield found[0]
     finally:
         stop.set()
-        thread.join(_LONGEST)
+        thread.join(_TIMEOUT_SECONDS)

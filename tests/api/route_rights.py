@@ -1,4 +1,4 @@
-"""Who may do what, route by route: the table that the matrix is generated from. A route without a row fails the tests."""
+"""Table of the rights that each route needs; the route tests are generated from it, and a route without a row fails them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Needs: TypeAlias = Literal["public", "read", "write", "run", "admin", "callback"
 
 
 class Row(NamedTuple):
-    """`subject` is what the path names: it is somebody's. `agents`: whether an agent may ask at all. `everybodys`: whether
-    an admin reaches what is somebody else's."""
+    """`subject`: the kind of resource that the path names, which belongs to one owner. `agents`: whether agents may call
+    the route at all. `admin_sees_all`: whether an admin reaches resources of other owners."""
 
     needs: Needs
     subject: Subject | None = None
     body: Any = None
     agents: bool = True
-    everybodys: bool = True
+    admin_sees_all: bool = True
     query: str = ""
 
 
@@ -61,7 +61,7 @@ RIGHTS: Final[dict[str, Row]] = {
     "GET /v1/tasks/{task_id}/explain": Row("read", "task"),
     "GET /v1/tasks/{task_id}/review": Row("read", "task"),
     "GET /v1/tasks/{task_id}/runs": Row("read", "task"),
-    "GET /v1/tasks/by-key/{key:path}": Row("read", "key", everybodys=False),
+    "GET /v1/tasks/by-key/{key:path}": Row("read", "key", admin_sees_all=False),
     "PUT /v1/tasks/by-key/{key:path}": Row("write", body={**TASK, "when": "every 1h, 3 times"}),
     "GET /v1/tasks/named/{name:path}": Row("read", "task"),
     "GET /v1/runs": Row("read"),
@@ -94,9 +94,9 @@ RIGHTS: Final[dict[str, Row]] = {
     "POST /v1/agents/{agent}/restart": Row("write", agents=False),
     "GET /v1/secrets": Row("read", agents=False),
     "PUT /v1/secrets/{name}": Row("write", body={"value": "x"}, agents=False),
-    "DELETE /v1/secrets/{name}": Row("write", "secret", agents=False, everybodys=False),
-    "PUT /v1/secrets/{name}/agents/{agent}": Row("write", "secret", agents=False, everybodys=False),
-    "DELETE /v1/secrets/{name}/agents/{agent}": Row("write", "secret", agents=False, everybodys=False),
+    "DELETE /v1/secrets/{name}": Row("write", "secret", agents=False, admin_sees_all=False),
+    "PUT /v1/secrets/{name}/agents/{agent}": Row("write", "secret", agents=False, admin_sees_all=False),
+    "DELETE /v1/secrets/{name}/agents/{agent}": Row("write", "secret", agents=False, admin_sees_all=False),
     "GET /v1/audit": Row("read", agents=False),
     "GET /v1/audit/verify": Row("admin"),
     "GET /v1/events": Row("read", agents=False),
@@ -112,10 +112,10 @@ RIGHTS: Final[dict[str, Row]] = {
     "POST /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": Row("write", "delivery", agents=False),
     "GET /scheduled-tasks": Row("read"),
     "POST /scheduled-tasks": Row("write", body={"name": "x"}),
-    "GET /scheduled-tasks/{task_id}": Row("read", "schedule", everybodys=False),
-    "PUT /scheduled-tasks/{task_id}": Row("write", "schedule", {"name": "y"}, everybodys=False),
-    "DELETE /scheduled-tasks/{task_id}": Row("write", "schedule", everybodys=False),
-    "GET /scheduled-tasks/{task_id}/runs": Row("read", "schedule", everybodys=False),
+    "GET /scheduled-tasks/{task_id}": Row("read", "schedule", admin_sees_all=False),
+    "PUT /scheduled-tasks/{task_id}": Row("write", "schedule", {"name": "y"}, admin_sees_all=False),
+    "DELETE /scheduled-tasks/{task_id}": Row("write", "schedule", admin_sees_all=False),
+    "GET /scheduled-tasks/{task_id}/runs": Row("read", "schedule", admin_sees_all=False),
     "GET /schedules": Row("read"),
     "POST /schedules": Row("write", body=_REMINDER),
     "DELETE /schedules": Row("write", query="?sourceModule=a&sourceEntityId=b"),
@@ -124,14 +124,14 @@ RIGHTS: Final[dict[str, Row]] = {
     "GET /schedules/execution-history": Row("read"),
     "GET /schedules/statistics": Row("read", agents=False),
     "GET /schedules/upcoming": Row("read"),
-    "GET /schedules/{uuid}": Row("read", "schedule", everybodys=False),
-    "PUT /schedules/{uuid}": Row("write", "schedule", {"title": "y"}, everybodys=False),
-    "DELETE /schedules/{uuid}": Row("write", "schedule", everybodys=False),
-    "GET /schedules/{uuid}/history": Row("read", "schedule", everybodys=False),
-    "POST /schedules/{uuid}/execute": Row("run", "schedule", everybodys=False),
-    "POST /schedules/{uuid}/enable": Row("write", "schedule", everybodys=False),
-    "POST /schedules/{uuid}/disable": Row("write", "schedule", everybodys=False),
-    "POST /schedules/{uuid}/pause": Row("write", "schedule", everybodys=False),
-    "POST /schedules/{uuid}/resume": Row("write", "schedule", everybodys=False),
-    "POST /schedules/{uuid}/snooze": Row("write", "schedule", {"minutes": 5}, everybodys=False),
+    "GET /schedules/{uuid}": Row("read", "schedule", admin_sees_all=False),
+    "PUT /schedules/{uuid}": Row("write", "schedule", {"title": "y"}, admin_sees_all=False),
+    "DELETE /schedules/{uuid}": Row("write", "schedule", admin_sees_all=False),
+    "GET /schedules/{uuid}/history": Row("read", "schedule", admin_sees_all=False),
+    "POST /schedules/{uuid}/execute": Row("run", "schedule", admin_sees_all=False),
+    "POST /schedules/{uuid}/enable": Row("write", "schedule", admin_sees_all=False),
+    "POST /schedules/{uuid}/disable": Row("write", "schedule", admin_sees_all=False),
+    "POST /schedules/{uuid}/pause": Row("write", "schedule", admin_sees_all=False),
+    "POST /schedules/{uuid}/resume": Row("write", "schedule", admin_sees_all=False),
+    "POST /schedules/{uuid}/snooze": Row("write", "schedule", {"minutes": 5}, admin_sees_all=False),
 }

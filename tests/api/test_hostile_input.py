@@ -1,4 +1,4 @@
-"""Hostile bodies, schedules and targets: each is answered as it should be, quickly, and nothing is kept of it."""
+"""Hostile bodies, schedules, targets and headers: each is refused quickly with the right status, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import pytest
 
-from tests.api.api_server import TASK, Api, served
+from tests.api.api_server import TASK, Api, serve_api
 
 
-async def _nothing_kept(api: Api) -> None:
+async def _check_nothing_stored(api: Api) -> None:
     assert (await api.get("/v1/tasks", who="admin")).json["items"] == []
 
 
@@ -45,36 +45,36 @@ BODIES: Final[list[tuple[bytes, int, str]]] = [
 ]
 
 
-async def test_a_body_that_is_no_clean_json_is_refused() -> None:
-    async with served() as api:
+async def test_body_that_is_not_strict_json_is_refused() -> None:
+    async with serve_api() as api:
         for body, status, code in BODIES:
             reply = await api.post("/v1/tasks", raw=body)
             assert (reply.status, reply.code) == (status, code), (body[:100], reply.text)
             assert len(reply.text) < 3_000
-        await _nothing_kept(api)
+        await _check_nothing_stored(api)
 
 
-async def test_a_body_over_a_megabyte_is_refused_also_when_it_does_not_say_its_length() -> None:
+async def test_body_over_a_megabyte_is_refused_with_and_without_content_length() -> None:
     async def pieces() -> Any:
         yield b'{"name": "'
         for _ in range(40):
             yield b"x" * 65_536
 
-    async with served() as api:
+    async with serve_api() as api:
         headers = {"Authorization": f"Bearer {api.tokens['ada']}", "Content-Type": "application/json"}
         for body in (BytesIO(b'{"name": "' + b"x" * 1_100_000 + b'"}'), pieces()):
             async with api.session.post(f"{api.base}/v1/tasks", data=body, headers=headers) as answer:
                 assert answer.status == 413
                 assert (await answer.json(content_type=None))["code"] == "body_too_large"
-        await _nothing_kept(api)
+        await _check_nothing_stored(api)
 
 
-async def test_a_body_that_says_to_be_something_else_is_not_guessed_at() -> None:
-    async with served() as api:
+async def test_body_with_another_content_type_is_refused() -> None:
+    async with serve_api() as api:
         for kind in ("text/plain", "application/x-www-form-urlencoded", "application/xml", "json", ""):
             reply = await api.post("/v1/tasks", raw=json.dumps(TASK).encode(), headers={"Content-Type": kind})
             assert (reply.status, reply.code) == (415, "not_json_type")
-        await _nothing_kept(api)
+        await _check_nothing_stored(api)
 
 
 SCHEDULES: Final[list[Any]] = [
@@ -108,16 +108,16 @@ SCHEDULES: Final[list[Any]] = [
 ]
 
 
-async def test_a_schedule_that_cannot_be_is_refused_and_nothing_is_kept() -> None:
-    async with served() as api:
+async def test_invalid_schedule_is_refused_and_not_stored() -> None:
+    async with serve_api() as api:
         for when in SCHEDULES:
             reply = await api.post("/v1/tasks", {**TASK, "when": when})
             assert reply.status == 422, (when, reply.text)
             assert len(reply.text) < 3_000
             looked = await api.post("/v1/schedules/preview", {"when": when, "zone": "UTC"})
-            # What only a quota keeps from being made may be looked at.
+            # A schedule that only exceeds a quota can be previewed.
             assert looked.status == (200 if reply.code == "interval_too_short" else 422), (when, looked.text)
-        await _nothing_kept(api)
+        await _check_nothing_stored(api)
 
 
 TARGETS: Final[list[dict[str, Any]]] = [
@@ -141,30 +141,30 @@ TARGETS: Final[list[dict[str, Any]]] = [
 ]
 
 
-async def test_a_target_that_may_not_be_is_refused_and_nothing_is_kept() -> None:
-    async with served() as api:
+async def test_forbidden_target_is_refused_and_not_stored() -> None:
+    async with serve_api() as api:
         for target in TARGETS:
             reply = await api.post("/v1/tasks", {"name": "x", "when": "every 1h", "zone": "UTC", **target})
             assert reply.status == 422, (target, reply.text)
-        await _nothing_kept(api)
+        await _check_nothing_stored(api)
 
 
-async def test_zones_and_names_that_mean_mischief_are_inert_or_refused() -> None:
-    async with served() as api:
+async def test_hostile_zones_are_refused_and_hostile_names_are_stored_verbatim() -> None:
+    async with serve_api() as api:
         for zone in ("../../etc/passwd", "Mars/Base", "UTC\x00", "/etc/localtime"):
             assert (await api.post("/v1/tasks", {**TASK, "zone": zone})).status == 422
-        await _nothing_kept(api)
+        await _check_nothing_stored(api)
         for name in ("{{7*7}}", "${jndi:ldap://x}", "<img src=x onerror=alert(1)>", "%s%n", "'; drop table tasks; --"):
-            made = await api.made(name=name, payload={"text": name})
+            made = await api.create_task(name=name, payload={"text": name})
             found = (await api.get(f"/v1/tasks/{made['id']}")).json
             assert (found["name"], found["payload"]) == (name, {"text": name})
             listed = (await api.get("/v1/tasks?name=" + name.encode().hex(" ").replace(" ", "%").join(("%", "")))).json
             assert [each["id"] for each in listed["items"]] == [made["id"]]
 
 
-async def test_ids_that_nobody_has_answer_like_ids_that_are_somebody_elses() -> None:
-    async with served() as api:
-        theirs = (await api.made("bob"))["id"]
+async def test_unknown_ids_and_ids_of_other_owners_answer_alike() -> None:
+    async with serve_api() as api:
+        theirs = (await api.create_task("bob"))["id"]
         for path in ("/v1/tasks/{}", "/v1/tasks/{}/why", "/v1/tasks/{}/runs", "/v1/tasks/{}/explain"):
             foreign, absent = await api.get(path.format(theirs)), await api.get(path.format("tsk_" + "0" * 32))
             assert foreign.status == absent.status == 404
@@ -174,8 +174,8 @@ async def test_ids_that_nobody_has_answer_like_ids_that_are_somebody_elses() -> 
         assert (await api.get("/v1/tasks/" + "a" * 5_000)).status in (404, 422)
 
 
-async def test_a_head_without_end_is_cut_off() -> None:
-    async with served() as api:
+async def test_endless_request_head_is_cut_off() -> None:
+    async with serve_api() as api:
         port = int(api.base.rsplit(":", 1)[1])
         for sent in (b"GET / HTTP/1.1\r\nX-A: " + b"a" * 200_000, b"GET /" + b"a" * 200_000):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -208,53 +208,55 @@ LARGE_HEADS: Final = {
 @pytest.mark.parametrize(
     "before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"], ids=["first", "pipelined"]
 )
-async def test_a_head_that_comes_whole_and_is_too_large_is_refused(large: str, before: bytes) -> None:
-    async with served() as api:
+async def test_oversized_request_head_is_refused(large: str, before: bytes) -> None:
+    async with serve_api() as api:
         body = json.dumps(TASK).encode()
         head = (
             b"Host: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer " + api.tokens["ada"].encode()
         )
         length = b"\r\nContent-Length: %d\r\n" % len(body)
-        asked = b"POST /v1/tasks HTTP/1.1\r\n" + head + length + LARGE_HEADS[large] + b"\r\n" + body
-        answer = await _raw(api, before + asked)
-        assert answer.count(b"HTTP/1.1 ") == 1, "and the connection is closed"
+        request = b"POST /v1/tasks HTTP/1.1\r\n" + head + length + LARGE_HEADS[large] + b"\r\n" + body
+        answer = await _raw(api, before + request)
+        assert answer.count(b"HTTP/1.1 ") == 1, "the connection is closed after the first response"
         assert answer.startswith(b"HTTP/1.1 431 ")
-        await _nothing_kept(api)
+        await _check_nothing_stored(api)
 
 
 @pytest.mark.parametrize("path", ["/v1/tasks", "/v1/whoami", "/scheduled-tasks"])
-async def test_two_tokens_in_one_head_are_none(path: str) -> None:
-    async with served() as api:
+async def test_two_authorization_headers_are_refused(path: str) -> None:
+    async with serve_api() as api:
         both = "".join(f"Authorization: Bearer {api.tokens[who]}\r\n" for who in ("ada", "bob"))
         answer = await _raw(api, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{both}\r\n".encode())
         assert answer.startswith(b"HTTP/1.1 401 ")
 
 
-async def test_an_address_may_not_be_that_long_either_and_what_is_not_too_large_is_answered() -> None:
-    async with served() as api:
+async def test_oversized_url_is_refused_and_a_large_header_below_the_limit_is_accepted() -> None:
+    async with serve_api() as api:
         end = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
         assert (await _raw(api, b"GET /healthz?" + b"a" * 40_000 + end + b"\r\n")).startswith(b"HTTP/1.1 431 ")
         fits = end + b"X-A: " + b"a" * 32_000 + b"\r\n\r\n"
         assert (await _raw(api, b"GET /healthz" + fits)).startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.mark.parametrize("begins", [b"0\r\n", b"0\r\nX-A: ", b"1;a="], ids=["many headers", "one header", "a chunk's"])
-async def test_headers_that_never_end_behind_a_body_are_cut_off(begins: bytes) -> None:
-    """Nobody has looked at a token yet, and all of them would be kept."""
+@pytest.mark.parametrize(
+    "begins", [b"0\r\n", b"0\r\nX-A: ", b"1;a="], ids=["many headers", "one header", "chunk extension"]
+)
+async def test_endless_trailers_and_chunk_extensions_are_cut_off(begins: bytes) -> None:
+    """The token is checked later, so without a bound an anonymous client could fill memory."""
     head = b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     more = b"X-B: " + b"b" * 59_993 + b"\r\n" if begins == b"0\r\n" else b"b" * 60_000
 
-    async with served() as api:
+    async with serve_api() as api:
         _, writer = await asyncio.open_connection("127.0.0.1", int(api.base.rsplit(":", 1)[1]))
         writer.write(head + begins)
         with pytest.raises(ConnectionError):
-            await _sent(writer, more, 200)
+            await _send_repeatedly(writer, more, 200)
         writer.close()
         assert (await api.get("/healthz", who=None)).status == 200
 
 
-async def test_a_body_in_many_small_pieces_with_a_header_behind_it_is_read() -> None:
-    async with served() as api:
+async def test_body_in_many_small_chunks_with_a_trailer_is_read() -> None:
+    async with serve_api() as api:
         body = json.dumps({**TASK, "payload": {"text": "x" * 40_000}}).encode()
         pieces = b"".join(b"1;a=b\r\n%c\r\n" % each for each in body)
         head = (
@@ -265,14 +267,14 @@ async def test_a_body_in_many_small_pieces_with_a_header_behind_it_is_read() -> 
         assert answer.startswith(b"HTTP/1.1 201 "), answer[:300]
 
 
-async def _sent(writer: asyncio.StreamWriter, more: bytes, times: int) -> None:
+async def _send_repeatedly(writer: asyncio.StreamWriter, more: bytes, times: int) -> None:
     for _ in range(times):
         writer.write(more)
         await writer.drain()
 
 
 async def _raw(api: Api, sent: bytes) -> bytes:
-    """All that comes back, until the other side has nothing more to say."""
+    """Send these bytes on a new connection and return everything until the server closes it."""
     reader, writer = await asyncio.open_connection("127.0.0.1", int(api.base.rsplit(":", 1)[1]))
     writer.write(sent)
     try:
@@ -281,7 +283,7 @@ async def _raw(api: Api, sent: bytes) -> bytes:
         writer.close()
 
 
-async def test_served_is_closed_in_good_order_with_requests_under_way() -> None:
-    async with served() as api:
-        asked = [asyncio.ensure_future(api.made()) for _ in range(20)]
-        await asyncio.gather(*asked)
+async def test_server_shuts_down_after_concurrent_requests() -> None:
+    async with serve_api() as api:
+        request = [asyncio.ensure_future(api.create_task()) for _ in range(20)]
+        await asyncio.gather(*request)

@@ -1,4 +1,4 @@
-"""The same POST with the same key is done once, whatever comes between."""
+"""`Idempotency-Key`: a POST that is repeated with its key is executed once and gets the stored response."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from tests.api.api_server import TASK, Api, Reply, served
+from tests.api.api_server import TASK, Api, Reply, serve_api
 
 KEY: Final = {"Idempotency-Key": "8e03978e-40d5-43e8-bc93-6894a57f9324"}
 
@@ -18,8 +18,8 @@ async def _tasks(api: Api, who: str = "ada") -> list[dict[str, Any]]:
     return found
 
 
-async def test_a_repeated_create_gives_the_same_answer_and_makes_nothing_more() -> None:
-    async with served() as api:
+async def test_repeated_create_replays_the_response_and_creates_no_second_task() -> None:
+    async with serve_api() as api:
         first = await api.post("/v1/tasks", TASK, headers=KEY)
         again = await api.post("/v1/tasks", TASK, headers=KEY)
         assert (first.status, again.status) == (201, 201)
@@ -32,8 +32,8 @@ async def test_a_repeated_create_gives_the_same_answer_and_makes_nothing_more() 
         assert quoted.text == first.text
 
 
-async def test_the_key_of_one_request_fits_no_other() -> None:
-    async with served() as api:
+async def test_key_of_another_request_is_refused() -> None:
+    async with serve_api() as api:
         await api.post("/v1/tasks", TASK, headers=KEY)
         for path, body in (
             ("/v1/tasks", {**TASK, "name": "other"}),
@@ -47,8 +47,8 @@ async def test_the_key_of_one_request_fits_no_other() -> None:
         assert len(await _tasks(api)) == 1
 
 
-async def test_keys_are_each_owners_own_and_an_agents_are_its_own() -> None:
-    async with served() as api:
+async def test_keys_are_separate_per_owner_and_per_agent() -> None:
+    async with serve_api() as api:
         made = [
             await api.post("/v1/tasks", {**TASK, "when": "every 1h, 3 times"}, who=who, headers=KEY)
             for who in ("ada", "bob", "robot")
@@ -57,8 +57,8 @@ async def test_keys_are_each_owners_own_and_an_agents_are_its_own() -> None:
         assert len({each.json["id"] for each in made}) == 3
 
 
-async def test_what_was_refused_is_not_remembered() -> None:
-    async with served() as api:
+async def test_refused_requests_and_dry_runs_do_not_use_up_the_key() -> None:
+    async with serve_api() as api:
         assert (await api.post("/v1/tasks", {**TASK, "when": "nonsense"}, headers=KEY)).status == 422
         task = await api.post("/v1/tasks", TASK, headers=KEY)
         assert task.status == 201
@@ -71,8 +71,8 @@ async def test_what_was_refused_is_not_remembered() -> None:
         assert (await api.post("/v1/tasks", TASK, headers={"Idempotency-Key": "tried"})).status == 201
 
 
-async def test_many_at_the_same_moment_make_one(tmp_path: Path) -> None:
-    async with served(url=f"sqlite:///{tmp_path}/horae.db") as api:
+async def test_concurrent_requests_with_one_key_create_one_task(tmp_path: Path) -> None:
+    async with serve_api(url=f"sqlite:///{tmp_path}/horae.db") as api:
         for path, body in (("/v1/tasks", TASK), ("/v1/tasks/bulk", {"tasks": [TASK, TASK]})):
             key = {"Idempotency-Key": path}
             replies = await asyncio.gather(*(api.post(path, body, headers=key) for _ in range(20)))
@@ -81,9 +81,9 @@ async def test_many_at_the_same_moment_make_one(tmp_path: Path) -> None:
         assert len(await _tasks(api)) == 3
 
 
-async def test_an_action_that_is_under_way_is_answered_with_a_wish_to_wait() -> None:
-    async with served() as api:
-        task = await api.made()
+async def test_request_in_progress_answers_409_with_retry_after() -> None:
+    async with serve_api() as api:
+        task = await api.create_task()
         path, key = f"/v1/tasks/{task['id']}/run", {"Idempotency-Key": "run"}
         inside, go_on = asyncio.Event(), asyncio.Event()
         queue_now = api.service.tasks.queue_now
@@ -108,8 +108,8 @@ async def test_an_action_that_is_under_way_is_answered_with_a_wish_to_wait() -> 
         assert sum(entry["origin"] == "manual" for entry in agenda["entries"]) == 1
 
 
-async def test_an_answer_is_kept_for_a_day_and_then_forgotten() -> None:
-    async with served() as api:
+async def test_stored_response_expires_after_a_day() -> None:
+    async with serve_api() as api:
         first = await api.post("/v1/tasks", TASK, headers=KEY)
         (record,) = (await api.service.store.records("answer")).items
         now = api.app.state.context.clock.now()
@@ -123,8 +123,8 @@ async def test_an_answer_is_kept_for_a_day_and_then_forgotten() -> None:
         assert (await api.post("/v1/tasks", TASK, headers=KEY)).text == second.text
 
 
-async def test_what_is_shown_once_is_not_kept_for_a_repetition() -> None:
-    async with served() as api:
+async def test_token_text_is_not_stored_for_the_replay() -> None:
+    async with serve_api() as api:
         first: Reply = await api.post("/v1/tokens", {"name": "once"}, headers=KEY)
         again = await api.post("/v1/tokens", {"name": "once"}, headers=KEY)
         assert first.json["text"].startswith("horae_")

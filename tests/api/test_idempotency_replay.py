@@ -9,12 +9,12 @@ from horae.api.app import ROUTES
 from horae.api.openapi import build_operation
 from horae.model.accounts.principal import LOCAL, Role, Scope
 from horae.web.idempotency import HEADER, idempotent_route_of
-from tests.api.api_server import TASK, Api, served
+from tests.api.api_server import TASK, Api, serve_api
 
 KEY: Final = {"Idempotency-Key": "k-1"}
 
 
-async def _demoted_owner_gets_no_replay(api: Api) -> None:
+async def _check_demoted_owner(api: Api) -> None:
     first = await api.post("/v1/tasks", TASK, headers=KEY)
     assert first.status == 201
     await api.service.accounts.put(LOCAL, "ada", role=Role.VIEWER)
@@ -25,15 +25,15 @@ async def _demoted_owner_gets_no_replay(api: Api) -> None:
 
 
 async def test_replay_is_refused_after_the_role_lost_the_scope() -> None:
-    async with served() as api:
-        await _demoted_owner_gets_no_replay(api)
+    async with serve_api() as api:
+        await _check_demoted_owner(api)
 
 
-async def _token_without_the_scope_gets_no_replay(api: Api) -> None:
+async def _check_token_without_the_scope(api: Api) -> None:
     reading = await api.service.tokens.make(LOCAL, owner="ada", name="reads", scopes=[Scope.READ])
     writing = await api.service.tokens.make(LOCAL, owner="ada", name="writes", scopes=[Scope.WRITE])
     api.tokens |= {"reads": reading[1], "writes": writing[1]}
-    task = await api.made()
+    task = await api.create_task()
     for path, body in (
         ("/v1/tasks", TASK),
         (f"/v1/tasks/{task['id']}/pause", {"note": "n"}),
@@ -45,17 +45,17 @@ async def _token_without_the_scope_gets_no_replay(api: Api) -> None:
         assert first.status < 300, first.text
         other = await api.post(path, body, headers=key, who="reads")
         assert (other.status, other.code) == (403, "not_allowed"), path
-        # A token that may write and not read sees the answer to its own kind of request.
+        # A token that may write but not read gets the replay of a write.
         own = await api.post(path, body, headers=key, who="writes")
         assert (own.status, own.headers.get("idempotent-replayed")) == (first.status, "true"), own.text
 
 
 async def test_replay_is_refused_to_another_token_of_the_owner_that_lacks_the_scope() -> None:
-    async with served() as api:
-        await _token_without_the_scope_gets_no_replay(api)
+    async with serve_api() as api:
+        await _check_token_without_the_scope(api)
 
 
-async def _replay_shows_the_resource_as_it_is(api: Api) -> None:
+async def _check_changed_resource(api: Api) -> None:
     first = await api.post("/v1/tasks", TASK, headers=KEY)
     path = f"/v1/tasks/{first.json['id']}"
     await api.patch(path, {"name": "renamed"})
@@ -71,11 +71,11 @@ async def _replay_shows_the_resource_as_it_is(api: Api) -> None:
 
 
 async def test_replay_renders_the_resource_as_it_is_now() -> None:
-    async with served() as api:
-        await _replay_shows_the_resource_as_it_is(api)
+    async with serve_api() as api:
+        await _check_changed_resource(api)
 
 
-async def _replay_of_a_deleted_resource(api: Api) -> None:
+async def _check_deleted_resource(api: Api) -> None:
     first = await api.post("/v1/tasks", TASK, headers=KEY)
     await api.delete(f"/v1/tasks/{first.json['id']}")
     again = await api.post("/v1/tasks", TASK, headers=KEY)
@@ -91,11 +91,11 @@ async def _replay_of_a_deleted_resource(api: Api) -> None:
 
 
 async def test_replay_of_a_deleted_resource_is_gone_and_makes_nothing() -> None:
-    async with served() as api:
-        await _replay_of_a_deleted_resource(api)
+    async with serve_api() as api:
+        await _check_deleted_resource(api)
 
 
-async def _stored_answers_are_small(api: Api) -> None:
+async def _check_stored_records(api: Api) -> None:
     secret = "s3cret-" + "x" * 50_000
     await api.post("/v1/tasks", {**TASK, "payload": {"note": secret}}, headers=KEY)
     await api.post("/v1/tokens", {"name": secret[:100]}, headers={"Idempotency-Key": "token"})
@@ -113,13 +113,13 @@ async def _stored_answers_are_small(api: Api) -> None:
 
 
 async def test_stored_answers_hold_ids_and_no_body_and_reads_store_none() -> None:
-    async with served() as api:
-        await _stored_answers_are_small(api)
+    async with serve_api() as api:
+        await _check_stored_records(api)
 
 
-async def _every_declared_route(api: Api) -> None:
-    """Each kind of answer, replayed: the same status and the same ids."""
-    task = await api.made(when="every day at 09:00", policies={"overlap": "queue_all"})
+async def _check_every_declared_route(api: Api) -> None:
+    """Replay each kind of response and compare status and ids."""
+    task = await api.create_task(when="every day at 09:00", policies={"overlap": "queue_all"})
     path = f"/v1/tasks/{task['id']}"
     hook = (await api.post("/v1/webhooks", {"url": "https://example.org/hook"})).json["id"]
     admin: dict[str, Any] = {"who": "admin"}
@@ -150,8 +150,8 @@ async def _every_declared_route(api: Api) -> None:
 
 
 async def test_every_kind_of_change_is_replayed_with_the_same_shape() -> None:
-    async with served() as api:
-        await _every_declared_route(api)
+    async with serve_api() as api:
+        await _check_every_declared_route(api)
 
 
 def test_routes_that_document_the_idempotency_key_are_those_that_honour_it() -> None:

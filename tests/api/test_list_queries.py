@@ -1,4 +1,4 @@
-"""What a list is asked for: queries, some fields, how many there are."""
+"""Lists over HTTP: the query language of `q`, field selection with `fields`, and estimated counts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from horae.api.field_selection import RUN_FIELDS, TASK_FIELDS
-from tests.api.api_server import Api, served
-from tests.api.test_route_rights import a_run
+from tests.api.api_server import Api, serve_api, start_run
 
 
 async def _names(api: Api, query: str, **more: Any) -> list[str]:
@@ -16,28 +15,28 @@ async def _names(api: Api, query: str, **more: Any) -> list[str]:
     return [each["name"] for each in reply.json["items"]]
 
 
-async def _garden(api: Api) -> dict[str, str]:
-    """A few tasks of ada's, and one of bob's; their ids by name."""
+async def _create_tasks(api: Api) -> dict[str, str]:
+    """Create three tasks of ada and one of bob; return ada's ids by name."""
     made = {}
     for name, more in (
         ("water the roses", {"labels": {"team": "garden"}}),
         ("water the lawn", {"labels": {"team": "garden"}, "lane": "hose"}),
-        ("feed the cat", {"labels": {"team": "house"}}),
+        ("feed the cat", {"labels": {"team": "home"}}),
     ):
-        made[name] = str((await api.made(name=name, **more))["id"])
+        made[name] = str((await api.create_task(name=name, **more))["id"])
     await api.post(f"/v1/tasks/{made['water the lawn']}/pause")
-    await api.made("bob", name="water the weeds")
+    await api.create_task("bob", name="water the weeds")
     return made
 
 
-async def test_a_query_finds_what_the_parameters_find() -> None:
-    async with served() as api:
-        await _garden(api)
+async def test_query_filters_tasks_like_the_parameters() -> None:
+    async with serve_api() as api:
+        await _create_tasks(api)
         for query, expected in (
             ("water", ["water the roses", "water the lawn"]),
             ("state:paused", ["water the lawn"]),
             ("-state:paused label:team=garden", ["water the roses"]),
-            ("state:paused,active tag:team=house", ["feed the cat"]),
+            ("state:paused,active tag:team=home", ["feed the cat"]),
             ("queue:hose", ["water the lawn"]),
             ('name:"feed the cat"', ["feed the cat"]),
             ("owner:bob", []),
@@ -50,9 +49,9 @@ async def test_a_query_finds_what_the_parameters_find() -> None:
         assert len(await _names(api, "q=water", who="admin")) == 3
 
 
-async def test_pages_of_a_query_go_on_where_they_ended() -> None:
-    async with served() as api:
-        await _garden(api)
+async def test_pages_of_a_query_continue_with_its_cursor() -> None:
+    async with serve_api() as api:
+        await _create_tasks(api)
         first = await api.get("/v1/tasks?q=water&limit=1")
         following = first.headers["link"].partition(">")[0].strip("<")
         assert [each["name"] for each in (await api.get(following)).json["items"]] == ["water the lawn"]
@@ -60,8 +59,8 @@ async def test_pages_of_a_query_go_on_where_they_ended() -> None:
         assert (await api.get(f"/v1/tasks?q=feed&cursor={cursor}")).code == "bad_cursor"
 
 
-async def test_a_query_that_cannot_be_answered_is_refused_and_says_where() -> None:
-    async with served() as api:
+async def test_invalid_query_is_refused_with_its_position() -> None:
+    async with serve_api() as api:
         for path, query, code, position in (
             ("/v1/tasks", "water stat:paused", "unknown_query_key", 6),
             ("/v1/tasks", "late:>5s", "query_key_unanswered", 0),
@@ -81,8 +80,8 @@ async def test_a_query_that_cannot_be_answered_is_refused_and_says_where() -> No
 
 
 async def test_runs_are_found_by_query() -> None:
-    async with served() as api:
-        run = await a_run(api)
+    async with serve_api() as api:
+        run = await start_run(api)
         shown = (await api.get(f"/v1/runs/{run}")).json
         task = shown["task_id"]
 
@@ -106,13 +105,13 @@ async def test_runs_are_found_by_query() -> None:
         assert await found("/v1/runs", "state:running", "bob") == []
         assert await found(f"/v1/tasks/{task}/runs", "state:running") == [run]
         assert (await api.get(f"/v1/tasks/{task}/runs?q=task:{task}")).code == "query_key_twice"
-        assert (await api.get("/v1/runs?q=task:nobody")).status == 404
+        assert (await api.get("/v1/runs?q=task:absent")).status == 404
         assert (await api.get("/v1/runs?q=task:report", who="bob")).status == 404
 
 
-async def test_a_wish_for_many_takes_a_query_and_never_takes_nothing_for_everything() -> None:
-    async with served() as api:
-        made = await _garden(api)
+async def test_bulk_action_accepts_a_query_and_refuses_an_empty_filter() -> None:
+    async with serve_api() as api:
+        made = await _create_tasks(api)
         done = await api.post("/v1/tasks/actions", {"action": "cancel", "filter": {"q": "water -state:paused"}})
         assert (done.json["matched"], done.json["done"]) == (1, 1)
         assert (await api.get(f"/v1/tasks/{made['water the roses']}")).json["state"] == "cancelled"
@@ -125,9 +124,9 @@ async def test_a_wish_for_many_takes_a_query_and_never_takes_nothing_for_everyth
         assert len(await _names(api, "state=cancelled")) == 1
 
 
-async def test_only_the_fields_that_were_named_are_told() -> None:
-    async with served() as api:
-        run = await a_run(api)
+async def test_fields_parameter_selects_fields() -> None:
+    async with serve_api() as api:
+        run = await start_run(api)
         task = (await api.get(f"/v1/runs/{run}")).json["task_id"]
         await api.put("/v1/tasks/by-key/k", {"name": "keyed", "when": "every 1h", "say": "x"})
         whole = (await api.get("/v1/tasks?include=last")).json["items"]
@@ -145,9 +144,9 @@ async def test_only_the_fields_that_were_named_are_told() -> None:
         assert set(RUN_FIELDS) == set((await api.get(f"/v1/runs/{run}")).json)
 
 
-async def test_a_field_that_nobody_knows_is_refused_with_the_nearest() -> None:
-    async with served() as api:
-        run = await a_run(api)
+async def test_unknown_field_is_refused_with_the_nearest_name() -> None:
+    async with serve_api() as api:
+        run = await start_run(api)
         for path in ("/v1/tasks", "/v1/tasks/named/report", "/v1/runs", f"/v1/runs/{run}"):
             refused = await api.get(f"{path}?fields=id,sate")
             assert (refused.status, refused.code) == (422, "unknown_field")
@@ -157,9 +156,9 @@ async def test_a_field_that_nobody_knows_is_refused_with_the_nearest() -> None:
         assert (await api.get("/v1/tasks?fields=agenda")).code == "unknown_field"
 
 
-async def test_fields_are_a_representation_with_a_tag_of_its_own() -> None:
-    async with served() as api:
-        path = f"/v1/tasks/{(await api.made())['id']}"
+async def test_field_selection_has_its_own_etag() -> None:
+    async with serve_api() as api:
+        path = f"/v1/tasks/{(await api.create_task())['id']}"
         whole, some = await api.get(path), await api.get(f"{path}?fields=name")
         assert whole.headers["etag"] != some.headers["etag"]
         tag = {"If-None-Match": some.headers["etag"]}
@@ -168,9 +167,9 @@ async def test_fields_are_a_representation_with_a_tag_of_its_own() -> None:
         assert (await api.patch(path, {"name": "y"}, headers={"If-Match": some.headers["etag"]})).status == 200
 
 
-async def test_lists_say_how_many_there_are_where_somebody_asks() -> None:
-    async with served() as api:
-        await _garden(api)
+async def test_estimated_count_is_returned_on_request() -> None:
+    async with serve_api() as api:
+        await _create_tasks(api)
         assert "count" not in (await api.get("/v1/tasks")).json
 
         async def counted(query: str, who: str = "ada") -> tuple[int, bool, int]:

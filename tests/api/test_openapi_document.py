@@ -1,18 +1,16 @@
-"""The document: complete, sound, with examples that work; the same shapes as the documentation; and a page that needs nobody."""
+"""The OpenAPI document: every route, valid schemas, examples that work, responses that match it, and the `/docs` page."""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from jsonschema import Draft202012Validator
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012
 
 from horae.api.app import ROUTES
-from tests.api.api_server import TASK, served
+from tests.api.api_server import TASK, schema_validator, serve_api
 from tests.api.route_rights import RIGHTS
 
 ROOT: Final = Path(__file__).parents[2]
@@ -20,8 +18,8 @@ UNLISTED: Final = {"/docs", "/docs/docs.js", "/docs/docs.css", "/llms.txt", "/op
 _REFERENCE: Final = re.compile(r'"#/components/schemas/(\w+)"')
 
 
-async def test_every_route_is_in_the_document_with_an_id_of_its_own_and_how_it_refuses() -> None:
-    async with served() as api:
+async def test_every_route_has_an_operation_id_a_summary_and_its_error_responses() -> None:
+    async with serve_api() as api:
         document = (await api.get("/openapi.json", who=None)).json
         assert document["openapi"].startswith("3.1")
         listed = {f"{method.upper()} {path}" for path, operations in document["paths"].items() for method in operations}
@@ -42,8 +40,8 @@ async def test_every_route_is_in_the_document_with_an_id_of_its_own_and_how_it_r
             assert "urn:horae:schema" not in json.dumps(schema), name
 
 
-async def test_what_needs_a_token_says_so_in_the_document() -> None:
-    async with served() as api:
+async def test_operations_that_need_a_token_declare_security() -> None:
+    async with serve_api() as api:
         document = (await api.get("/openapi.json", who=None)).json
         for route, row in RIGHTS.items():
             method, _, path = route.partition(" ")
@@ -53,69 +51,63 @@ async def test_what_needs_a_token_says_so_in_the_document() -> None:
                 assert alone == (row.needs != "public"), route
 
 
-async def test_every_example_works_as_it_stands() -> None:
-    async with served() as api:
+async def test_every_example_is_accepted_as_written() -> None:
+    async with serve_api() as api:
         document = (await api.get("/openapi.json", who=None)).json
-        task = (await api.made(when="0 0 * * *"))["id"]
+        task = (await api.create_task(when="0 0 * * *"))["id"]
         tried = 0
         for path, operations in document["paths"].items():
             for method, operation in operations.items():
                 content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
                 if "example" not in content or not path.startswith("/v1/"):
                     continue
-                validator(document, content["schema"]).validate(content["example"])
-                asked = (
+                schema_validator(document, content["schema"]).validate(content["example"])
+                filled_path = (
                     path.replace("{task_id}", task)
                     .replace("{name}", "ada")
                     .replace("{key}", "k")
                     .replace("{lane}", "l")
                 )
-                reply = await api.ask(
+                reply = await api.request(
                     method.upper(),
-                    f"{asked}?dry_run=true" if "preview" not in path else asked,
+                    f"{filled_path}?dry_run=true" if "preview" not in path else filled_path,
                     content["example"],
                     who="admin",
                 )
-                named_elsewhere = "{" in asked or "approve" in asked
+                named_elsewhere = "{" in filled_path or "approve" in filled_path
                 assert reply.status < 300 or (named_elsewhere and reply.status < 500), (method, path, reply.text)
                 tried += 1
         assert tried > 10
 
 
-async def test_answers_are_what_the_document_says() -> None:
-    async with served() as api:
+async def test_responses_match_the_documented_schemas() -> None:
+    async with serve_api() as api:
         document = (await api.get("/openapi.json", who=None)).json
-        task = await api.made()
+        task = await api.create_task()
         await api.post(f"/v1/tasks/{task['id']}/run")
         await api.put("/v1/secrets/key", {"value": "x"})
         for path, operations in document["paths"].items():
             operation = operations.get("get")
             if operation is None or not path.startswith(("/v1/", "/healthz", "/readyz")):
                 continue
-            asked = path.replace("{task_id}", task["id"]).replace("{name}", "ada")
-            reply = await api.get(asked, who="admin")
-            said = operation["responses"].get(str(reply.status))
-            assert said is not None, (path, reply.status)
+            filled_path = path.replace("{task_id}", task["id"]).replace("{name}", "ada")
+            reply = await api.get(filled_path, who="admin")
+            documented = operation["responses"].get(str(reply.status))
+            assert documented is not None, (path, reply.status)
             kind = reply.headers["content-type"]
-            validator(document, said["content"][kind]["schema"]).validate(reply.json)
+            schema_validator(document, documented["content"][kind]["schema"]).validate(reply.json)
         for method, end, body in (
             ("post", "", TASK),
             ("patch", "/{task_id}", {"name": "y"}),
             ("put", "/{task_id}", TASK),
         ):
-            reply = await api.ask(method.upper(), "/v1/tasks" + end.replace("{task_id}", task["id"]), body)
+            reply = await api.request(method.upper(), "/v1/tasks" + end.replace("{task_id}", task["id"]), body)
             schema = document["paths"]["/v1/tasks" + end][method]["responses"][str(reply.status)]
-            validator(document, schema["content"]["application/json"]["schema"]).validate(reply.json)
+            schema_validator(document, schema["content"]["application/json"]["schema"]).validate(reply.json)
 
 
-def validator(document: dict[str, Any], schema: dict[str, Any]) -> Draft202012Validator:
-    registry: Registry[Any] = Registry().with_resource("urn:document", DRAFT202012.create_resource(document))
-    text = json.dumps(schema).replace('"#/components', '"urn:document#/components')
-    return Draft202012Validator(json.loads(text), registry=registry)
-
-
-async def test_the_page_needs_nobody_else_and_runs_nothing_that_stands_in_it() -> None:
-    async with served() as api:
+async def test_docs_page_loads_nothing_external_and_has_no_inline_script() -> None:
+    async with serve_api() as api:
         page = await api.get("/docs", who=None)
         assert page.headers["content-type"].startswith("text/html")
         assert "script-src 'self'" in page.headers["content-security-policy"]
@@ -133,7 +125,7 @@ async def test_the_page_needs_nobody_else_and_runs_nothing_that_stands_in_it() -
         assert "/openapi.json" in short.text
 
 
-def test_the_manual_has_every_route_and_no_other() -> None:
+def test_http_manual_lists_every_route() -> None:
     manual = (ROOT / "docs/http.md").read_text(encoding="utf-8")
     written = set(re.findall(r"`((?:GET|POST|PUT|PATCH|DELETE) /[^`? ]*)`", manual))
     known = {

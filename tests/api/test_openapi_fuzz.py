@@ -1,5 +1,5 @@
-"""Every operation of the document, with whatever the document allows and with what it does not, as two owners: no answer is
-a failure of ours, none is unlike the document, and nothing of one owner is ever told to the other."""
+"""Fuzz of every documented operation as two owners: no 5xx, no response that contradicts the document, no data of the
+other owner."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.api.api_server import TASK
-from tests.api.api_thread import Remote, served_in_thread
+from tests.api.api_thread import Remote, serve_api_in_thread
 
 EXAMPLES: Final = 2
 MARK: Final = "zq-only-bob-knows"
@@ -30,7 +30,7 @@ CHECKS: Final[list[Any]] = [
     content_type_conformance,
     response_schema_conformance,
 ]
-_BOBS: Final = settings(
+_FUZZ_SETTINGS: Final = settings(
     max_examples=EXAMPLES,
     deadline=None,
     database=None,
@@ -39,27 +39,27 @@ _BOBS: Final = settings(
 )
 
 
-def test_no_operation_breaks_leaks_or_answers_otherwise_than_documented() -> None:
-    with served_in_thread() as remote:
-        names = remote.do(_things_of_bob(remote))
-        document = remote.do(remote.api.get("/openapi.json", who=None)).json
+def test_fuzzed_operations_neither_fail_nor_leak_nor_contradict_the_document() -> None:
+    with serve_api_in_thread() as remote:
+        names = remote.run(_create_resources_of_bob(remote))
+        document = remote.run(remote.api.get("/openapi.json", who=None)).json
         schema = schemathesis.openapi.from_dict(document)
         failures: list[str] = []
-        asked = 0
+        sent_requests = 0
         for found in schema.get_all_operations():
-            operation: Any = found.ok()  # type: ignore[union-attr]  # the document itself is sound
+            operation: Any = found.ok()  # type: ignore[union-attr]  # the document itself is valid
             try:
-                asked += _fuzz(remote, operation, names)
+                sent_requests += _fuzz(remote, operation, names)
             except (FailureGroup, AssertionError) as failure:
                 failures.append(f"{operation.label}: {failure}")
         assert not failures, "\n".join(failures)
-        assert asked > 250
-        remote.do(_still_bobs(remote, names))
+        assert sent_requests > 250
+        remote.run(_check_resources_of_bob(remote, names))
 
 
-async def _things_of_bob(remote: Remote) -> dict[str, str]:
+async def _create_resources_of_bob(remote: Remote) -> dict[str, str]:
     api = remote.api
-    task = await api.made("bob", name=MARK, labels={"mark": MARK}, payload={"mark": MARK})
+    task = await api.create_task("bob", name=MARK, labels={"mark": MARK}, payload={"mark": MARK})
     token = (await api.post("/v1/tokens", {"name": MARK}, who="bob")).json
     await api.put(f"/v1/secrets/{MARK}", {"value": MARK}, who="bob")
     hook = (await api.post("/v1/webhooks", {"url": f"https://example.org/{MARK}"}, who="bob")).json
@@ -68,8 +68,8 @@ async def _things_of_bob(remote: Remote) -> dict[str, str]:
     return {"task_id": task["id"], "uuid": task["id"], "token_id": token["id"], "webhook_id": hook["id"]}
 
 
-async def _still_bobs(remote: Remote, names: dict[str, str]) -> None:
-    """Whatever was tried, nothing of his was touched."""
+async def _check_resources_of_bob(remote: Remote, names: dict[str, str]) -> None:
+    """Check that no request of ada changed a resource of bob."""
     task = (await remote.api.get(f"/v1/tasks/{names['task_id']}", who="bob")).json
     assert (task["name"], task["state"], task["version"]) == (MARK, "active", 1)
     assert (await remote.api.get(f"/v1/tokens/{names['token_id']}", who="bob")).json["revoked"] is None
@@ -77,18 +77,18 @@ async def _still_bobs(remote: Remote, names: dict[str, str]) -> None:
 
 
 def _fuzz(remote: Remote, operation: Any, names: dict[str, str]) -> int:
-    """How often it was asked: with fitting data, with unfitting data, and with what is somebody else's in the path."""
-    asked = 0
+    """Send valid and invalid requests, every second one with ids of bob; return how many were sent."""
+    sent_requests = 0
     session = requests.Session()
     headers = {"Authorization": f"Bearer {remote.api.tokens['ada']}"}
 
-    def ask(case: Case[Any]) -> None:
-        nonlocal asked
+    def send(case: Case[Any]) -> None:
+        nonlocal sent_requests
         for part, name in names.items():
-            # Every other one tries what is bob's.
-            if asked % 2 and part in (case.path_parameters or {}):
+            # Every second request names resources of bob.
+            if sent_requests % 2 and part in (case.path_parameters or {}):
                 case.path_parameters[part] = name
-        asked += 1
+        sent_requests += 1
         response = case.call(base_url=remote.api.base, headers=headers, session=session, timeout=20)
         case.validate_response(response, checks=CHECKS)
         sent = str(case.body) + str(case.query) + str(case.path_parameters)
@@ -96,8 +96,8 @@ def _fuzz(remote: Remote, operation: Any, names: dict[str, str]) -> int:
 
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
         strategy = operation.as_strategy(generation_mode=mode)
-        # Where nothing can be said, nothing can be said wrongly.
+        # An operation without parameters and body has no invalid requests.
         with suppress(Unsatisfiable):
-            seed(20_261_116)(_BOBS(given(case=strategy)(ask)))()
+            seed(20_261_116)(_FUZZ_SETTINGS(given(case=strategy)(send)))()
     session.close()
-    return asked
+    return sent_requests

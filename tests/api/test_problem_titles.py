@@ -1,15 +1,15 @@
-"""The title of a problem fits what was asked for, and not only tasks."""
+"""Titles of problems name the kind of the requested resource, not always a task."""
 
 from __future__ import annotations
 
-from tests.api.api_server import Api, served
+from tests.api.api_server import Api, serve_api
 
 
-async def ask_for_what_is_no_task(api: Api) -> None:
+async def check_titles(api: Api) -> None:
     replies = [
         await api.post("/v1/webhooks", {"url": "ftp://example.com"}),
         await api.post("/v1/tokens", {"name": ""}),
-        await api.ask("PUT", "/v1/lanes/x", {"limit": -1}, who="admin"),
+        await api.request("PUT", "/v1/lanes/x", {"limit": -1}, who="admin"),
         await api.get("/v1/runs?state=nothing"),
     ]
     for reply in replies:
@@ -19,6 +19,6 @@ async def ask_for_what_is_no_task(api: Api) -> None:
     assert "任务" not in chinese.json["title"]
 
 
-async def test_titles_speak_of_what_was_asked_for() -> None:
-    async with served() as api:
-        await ask_for_what_is_no_task(api)
+async def test_title_of_a_problem_names_the_resource() -> None:
+    async with serve_api() as api:
+        await check_titles(api)

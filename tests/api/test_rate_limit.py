@@ -1,4 +1,4 @@
-"""How often somebody may ask, and how that is told."""
+"""Rate limit of requests per minute: token buckets, `RateLimit` headers, and wrong tokens per address."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 from horae.model.accounts.principal import LOCAL
 from horae.web.rate_limit import TokenBuckets
-from tests.api.api_server import served
+from tests.api.api_server import serve_api
 
 
-class StandingClock:
-    """Time goes on when the test says so."""
+class ManualClock:
+    """Clock that moves only when a test sets it."""
 
     def __init__(self) -> None:
         self.at = 0.0
@@ -28,8 +28,8 @@ class StandingClock:
         self.at += seconds
 
 
-def test_a_bucket_empties_with_each_and_fills_again_within_a_minute() -> None:
-    clock = StandingClock()
+def test_bucket_empties_with_each_request_and_refills_within_a_minute() -> None:
+    clock = ManualClock()
     buckets = TokenBuckets(60, clock)
     assert [buckets.take("ada").remaining for _ in range(60)] == list(range(59, -1, -1))
     assert buckets.take("ada").retry_after == 1
@@ -41,15 +41,15 @@ def test_a_bucket_empties_with_each_and_fills_again_within_a_minute() -> None:
     assert buckets.take("ada") == (60, 59, 1, 0)
 
 
-def test_no_number_of_callers_fills_the_memory() -> None:
-    buckets = TokenBuckets(10, StandingClock())
+def test_number_of_buckets_is_bounded() -> None:
+    buckets = TokenBuckets(10, ManualClock())
     for number in range(25_000):
         buckets.take(f"caller {number}")
     assert len(buckets._buckets) == 10_000
 
 
-async def test_every_answer_says_what_is_left_and_too_many_requests_wait() -> None:
-    async with served() as api:
+async def test_rate_limit_headers_and_429_with_retry_after() -> None:
+    async with serve_api() as api:
         for name in ("ada", "bob"):
             await api.service.accounts.put(LOCAL, name, quotas={"requests_per_minute": 5})
         first = await api.get("/v1/whoami")
@@ -66,8 +66,8 @@ async def test_every_answer_says_what_is_left_and_too_many_requests_wait() -> No
         assert "ratelimit" not in admins[0].headers
 
 
-async def test_guessing_tokens_is_stopped_and_neighbours_do_not_suffer() -> None:
-    async with served() as api:
+async def test_wrong_tokens_are_limited_and_valid_tokens_of_the_address_are_not() -> None:
+    async with serve_api() as api:
         assert (await api.get("/v1/whoami")).status == 200
         statuses = []
         for number in range(70):
@@ -76,4 +76,4 @@ async def test_guessing_tokens_is_stopped_and_neighbours_do_not_suffer() -> None
         assert statuses[0] == 401
         assert statuses[-1] == 429
         assert (await api.get("/v1/whoami")).status == 200
-        assert (await api.get("/v1/whoami", who="bob")).status == 200, "nor does who comes for the first time"
+        assert (await api.get("/v1/whoami", who="bob")).status == 200, "a token that is new to the server works as well"

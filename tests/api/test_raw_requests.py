@@ -1,4 +1,4 @@
-"""Requests as they come over the socket: trailers, slow bodies, Host headers, clients that leave."""
+"""Raw HTTP requests over a socket: trailers, slow bodies, Host headers, aborted connections."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, Final
 import pytest
 
 from horae.web.request_context import WebSettings
-from tests.api.api_server import TASK, Api, served
+from tests.api.api_server import TASK, Api, serve_api
 from tests.cli.operating.deployment import Deployment
 
 QUICK: Final = WebSettings(expects_engine=False, body_seconds=0.3)
 
 
 async def _exchange(api: Api, request: bytes) -> tuple[int, dict[str, Any]]:
-    """One request as bytes; the status and the JSON of the answer."""
+    """Send one request as bytes; return the status and the JSON body of the response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", int(api.base.rsplit(":", 1)[1]))
     with closing(writer):
         writer.write(request)
@@ -44,12 +44,12 @@ def _chunked(head: bytes, trailers: bytes, body: bytes = json.dumps(TASK).encode
     )
 
 
-async def _trailers_are_no_headers(api: Api) -> None:
+async def _check_trailers(api: Api) -> None:
     status, refused = await _exchange(api, _chunked(b"", _bearer(api)))
     assert (status, refused["code"]) == (401, "no_token")
     status, made = await _exchange(api, _chunked(_bearer(api), b"Accept-Language: zh\r\nX-Request-Id: theirs\r\n"))
     assert status == 201, made
-    # A second token, a key and a condition behind the body change nothing.
+    # A token, an idempotency key and a condition in trailers are ignored.
     smuggled = _bearer(api, "bob") + b'Idempotency-Key: k\r\nIf-Match: "9-x"\r\nContent-Type: text/plain\r\n'
     status, second = await _exchange(api, _chunked(_bearer(api), smuggled))
     assert (status, second["owner"]) == (201, "ada")
@@ -57,14 +57,14 @@ async def _trailers_are_no_headers(api: Api) -> None:
 
 
 async def test_trailers_of_a_chunked_request_never_become_headers() -> None:
-    async with served() as api:
-        await _trailers_are_no_headers(api)
+    async with serve_api() as api:
+        await _check_trailers(api)
 
 
 # --- slow bodies ----------------------------------------------------------------------------------------------------
 
 
-async def _slow_bodies_time_out(api: Api) -> None:
+async def _check_slow_bodies(api: Api) -> None:
     half = b"POST /v1/tasks HTTP/1.1\r\nHost: x\r\n" + _bearer(api) + b"Content-Length: 100\r\n\r\n{"
     status, problem = await _exchange(api, half)
     assert (status, problem["code"], problem["title"]) == (408, "slow_body", "request timeout")
@@ -74,8 +74,8 @@ async def _slow_bodies_time_out(api: Api) -> None:
 
 
 async def test_slow_body_is_answered_with_request_timeout() -> None:
-    async with served(settings=QUICK) as api:
-        await _slow_bodies_time_out(api)
+    async with serve_api(settings=QUICK) as api:
+        await _check_slow_bodies(api)
 
 
 def test_body_timeout_is_thirty_seconds_unless_set(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_body_timeout_is_thirty_seconds_unless_set(tmp_path: Path) -> None:
     ],
 )
 async def test_request_needs_exactly_one_host_header(hosts: bytes, version: bytes, status: int) -> None:
-    async with served() as api:
+    async with serve_api() as api:
         found, body = await _exchange(api, b"GET /healthz HTTP/%b\r\n%b\r\n" % (version, hosts))
         assert found == status
         if status == 400:
@@ -111,7 +111,7 @@ async def test_request_needs_exactly_one_host_header(hosts: bytes, version: byte
 # --- clients that leave ---------------------------------------------------------------------------------------------
 
 
-async def _left_is_not_failed(api: Api) -> None:
+async def _check_aborted_requests(api: Api) -> None:
     for path in (b"/v1/tasks", b"/v1/runs/run_1/callback", b"/v1/tasks/tsk_1/pause"):
         _, writer = await asyncio.open_connection("127.0.0.1", int(api.base.rsplit(":", 1)[1]))
         writer.write(b"POST %b HTTP/1.1\r\nHost: x\r\n%bContent-Length: 100\r\n\r\n{" % (path, _bearer(api)))
@@ -123,6 +123,6 @@ async def _left_is_not_failed(api: Api) -> None:
     assert 'status="500"' not in text
 
 
-async def test_client_that_leaves_is_not_counted_as_a_server_error() -> None:
-    async with served() as api:
-        await _left_is_not_failed(api)
+async def test_aborted_request_is_not_counted_as_a_server_error() -> None:
+    async with serve_api() as api:
+        await _check_aborted_requests(api)

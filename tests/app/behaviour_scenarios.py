@@ -1,4 +1,4 @@
-"""A day of one task in virtual time: what the ledger says of it, in short."""
+"""Runs of one hourly task in virtual time, rendered as short lines, for the tests of the documented behaviour."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from horae.testing import TimeTravel
 NOON = "2026-03-01 12:00"
 
 
-def told(run: Run) -> str:
-    """`13:00 succeeded`, `14:00 skipped overlap`, `15:00 skipped merged 3`: planned, state, reason, how many."""
+def render_run(run: Run) -> str:
+    """Render a run as planned time, state, reason and count: `13:00 succeeded`, `15:00 skipped merged 3`."""
     return " ".join(
         str(part)
         for part in (f"{run.planned:%H:%M}", run.state, run.reason, None if run.span is None else run.span.count)
@@ -23,13 +23,13 @@ def told(run: Run) -> str:
     )
 
 
-def ledger(time: TimeTravel, task: Any = None) -> list[str]:
-    return [told(run) for run in time.runs(task)]
+def render_ledger(time: TimeTravel, task: Any = None) -> list[str]:
+    return [render_run(run) for run in time.runs(task)]
 
 
 @contextmanager
-def hourly(minutes: float = 0, start: str = NOON, **policies: Any) -> Iterator[tuple[TimeTravel, TaskHandle]]:
-    """A task for every full hour, each run of which takes so many minutes. It returns how many it stands for."""
+def hourly_task(minutes: float = 0, start: str = NOON, **policies: Any) -> Iterator[tuple[TimeTravel, TaskHandle]]:
+    """Run a task every full hour in virtual time; each run takes this many minutes and returns its `count`."""
     app = Horae("memory://", zone="UTC")
 
     @app.task("0 * * * *", name="hourly", **{"timeout": "1d", **policies})

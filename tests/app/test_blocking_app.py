@@ -1,4 +1,4 @@
-"""The app for code that cannot await: the same answers, from any thread."""
+"""`app.sync()`: the app for code without an event loop, usable from any thread."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from horae import Conflict, Horae
 from horae.model.run import RunState
 from horae.model.task import TaskState
 
-PATIENCE = "60s"
+TIMEOUT = "60s"
 
 
-def test_a_script_schedules_waits_and_asks_without_an_event_loop(tmp_path: Path) -> None:
+def test_blocking_app_schedules_waits_and_reads_without_an_event_loop(tmp_path: Path) -> None:
     app = Horae(f"sqlite:///{tmp_path}/horae.db")
 
     @app.task
@@ -23,9 +23,9 @@ def test_a_script_schedules_waits_and_asks_without_an_event_loop(tmp_path: Path)
 
     with app.sync() as horae:
         task = horae.schedule(add, "now", {"one": 2}, name="sum")
-        assert task.wait(PATIENCE).value == 3
+        assert task.wait(TIMEOUT).value == 3
         assert "succeeded" in str(task.why())
-        again = horae.get("sum").run_now(PATIENCE)
+        again = horae.get("sum").run_now(TIMEOUT)
         assert again is not None
         assert again.state is RunState.SUCCEEDED
         daily = horae.schedule(add, "every day at 9:00", {"one": 1}, labels={"kind": "daily"})
@@ -42,7 +42,7 @@ def test_a_script_schedules_waits_and_asks_without_an_event_loop(tmp_path: Path)
     assert refusal.value.code == "not_open"
 
 
-def test_many_threads_may_ask_at_once(tmp_path: Path) -> None:
+def test_blocking_app_is_used_by_many_threads(tmp_path: Path) -> None:
     with Horae(f"sqlite:///{tmp_path}/horae.db", engine=False).sync() as horae:
         threads = [threading.Thread(target=horae.schedule, args=({"say": "x"}, "in 1h")) for _ in range(8)]
         for thread in threads:
@@ -52,7 +52,7 @@ def test_many_threads_may_ask_at_once(tmp_path: Path) -> None:
         assert len(horae.tasks()) == 8
 
 
-def test_what_cannot_open_leaves_no_thread_behind(tmp_path: Path) -> None:
+def test_blocking_app_that_fails_to_open_leaves_no_thread(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     (tmp_path / "horae.db").write_text("no database" * 500)
     with pytest.raises(Exception, match="not a store"), Horae(f"sqlite:///{tmp_path}/horae.db").sync():

@@ -1,4 +1,4 @@
-"""`schedule(…, using=connection)`: the task comes and goes with the caller's own transaction, and starts soon after it."""
+"""`schedule(…, using=connection)`: the task is committed or rolled back with the caller's transaction."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from horae.engine.settings import EngineSettings
 from horae.model.run import RunState
 from horae.ports.store import Terms
 
-PATIENCE = 120
-DEAF = EngineSettings(terms=Terms(lease=timedelta(hours=1), poll_ceiling=timedelta(hours=1)))
-"""An engine with these settings does not look again before an hour has passed, unless it is told to."""
+TIMEOUT_SECONDS = 120
+NO_POLLING = EngineSettings(terms=Terms(lease=timedelta(hours=1), poll_ceiling=timedelta(hours=1)))
+"""An engine with these settings polls once an hour, so only a notification makes it look earlier."""
 
 
 def an_app(folder: Path, **options: Any) -> tuple[Horae, asyncio.Queue[int]]:
-    """An app, and the orders that it has shipped."""
-    app = Horae(f"sqlite:///{folder}/horae.db", zone="UTC", settings=DEAF, **options)
+    """Return an app and the queue of the orders that it has shipped."""
+    app = Horae(f"sqlite:///{folder}/horae.db", zone="UTC", settings=NO_POLLING, **options)
     shipped: asyncio.Queue[int] = asyncio.Queue()
 
     @app.task(name="ship")
@@ -40,10 +40,10 @@ def an_app(folder: Path, **options: Any) -> tuple[Horae, asyncio.Queue[int]]:
 
 
 @contextmanager
-def a_shop(folder: Path) -> Iterator[apsw.Connection]:
-    """Somebody's own tables, in the file that the tasks are in."""
+def open_shop(folder: Path) -> Iterator[apsw.Connection]:
+    """Open the caller's own tables, in the file of the tasks."""
     with closing(apsw.Connection(f"{folder}/horae.db")) as shop:
-        shop.set_busy_timeout(PATIENCE * 1000)
+        shop.set_busy_timeout(TIMEOUT_SECONDS * 1000)
         shop.execute("CREATE TABLE IF NOT EXISTS orders (number INTEGER)")
         yield shop
 
@@ -52,11 +52,11 @@ def orders(shop: apsw.Connection) -> list[int]:
     return [number for (number,) in shop.execute("SELECT number FROM orders ORDER BY number")]
 
 
-async def test_it_starts_after_the_commit_and_not_before(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_task_starts_after_the_commit_and_not_before(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         app, shipped = an_app(tmp_path)
         async with app:
-            with a_shop(tmp_path) as shop:
+            with open_shop(tmp_path) as shop:
                 shop.execute("BEGIN IMMEDIATE")
                 shop.execute("INSERT INTO orders VALUES (7)")
                 task = await app.schedule("ship", "now", {"order": 7}, using=shop)
@@ -66,16 +66,16 @@ async def test_it_starts_after_the_commit_and_not_before(tmp_path: Path) -> None
                 assert await app.store.next_due() is None
                 assert shipped.empty()
                 shop.execute("COMMIT")
-                # Nobody is told to look but by the end of the transaction.
+                # Only the end of the transaction notifies the engine.
                 assert await shipped.get() == 7
-                assert (await task.wait(PATIENCE)).value == "shipped 7"
+                assert (await task.wait(TIMEOUT_SECONDS)).value == "shipped 7"
 
 
-async def test_what_is_due_later_is_expected_as_all_else(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_task_due_later_starts_on_time(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         app, shipped = an_app(tmp_path)
         async with app:
-            with a_shop(tmp_path) as shop, shop:
+            with open_shop(tmp_path) as shop, shop:
                 task = await app.schedule("ship", "in 300ms", {"order": 8}, using=shop)
             assert await shipped.get() == 8
             (run,) = await task.runs()
@@ -83,11 +83,11 @@ async def test_what_is_due_later_is_expected_as_all_else(tmp_path: Path) -> None
             assert run.started >= run.due
 
 
-async def test_what_is_rolled_back_never_runs(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_rolled_back_task_never_runs(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         app, shipped = an_app(tmp_path)
         async with app:
-            with a_shop(tmp_path) as shop:
+            with open_shop(tmp_path) as shop:
                 shop.execute("BEGIN IMMEDIATE")
                 shop.execute("INSERT INTO orders VALUES (7)")
                 lost = await app.schedule("ship", "now", {"order": 7}, using=shop)
@@ -98,28 +98,27 @@ async def test_what_is_rolled_back_never_runs(tmp_path: Path) -> None:
                 assert await shipped.get() == 8
                 assert orders(shop) == []
             with pytest.raises(NotFound) as refusal:
-                await lost.wait(PATIENCE)
+                await lost.wait(TIMEOUT_SECONDS)
             assert refusal.value.code == "no_such_task"
 
 
-async def test_another_process_is_told_as_well(tmp_path: Path) -> None:
-    """Here: another app, which hears of it by the ring alone."""
+async def test_engine_of_another_app_is_notified_of_the_commit(tmp_path: Path) -> None:
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         app, shipped = an_app(tmp_path)
         adder, _ = an_app(tmp_path, engine=False)
         async with app, adder:
-            with a_shop(tmp_path) as shop, shop:
+            with open_shop(tmp_path) as shop, shop:
                 await adder.schedule("ship", "now", {"order": 7}, using=shop)
             assert await shipped.get() == 7
 
 
-async def test_a_key_that_is_taken_is_refused_and_nothing_is_edited(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_existing_key_is_refused_and_its_task_is_not_edited(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         app, _ = an_app(tmp_path, engine=False)
         async with app:
             before = await app.schedule("ship", "in 1h", {"order": 1}, key="order 1")
-            with a_shop(tmp_path) as shop:
+            with open_shop(tmp_path) as shop:
                 shop.execute("BEGIN IMMEDIATE")
                 with pytest.raises(Conflict) as refusal:
                     await app.schedule("ship", "in 2h", {"order": 1}, key="order 1", using=shop)
@@ -133,20 +132,20 @@ async def test_a_key_that_is_taken_is_refused_and_nothing_is_edited(tmp_path: Pa
             assert (await app.get("order 2")).id == after.id
 
 
-async def test_all_that_is_refused_otherwise_is_refused_here_too(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_arguments_are_validated_as_without_a_transaction(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         app, _ = an_app(tmp_path, engine=False)
         async with app:
-            with a_shop(tmp_path) as shop:
+            with open_shop(tmp_path) as shop:
                 shop.execute("BEGIN IMMEDIATE")
-                wishes: list[tuple[type[Refusal], Any, Any, dict[str, Any]]] = [
+                refused: list[tuple[type[Refusal], Any, Any, dict[str, Any]]] = [
                     (InvalidSchedule, "every blue moon", {"order": 1}, {}),
                     (InvalidTask, "now", {"order": "x"}, {}),
                     (InvalidTask, "now", {"order": 1}, {"overlap": "dance"}),
                     (InvalidTask, "now", {"order": 1}, {"key": "x" * 1_000}),
                     (InvalidTask, "now", {"order": 1}, {"owner": ""}),
                 ]
-                for kind, when, payload, options in wishes:
+                for kind, when, payload, options in refused:
                     with pytest.raises(kind):
                         await app.schedule("ship", when, payload, using=shop, **options)
                 await app.schedule("ship", "in 1h", {"order": 1}, owner="bob", labels={"a": "b"}, lane="x", using=shop)
@@ -156,8 +155,8 @@ async def test_all_that_is_refused_otherwise_is_refused_here_too(tmp_path: Path)
             assert (facts.task.owner, facts.task.labels, facts.task.lane) == ("bob", (("a", "b"),), "x")
 
 
-async def test_a_store_in_memory_says_at_once_that_it_cannot() -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_memory_store_refuses_to_share_a_transaction() -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         async with Horae("memory://", engine=False) as app:
             assert not app.store.shares_transactions
             with pytest.raises(Refusal) as refusal:
@@ -165,14 +164,14 @@ async def test_a_store_in_memory_says_at_once_that_it_cannot() -> None:
             assert refusal.value.code == "no_shared_transaction"
 
 
-def test_without_await(tmp_path: Path) -> None:
-    """The connection is this thread's, the engine another's; the commit is made where nobody waits for it."""
+def test_blocking_app_shares_the_transaction(tmp_path: Path) -> None:
+    """The connection belongs to this thread, the engine to another."""
     app, _ = an_app(tmp_path)
-    with app.sync() as horae, a_shop(tmp_path) as shop:
+    with app.sync() as horae, open_shop(tmp_path) as shop:
         with shop:
             shop.execute("INSERT INTO orders VALUES (7)")
             task = horae.schedule("ship", "now", {"order": 7}, using=shop)
-        assert task.wait(PATIENCE).state is RunState.SUCCEEDED
+        assert task.wait(TIMEOUT_SECONDS).state is RunState.SUCCEEDED
         shop.execute("BEGIN IMMEDIATE")
         horae.schedule("ship", "now", {"order": 8}, using=shop)
         shop.execute("ROLLBACK")
@@ -182,7 +181,7 @@ def test_without_await(tmp_path: Path) -> None:
         assert refusal.value.code == "no_transaction"
 
 
-_SELLS = """
+_SELL_SCRIPT = """
 import asyncio, sys
 import apsw
 from itertools import count
@@ -208,40 +207,38 @@ asyncio.run(sell(sys.argv[1]))
 """
 
 
-def killed(folder: Path, manner: str, seconds: float) -> list[str]:
-    """What a shop said that it sold, until it was killed: the last of it may not have been committed."""
-    command = [sys.executable, "-c", _SELLS, str(folder), manner]
+def sell_until_killed(folder: Path, manner: str, seconds: float) -> list[str]:
+    """Run the script, kill it after these seconds, and return its printed lines; the last sale may not be committed."""
+    command = [sys.executable, "-c", _SELL_SCRIPT, str(folder), manner]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as shop:
         assert shop.stdout is not None
-        said = [shop.stdout.readline()]
+        sold = [shop.stdout.readline()]
         SystemClock().sleep(seconds)
         shop.kill()
-        said += shop.stdout.readlines()
-    return said
+        sold += shop.stdout.readlines()
+    return sold
 
 
-async def found(folder: Path) -> tuple[list[int], list[str | None]]:
-    """The orders and the keys of the tasks that are there."""
+async def read_orders_and_keys(folder: Path) -> tuple[list[int], list[str | None]]:
+    """Return the stored orders and the keys of the stored tasks."""
     app, _ = an_app(folder, engine=False)
     async with app:
         keys = [(await task.facts()).task.key async for task in app.tasks()]
         assert await app.store.check() == ()
-        with a_shop(folder) as shop:
+        with open_shop(folder) as shop:
             return orders(shop), keys
 
 
-async def test_killed_between_the_write_and_the_commit_nothing_is_there(tmp_path: Path) -> None:
-    assert killed(tmp_path, "hesitates", 0) == ["sold 0\n"]
-    assert (await found(tmp_path)) == ([], [])
+async def test_kill_before_the_commit_leaves_neither_order_nor_task(tmp_path: Path) -> None:
+    assert sell_until_killed(tmp_path, "hesitates", 0) == ["sold 0\n"]
+    assert (await read_orders_and_keys(tmp_path)) == ([], [])
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-async def test_killed_at_any_moment_there_is_a_task_for_each_order_and_an_order_for_each_task(
-    tmp_path: Path, seed: int
-) -> None:
-    said = killed(tmp_path, "goes on", random.Random(seed).random() * 0.3)
-    numbers, keys = await found(tmp_path)
+async def test_kill_at_any_moment_leaves_orders_and_tasks_consistent(tmp_path: Path, seed: int) -> None:
+    sold = sell_until_killed(tmp_path, "goes on", random.Random(seed).random() * 0.3)
+    numbers, keys = await read_orders_and_keys(tmp_path)
     assert keys == [f"order {number}" for number in numbers]
     assert numbers == list(range(len(numbers)))
-    # What was said of last may or may not have been committed; all before it was.
-    assert len(said) - 1 <= len(numbers) <= len(said) + 1
+    # The last printed sale may or may not be committed; all before it are.
+    assert len(sold) - 1 <= len(numbers) <= len(sold) + 1

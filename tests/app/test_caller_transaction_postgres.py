@@ -1,4 +1,4 @@
-"""`schedule(…, using=connection)` on PostgreSQL, where the caller's tables and the tasks are in one database."""
+"""`schedule(…, using=connection)` on PostgreSQL, with the caller's tables and the tasks in one database."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from horae.engine.settings import EngineSettings
 from horae.ports.store import Terms
 from tests.servers.postgres import PostgresServer
 
-PATIENCE = 120
-OFTEN = EngineSettings(terms=Terms(poll_ceiling=timedelta(milliseconds=100)))
+TIMEOUT_SECONDS = 120
+FREQUENT_POLLING = EngineSettings(terms=Terms(poll_ceiling=timedelta(milliseconds=100)))
 
 
 async def sell(url: str) -> None:
-    app = Horae(url, zone="UTC", settings=OFTEN)
+    app = Horae(url, zone="UTC", settings=FREQUENT_POLLING)
     shipped: asyncio.Queue[int] = asyncio.Queue()
 
     @app.task(name="ship")
@@ -29,14 +29,14 @@ async def sell(url: str) -> None:
     async with app:
         shop = await asyncpg.connect(url)
         await shop.execute("CREATE TABLE orders (number integer)")
-        await _commits(app, shop, shipped)
-        await _rolls_back(app, shop, shipped)
-        await _takes_a_key_twice(app, shop)
+        await _check_commit(app, shop, shipped)
+        await _check_rollback(app, shop, shipped)
+        await _check_existing_key(app, shop)
         assert [row["number"] for row in await shop.fetch("SELECT number FROM orders ORDER BY 1")] == [7, 9, 10]
         await shop.close()
 
 
-async def _commits(app: Horae, shop: Any, shipped: asyncio.Queue[int]) -> None:
+async def _check_commit(app: Horae, shop: Any, shipped: asyncio.Queue[int]) -> None:
     async with shop.transaction():
         await shop.execute("INSERT INTO orders VALUES (7)")
         task = await app.schedule("ship", "now", {"order": 7}, using=shop)
@@ -47,7 +47,7 @@ async def _commits(app: Horae, shop: Any, shipped: asyncio.Queue[int]) -> None:
     assert await shipped.get() == 7
 
 
-async def _rolls_back(app: Horae, shop: Any, shipped: asyncio.Queue[int]) -> None:
+async def _check_rollback(app: Horae, shop: Any, shipped: asyncio.Queue[int]) -> None:
     transaction = shop.transaction()
     await transaction.start()
     await shop.execute("INSERT INTO orders VALUES (8)")
@@ -59,7 +59,7 @@ async def _rolls_back(app: Horae, shop: Any, shipped: asyncio.Queue[int]) -> Non
     assert await shipped.get() == 9
 
 
-async def _takes_a_key_twice(app: Horae, shop: Any) -> None:
+async def _check_existing_key(app: Horae, shop: Any) -> None:
     async with shop.transaction():
         await app.schedule("ship", "in 1h", {"order": 10}, key="order 10", using=shop)
         with pytest.raises(Conflict) as refusal:
@@ -69,17 +69,17 @@ async def _takes_a_key_twice(app: Horae, shop: Any) -> None:
     assert (await app.get("order 10")).name == "ship"
 
 
-async def test_an_order_and_its_shipping_are_one() -> None:
+async def test_order_and_task_are_one_transaction() -> None:
     with PostgresServer() as server:
-        await asyncio.wait_for(sell(server.new_database()), PATIENCE)
+        await asyncio.wait_for(sell(server.new_database()), TIMEOUT_SECONDS)
 
 
-async def test_a_database_of_the_same_name_on_another_server_is_another_one() -> None:
+async def test_connection_to_the_same_database_name_on_another_server_is_refused() -> None:
     with PostgresServer() as one, PostgresServer() as other:
         ours, theirs = one.url_of("postgres"), other.url_of("postgres")
         assert ours != theirs
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(TIMEOUT_SECONDS),
             Horae(ours, zone="UTC", engine=False) as app,
             Horae(theirs, zone="UTC", engine=False),
         ):

@@ -24,7 +24,7 @@ from tests.app import apsw_dbapi
 from tests.docs.pages import sections
 from tests.servers.postgres import PostgresServer
 
-PATIENCE = 120
+TIMEOUT_SECONDS = 120
 
 
 class Base(DeclarativeBase):
@@ -72,7 +72,7 @@ async def shop_on(server: PostgresServer) -> AsyncIterator[tuple[Horae, AsyncEng
         await engine.dispose()
 
 
-async def _session_commits_and_rolls_back(server: PostgresServer) -> None:
+async def _check_session(server: PostgresServer) -> None:
     async with shop_on(server) as (app, engine):
         sessions = async_sessionmaker(engine)
         async with sessions() as session:
@@ -81,7 +81,7 @@ async def _session_commits_and_rolls_back(server: PostgresServer) -> None:
             assert await names(app) == []
             await session.commit()
         async with sessions() as session, session.begin():
-            # Nothing was executed yet: the transaction begins with the task.
+            # The session has executed nothing yet: the task begins the transaction.
             await app.schedule("ship", "in 1h", {"order": 8}, name="eight", using=session)
             session.add(Order(number=8))
         async with sessions() as session:
@@ -94,10 +94,10 @@ async def _session_commits_and_rolls_back(server: PostgresServer) -> None:
 
 
 async def test_task_and_rows_of_an_async_session_are_one_transaction(server: PostgresServer) -> None:
-    await asyncio.wait_for(_session_commits_and_rolls_back(server), PATIENCE)
+    await asyncio.wait_for(_check_session(server), TIMEOUT_SECONDS)
 
 
-async def _connection_and_savepoint(server: PostgresServer) -> None:
+async def _check_connection_and_savepoint(server: PostgresServer) -> None:
     async with shop_on(server) as (app, engine):
         async with engine.connect() as connection:
             await app.schedule("ship", "in 1h", {"order": 1}, key="one", name="one", using=connection)
@@ -112,10 +112,10 @@ async def _connection_and_savepoint(server: PostgresServer) -> None:
 
 
 async def test_async_connection_takes_part_with_its_savepoints(server: PostgresServer) -> None:
-    await asyncio.wait_for(_connection_and_savepoint(server), PATIENCE)
+    await asyncio.wait_for(_check_connection_and_savepoint(server), TIMEOUT_SECONDS)
 
 
-async def _refused(server: PostgresServer) -> dict[str, tuple[str, str]]:
+async def _refusals(server: PostgresServer) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
 
     async def note(case: str, using: object) -> None:
@@ -141,7 +141,7 @@ async def _refused(server: PostgresServer) -> dict[str, tuple[str, str]]:
 
 
 async def test_what_cannot_share_the_transaction_is_refused_by_its_name(server: PostgresServer) -> None:
-    found = await asyncio.wait_for(_refused(server), PATIENCE)
+    found = await asyncio.wait_for(_refusals(server), TIMEOUT_SECONDS)
     codes = {case: code for case, (code, _) in found.items()}
     assert codes == {
         "engine": "wrong_connection",
@@ -156,7 +156,7 @@ async def test_what_cannot_share_the_transaction_is_refused_by_its_name(server: 
     assert "AsyncSession itself" in found["sync"][1]
 
 
-async def _documented(module: Any) -> None:
+async def _check_documented_app(module: Any) -> None:
     async with module.engine.begin() as connection:
         await connection.run_sync(module.Base.metadata.create_all)
     async with module.web.router.lifespan_context(module.web):
@@ -173,7 +173,7 @@ async def test_documented_fastapi_app_schedules_in_its_own_transaction(
     (tmp_path / "orders_api.py").write_text(shown.files["orders_api.py"], encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("DATABASE", server.new_database())
-    await asyncio.wait_for(_documented(importlib.import_module("orders_api")), PATIENCE)
+    await asyncio.wait_for(_check_documented_app(importlib.import_module("orders_api")), TIMEOUT_SECONDS)
 
 
 # --- SQLite, apsw underneath -------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def shop_file(folder: Path) -> Iterator[tuple[str, Engine]]:
         engine.dispose()
 
 
-async def _in_a_file(url: str, engine: Engine) -> None:
+async def _check_session_over_apsw(url: str, engine: Engine) -> None:
     async with shop_app(url) as app:
         Base.metadata.create_all(engine)
         with Session(engine) as session:
@@ -198,7 +198,7 @@ async def _in_a_file(url: str, engine: Engine) -> None:
             await app.schedule("ship", "in 1h", {"order": 7}, name="seven", using=session)
             session.commit()
         with engine.connect() as connection:
-            # Nothing was executed yet: the transaction begins with the task.
+            # The session has executed nothing yet: the task begins the transaction.
             await app.schedule("ship", "in 1h", {"order": 8}, name="eight", using=connection)
             connection.rollback()
         scoped = scoped_session(sessionmaker(engine))
@@ -212,10 +212,10 @@ async def _in_a_file(url: str, engine: Engine) -> None:
 
 async def test_task_and_rows_of_a_session_over_apsw_are_one_transaction(tmp_path: Path) -> None:
     with shop_file(tmp_path) as (url, engine):
-        await asyncio.wait_for(_in_a_file(url, engine), PATIENCE)
+        await asyncio.wait_for(_check_session_over_apsw(url, engine), TIMEOUT_SECONDS)
 
 
-async def _over_sqlite3(url: str) -> str:
+async def _refusal_over_sqlite3(url: str) -> str:
     engine = create_engine(url)
     try:
         async with shop_app(url) as app:
@@ -228,7 +228,7 @@ async def _over_sqlite3(url: str) -> str:
 
 @pytest.mark.skipif(shares_library(), reason="sqlite3 and apsw share one SQLite here, so the session is accepted")
 async def test_session_over_another_copy_of_sqlite_is_refused(tmp_path: Path) -> None:
-    assert (await _over_sqlite3(f"sqlite:///{tmp_path}/shop.db")) == "another_library"
+    assert (await _refusal_over_sqlite3(f"sqlite:///{tmp_path}/shop.db")) == "another_library"
     assert sqlite3.sqlite_version
 
 

@@ -1,4 +1,4 @@
-"""Tasks that code declares: upserted at start, set aside when the code is gone, going on when it is back."""
+"""Declared tasks: upserted when the app opens, paused when the declaration is removed, resumed when it is back."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ async def _work() -> None: ...
 
 class Reminders:
     def __init__(self) -> None:
-        self.heard: list[tuple[int, str]] = []
+        self.calls: list[tuple[int, str]] = []
 
     async def remind(self, user: int, text: str = "hi") -> None:
-        self.heard.append((user, text))
+        self.calls.append((user, text))
 
 
 async def states(app: Horae) -> dict[str, tuple[TaskState, PauseCause | None]]:
@@ -44,16 +44,16 @@ async def states(app: Horae) -> dict[str, tuple[TaskState, PauseCause | None]]:
     return found
 
 
-def test_what_is_no_longer_declared_is_paused_with_that_cause_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
-    here = (TaskState.ACTIVE, None)
+def test_removed_declaration_pauses_the_task_and_restoring_it_resumes(tmp_path: Path) -> None:
+    active = (TaskState.ACTIVE, None)
     with TimeTravel(an_app(tmp_path, "a", "b"), START, store="own") as time:
-        assert time.run(states(time.app)) == {"a": here, "b": here}
+        assert time.run(states(time.app)) == {"a": active, "b": active}
     with TimeTravel(an_app(tmp_path, "a"), "2026-03-01 12:30", store="own") as time:
-        assert time.run(states(time.app)) == {"a": here, "b": (TaskState.PAUSED, PauseCause.ORPHANED)}
+        assert time.run(states(time.app)) == {"a": active, "b": (TaskState.PAUSED, PauseCause.ORPHANED)}
         time.travel("2h")
         assert len(time.ran("a")) == 2
     with TimeTravel(an_app(tmp_path, "a", "b"), "2026-03-01 15:30", store="own") as time:
-        assert time.run(states(time.app)) == {"a": here, "b": here}
+        assert time.run(states(time.app)) == {"a": active, "b": active}
         time.travel("1h")
         b = time.run(time.app.get("b"))
         (stretch,) = [run.span for run in time.runs(b) if run.reason is Reason.PAUSED]
@@ -62,7 +62,7 @@ def test_what_is_no_longer_declared_is_paused_with_that_cause_and_goes_on_when_i
         assert time.ran(b)[-1].hour == 16
 
 
-def test_what_a_person_paused_stays_so_whatever_the_code_says(tmp_path: Path) -> None:
+def test_declaration_does_not_resume_a_task_paused_by_request(tmp_path: Path) -> None:
     with TimeTravel(an_app(tmp_path, "a"), START, store="own") as time:
         task = time.run(time.app.get("a"))
         time.run(task.pause("holidays"))
@@ -70,13 +70,13 @@ def test_what_a_person_paused_stays_so_whatever_the_code_says(tmp_path: Path) ->
         assert time.run(states(time.app)) == {"a": (TaskState.PAUSED, PauseCause.REQUESTED)}
 
 
-def test_a_schedule_that_means_nothing_is_refused_where_it_is_written() -> None:
+def test_invalid_schedule_is_refused_by_the_decorator() -> None:
     app = Horae("memory://", engine=False)
     with pytest.raises(InvalidSchedule):
         app.task("every 5x", name="a")(_work)
 
 
-def test_to_declare_a_task_twice_and_not_alike_is_refused_with_the_difference() -> None:
+def test_conflicting_declarations_are_refused_with_the_difference() -> None:
     app = Horae("memory://", engine=False)
     app.task("every 1h", name="a")(_work)
     app.task("every 1h", name="a")(_work)
@@ -96,7 +96,7 @@ def test_functions_are_scheduled_with_plain_arguments() -> None:
         time.travel(timedelta(minutes=30))
         with pytest.raises(InvalidTask):
             time.run(remind.later("in 1m", 1, "a", "too many"))
-    assert reminders.heard == [(8, "hi"), (7, "stretch")]
+    assert reminders.calls == [(8, "hi"), (7, "stretch")]
 
 
 async def restart_beside_another_app(path: Path) -> dict[str, tuple[TaskState, PauseCause | None]]:
@@ -109,7 +109,7 @@ async def restart_beside_another_app(path: Path) -> dict[str, tuple[TaskState, P
             return await states(other)
 
 
-def test_removed_declaration_is_set_aside_while_another_app_runs(tmp_path: Path) -> None:
+def test_removed_declaration_is_paused_while_another_app_runs(tmp_path: Path) -> None:
     found = asyncio.run(restart_beside_another_app(tmp_path))
     assert found["b"] == (TaskState.PAUSED, PauseCause.ORPHANED)
     assert found["a"] == found["other.report"] == (TaskState.ACTIVE, None)
@@ -122,13 +122,13 @@ async def restart_beside_an_older_version(path: Path) -> list[dict[str, tuple[Ta
         return [during, await states(newer)]
 
 
-def test_declaration_that_an_older_running_node_has_is_set_aside_by_a_later_start(tmp_path: Path) -> None:
+def test_declaration_of_an_older_running_node_is_paused_by_a_later_start(tmp_path: Path) -> None:
     during, after = asyncio.run(restart_beside_an_older_version(tmp_path))
     assert during["b"] == (TaskState.ACTIVE, None)
     assert after["b"] == (TaskState.PAUSED, PauseCause.ORPHANED)
 
 
-async def look_for_a_removed_function(path: Path) -> tuple[Advisory | None, Advisory | None]:
+async def advisories_of_a_removed_function(path: Path) -> tuple[Advisory | None, Advisory | None]:
     url = f"sqlite:///{path}/horae.db"
     async with an_app(path, "shop.pay", "shop.may") as app:
         task = await app.schedule("shop.may", "in 1h")
@@ -142,8 +142,8 @@ async def look_for_a_removed_function(path: Path) -> tuple[Advisory | None, Advi
     return gone, back
 
 
-def test_removed_function_is_not_taken_for_a_misspelled_name(tmp_path: Path) -> None:
-    gone, back = asyncio.run(look_for_a_removed_function(tmp_path))
+def test_removed_function_gets_no_spelling_suggestion(tmp_path: Path) -> None:
+    gone, back = asyncio.run(advisories_of_a_removed_function(tmp_path))
     assert gone is not None
     assert gone.code == "function_removed"
     assert "shop.pay" not in gone.in_language("en") + gone.in_language("zh")

@@ -1,4 +1,4 @@
-"""A newer occurrence ends the older run at once, not when the lease happens to be renewed."""
+"""Overlap `replace`: a newer occurrence ends the older run at once, not at the next lease renewal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from horae.virtual_time import VirtualClock
 from tests.app.virtual_app import an_app
 
 
-async def test_the_older_run_ends_when_the_newer_comes_due(clock: VirtualClock) -> None:
+async def test_replaced_run_ends_when_the_next_occurrence_comes_due(clock: VirtualClock) -> None:
     app = an_app(clock)
     lengths: list[float] = []
     enough = asyncio.Event()

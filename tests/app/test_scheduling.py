@@ -1,4 +1,4 @@
-"""Tasks in: when, with what payload, under which name, lane and policies; and what becomes of them by hand."""
+"""`app.schedule`: schedules, payloads, names, keys, lanes and policies; and pause, resume, run, skip and cancel."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def a_function(app: Horae, **options: Any) -> tuple[Any, list[Any]]:
     return send, calls
 
 
-async def test_a_payload_arrives_as_it_was_meant(clock: VirtualClock) -> None:
+async def test_payload_is_converted_to_the_annotated_types(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
@@ -53,7 +53,7 @@ async def test_a_payload_arrives_as_it_was_meant(clock: VirtualClock) -> None:
 @pytest.mark.parametrize(
     "payload", [None, {}, {"parcel": 5}, {"parcel": {"to": "ada"}, "extra": 1}, {"parcel": {"grams": 5}}]
 )
-async def test_a_payload_that_does_not_fit_is_refused_when_it_is_scheduled(
+async def test_payload_that_does_not_match_the_function_is_refused(
     clock: VirtualClock, payload: dict[str, Any] | None
 ) -> None:
     app = an_app(clock, engine=False)
@@ -65,7 +65,7 @@ async def test_a_payload_that_does_not_fit_is_refused_when_it_is_scheduled(
         assert refusal.value.hint
 
 
-async def test_a_function_may_be_named_by_its_name(clock: VirtualClock) -> None:
+async def test_function_is_scheduled_by_name(clock: VirtualClock) -> None:
     app = an_app(clock)
     _send, calls = a_function(app)
     async with app:
@@ -76,7 +76,7 @@ async def test_a_function_may_be_named_by_its_name(clock: VirtualClock) -> None:
     assert calls == [(Parcel("bob"), None)]
 
 
-async def test_the_call_has_the_last_word_over_the_decorator(clock: VirtualClock) -> None:
+async def test_options_of_the_call_override_the_decorator(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app, retries=5, priority=7, lane="post", zone="Asia/Tokyo")
     async with app:
@@ -112,7 +112,7 @@ async def test_the_call_has_the_last_word_over_the_decorator(clock: VirtualClock
         ("every 1s until 2020-01-01", ValueError),
     ],
 )
-async def test_a_time_that_cannot_be_is_refused(clock: VirtualClock, when: Any, error: type[Exception]) -> None:
+async def test_invalid_schedule_is_refused(clock: VirtualClock, when: Any, error: type[Exception]) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app)
     async with app:
@@ -120,7 +120,7 @@ async def test_a_time_that_cannot_be_is_refused(clock: VirtualClock, when: Any, 
             await app.schedule(send, when, {"parcel": {"to": "ada"}})
 
 
-async def test_a_zone_that_is_not_known_is_refused(clock: VirtualClock) -> None:
+async def test_unknown_zone_is_refused(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app)
     async with app:
@@ -129,7 +129,7 @@ async def test_a_zone_that_is_not_known_is_refused(clock: VirtualClock) -> None:
                 await app.schedule(send, when, {"parcel": {"to": "ada"}}, zone="Mars/Olympus")
 
 
-async def test_a_key_makes_it_once(clock: VirtualClock) -> None:
+async def test_key_creates_one_task_and_a_change_is_an_edit(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app)
     async with app:
@@ -141,7 +141,7 @@ async def test_a_key_makes_it_once(clock: VirtualClock) -> None:
     assert (task.version, json.loads(task.payload)) == (2, {"parcel": {"to": "bob"}})
 
 
-async def test_many_at_once_and_none_when_one_is_bad(clock: VirtualClock) -> None:
+async def test_schedule_many_creates_all_or_none(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
@@ -154,7 +154,7 @@ async def test_many_at_once_and_none_when_one_is_bad(clock: VirtualClock) -> Non
     assert [parcel.to for parcel, _ in calls] == [str(n) for n in range(50)]
 
 
-async def test_a_closed_app_says_so(clock: VirtualClock) -> None:
+async def test_closed_app_refuses_to_schedule(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, _calls = a_function(app)
     with pytest.raises(Conflict) as refusal:
@@ -162,10 +162,10 @@ async def test_a_closed_app_says_so(clock: VirtualClock) -> None:
     assert refusal.value.code == "not_open"
 
 
-# --- by hand -------------------------------------------------------------------------------------------------------------
+# --- operations -----------------------------------------------------------------------------------------------------------
 
 
-async def test_pause_and_resume(clock: VirtualClock) -> None:
+async def test_paused_task_runs_nothing_until_it_is_resumed(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
@@ -185,7 +185,7 @@ async def test_pause_and_resume(clock: VirtualClock) -> None:
         assert (await handle.why((NOON + 3 * HOUR).isoformat())).reason is Reason.PAUSED
 
 
-async def test_a_pause_that_ends_by_itself(clock: VirtualClock) -> None:
+async def test_pause_with_an_end_resumes_by_itself(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
@@ -196,7 +196,7 @@ async def test_a_pause_that_ends_by_itself(clock: VirtualClock) -> None:
         assert len(calls) == 1
 
 
-async def test_run_now_is_extra_and_at_once(clock: VirtualClock) -> None:
+async def test_run_now_starts_at_once_and_does_not_move_the_schedule(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
@@ -209,7 +209,7 @@ async def test_run_now_is_extra_and_at_once(clock: VirtualClock) -> None:
     assert len(calls) == 1
 
 
-async def test_skip_next_leaves_a_row(clock: VirtualClock) -> None:
+async def test_skip_records_a_skipped_run(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
@@ -222,7 +222,7 @@ async def test_skip_next_leaves_a_row(clock: VirtualClock) -> None:
     assert len(calls) == 1
 
 
-async def test_cancel_is_for_good(clock: VirtualClock) -> None:
+async def test_cancelled_task_runs_nothing_and_refuses_run_now(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
@@ -236,7 +236,7 @@ async def test_cancel_is_for_good(clock: VirtualClock) -> None:
     assert calls == []
 
 
-async def test_a_lane_that_grows_lets_the_next_ones_in_at_once(clock: VirtualClock) -> None:
+async def test_raised_lane_limit_starts_waiting_runs_at_once(clock: VirtualClock) -> None:
     app = an_app(clock)
     going = 0
 
@@ -267,7 +267,7 @@ async def test_a_lane_that_grows_lets_the_next_ones_in_at_once(clock: VirtualClo
     ("at", "code"),
     [("", "unclear_moment"), ("some day", "unclear_moment"), (datetime(2026, 3, 1, 13), "naive_instant")],
 )
-async def test_why_wants_a_moment(clock: VirtualClock, at: Any, code: str) -> None:
+async def test_why_refuses_an_unclear_moment(clock: VirtualClock, at: Any, code: str) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app)
     async with app:
@@ -280,10 +280,10 @@ async def test_why_wants_a_moment(clock: VirtualClock, at: Any, code: str) -> No
         assert (await app.why(handle, datetime(2026, 3, 1, 13, tzinfo=UTC))).verdict is Verdict.PENDING
         assert (await app.why(handle, "yesterday")).verdict is Verdict.NOT_CREATED
         with pytest.raises(NotFound):
-            await app.why("tsk_nobody", NOON)
+            await app.why("tsk_absent", NOON)
 
 
-async def test_what_was_not_decorated_is_refused_by_name(clock: VirtualClock) -> None:
+async def test_undecorated_function_is_refused(clock: VirtualClock) -> None:
     async def plain() -> None: ...
 
     app = an_app(clock, engine=False)
@@ -293,7 +293,7 @@ async def test_what_was_not_decorated_is_refused_by_name(clock: VirtualClock) ->
         assert refusal.value.code == "unknown_function"
 
 
-async def test_a_payload_is_a_dictionary(clock: VirtualClock) -> None:
+async def test_payload_that_is_no_dictionary_is_refused(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app)
     async with app:
@@ -302,8 +302,8 @@ async def test_a_payload_is_a_dictionary(clock: VirtualClock) -> None:
         assert refusal.value.code == "payload_not_named"
 
 
-async def test_a_task_that_waits_can_be_told_to_run_now(clock: VirtualClock) -> None:
-    """And what was made by saying so is not made again by saying it twice."""
+async def test_key_of_a_waiting_task_can_be_rescheduled_to_now(clock: VirtualClock) -> None:
+    """Scheduling it for `now` twice changes nothing the second time."""
 
     app = an_app(clock)
     send, calls = a_function(app)
@@ -320,7 +320,7 @@ async def test_a_task_that_waits_can_be_told_to_run_now(clock: VirtualClock) -> 
         assert await again.next_due() is None
 
 
-async def test_a_name_of_nothing_is_refused_and_not_replaced(clock: VirtualClock) -> None:
+async def test_empty_task_name_is_refused(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, _calls = a_function(app)
     async with app:
@@ -328,7 +328,7 @@ async def test_a_name_of_nothing_is_refused_and_not_replaced(clock: VirtualClock
             await app.schedule(send, "in 20m", {"parcel": Parcel("ada")}, name="")
 
 
-def test_a_function_of_no_name_is_refused_and_not_named_after_itself() -> None:
+def test_empty_function_name_is_refused() -> None:
     app = Horae("memory://", engine=False)
     with pytest.raises(InvalidTask, match="name cannot be ''"):
         app.task("every 5m", name="")(print)

@@ -1,4 +1,4 @@
-"""`app.simulate`: a month of the app's own tasks, in virtual time, with nothing touched and nothing called."""
+"""`app.simulate`: a month of the app's tasks in virtual time; no function is called and nothing is written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from horae import Horae
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-async def test_a_month_of_declared_and_stored_tasks_is_foreseen_and_nothing_is_called(tmp_path: Path) -> None:
+async def test_simulation_reports_declared_and_stored_tasks_and_calls_nothing(tmp_path: Path) -> None:
     app = Horae(f"sqlite:///{tmp_path}/horae.db", zone="Europe/Berlin", engine=False)
     called: list[str] = []
 
@@ -27,8 +27,8 @@ async def test_a_month_of_declared_and_stored_tasks_is_foreseen_and_nothing_is_c
         before = await app.store.last_event()
         report = await app.simulate("31d", start=MARCH, takes={"slow": "15m"})
         assert await app.store.last_event() == before
-    told = {task.name: task for task in report.tasks}
-    assert told.keys() == {"night", "slow", "stored"}
-    assert told["night"].ran == 31
+    by_name = {task.name: task for task in report.tasks}
+    assert by_name.keys() == {"night", "slow", "stored"}
+    assert by_name["night"].ran == 31
     assert {finding.code for finding in report.findings} >= {"clock_gap", "overlaps"}
     assert called == []

@@ -1,4 +1,4 @@
-"""The ring between processes: heard by all others, never in the way, and nothing left behind."""
+"""`SocketNotifier`: notifications between processes on one SQLite file reach all others and leave no files behind."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 
 from horae.stores.sqlite.wakeup import SUFFIX, SocketNotifier
 
-PATIENCE = 60
+TIMEOUT_SECONDS = 60
 
 
 class Listener:
     def __init__(self, path: Path) -> None:
-        self.ring = SocketNotifier(str(path))
-        self.heard = asyncio.Event()
-        self.ring.listen(self.heard.set)
+        self.notifier = SocketNotifier(str(path))
+        self.notified = asyncio.Event()
+        self.notifier.listen(self.notified.set)
 
-    async def hears(self) -> None:
-        await self.heard.wait()
-        self.heard.clear()
+    async def wait(self) -> None:
+        await self.notified.wait()
+        self.notified.clear()
 
 
 def names(path: Path) -> list[str]:
@@ -27,39 +27,39 @@ def names(path: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir()) if folder.exists() else []
 
 
-async def test_everybody_else_hears_it(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_notification_reaches_all_other_listeners(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         path = tmp_path / "horae.db"
         one, two = Listener(path), Listener(path)
-        mute = SocketNotifier(str(path))
-        mute.notify()
-        await one.hears()
-        await two.hears()
-        one.ring.notify()
-        await two.hears()
-        assert not one.heard.is_set(), "who rings knows already"
-        for each in (one.ring, two.ring, mute):
+        sender = SocketNotifier(str(path))
+        sender.notify()
+        await one.wait()
+        await two.wait()
+        one.notifier.notify()
+        await two.wait()
+        assert not one.notified.is_set(), "a notifier does not notify itself"
+        for each in (one.notifier, two.notifier, sender):
             each.close()
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_path_that_is_too_long_for_a_socket_still_rings(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_path_too_long_for_a_socket_is_notified(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         deep = tmp_path / ("a" * 100) / ("b" * 100)
         deep.mkdir(parents=True)
         path = deep / "horae.db"
         one, two = Listener(path), Listener(path)
         assert len(names(path)) == 2
-        one.ring.notify()
-        await two.hears()
-        one.ring.close()
-        two.ring.notify()
-        two.ring.close()
+        one.notifier.notify()
+        await two.wait()
+        one.notifier.close()
+        two.notifier.notify()
+        two.notifier.close()
         assert list(deep.iterdir()) == []
 
 
-async def test_sockets_of_the_dead_are_swept_away_and_the_living_still_hear(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_sockets_of_dead_processes_are_removed(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         path = tmp_path / "horae.db"
         one = Listener(path)
         for name in ("0-dead", "zzz-dead"):
@@ -68,93 +68,93 @@ async def test_sockets_of_the_dead_are_swept_away_and_the_living_still_hear(tmp_
         assert len(names(path)) == 3
         other = SocketNotifier(str(path))
         other.notify()
-        await one.hears()
+        await one.wait()
         assert len(names(path)) == 1
-        one.ring.close()
+        one.notifier.close()
         other.close()
 
 
-async def test_somebody_who_cannot_be_called_does_not_keep_the_others_from_hearing(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_broken_entries_do_not_block_other_listeners(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         path = tmp_path / "horae.db"
         one = Listener(path)
-        # Neither a socket nor something that could be swept away.
+        # Neither a socket nor a file that can be removed.
         (Path(f"{path}{SUFFIX}") / "0-folder").mkdir()
         (Path(f"{path}{SUFFIX}") / "0-loop").symlink_to("0-loop")
         other = SocketNotifier(str(path))
         other.notify()
-        await one.hears()
-        one.ring.close()
+        await one.wait()
+        one.notifier.close()
         other.close()
 
 
-async def test_rings_that_nobody_has_heard_yet_cost_nothing(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_pending_notifications_are_coalesced(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         path = tmp_path / "horae.db"
         one = Listener(path)
         other = SocketNotifier(str(path))
-        heard = 0
+        calls = 0
 
         def count() -> None:
-            nonlocal heard
-            heard += 1
-            one.heard.set()
+            nonlocal calls
+            calls += 1
+            one.notified.set()
 
-        one.ring.listen(count)
+        one.notifier.listen(count)
         for _ in range(5_000):
             other.notify()
-        await one.hears()
-        await asyncio.sleep(0)  # noqa: TID251 - one turn, in which nothing more may come
-        assert heard == 1, "however many rings there were, one look answers them all"
+        await one.wait()
+        await asyncio.sleep(0)  # noqa: TID251 - one loop iteration, in which no further call may come
+        assert calls == 1, "all pending notifications make one call"
         other.notify()
-        await one.hears()
-        one.ring.close()
+        await one.wait()
+        one.notifier.close()
         other.close()
 
 
-def test_where_nobody_ever_listened_a_ring_goes_nowhere(tmp_path: Path) -> None:
-    ring = SocketNotifier(str(tmp_path / "horae.db"))
-    ring.notify()
-    ring.close()
-    ring.close()
+def test_notify_without_listeners_does_nothing(tmp_path: Path) -> None:
+    notifier = SocketNotifier(str(tmp_path / "horae.db"))
+    notifier.notify()
+    notifier.close()
+    notifier.close()
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_where_no_socket_can_be_made_polling_carries_alone(tmp_path: Path) -> None:
-    ring = SocketNotifier(str(tmp_path / "missing" / "horae.db"))
-    ring.listen(lambda: None)
-    ring.notify()
-    ring.close()
+async def test_listen_without_a_usable_folder_is_ignored(tmp_path: Path) -> None:
+    notifier = SocketNotifier(str(tmp_path / "missing" / "horae.db"))
+    notifier.listen(lambda: None)
+    notifier.notify()
+    notifier.close()
 
 
-async def test_the_same_ring_listens_again_after_its_close(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+async def test_notifier_listens_again_after_close(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         path = tmp_path / "horae.db"
         one, other = Listener(path), SocketNotifier(str(path))
-        one.ring.close()
-        one.ring.close()
-        one.ring.listen(one.heard.set)
-        one.ring.listen(one.heard.set)
+        one.notifier.close()
+        one.notifier.close()
+        one.notifier.listen(one.notified.set)
+        one.notifier.listen(one.notified.set)
         assert len(names(path)) == 1
         other.notify()
-        await one.hears()
-        one.ring.close()
+        await one.wait()
+        one.notifier.close()
         other.close()
 
 
-async def test_the_folder_may_come_and_go_between_two_rings(tmp_path: Path) -> None:
-    """Somebody who keeps an old folder in hand would sweep away the sockets of the living."""
+async def test_notifier_finds_a_folder_that_was_recreated(tmp_path: Path) -> None:
+    """A cached handle of the old folder would remove the sockets of live listeners."""
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         path = tmp_path / ("a" * 120) / "horae.db"
         path.parent.mkdir()
-        first, speaker = Listener(path), SocketNotifier(str(path))
-        speaker.notify()
-        await first.hears()
-        first.ring.close()
+        first, sender = Listener(path), SocketNotifier(str(path))
+        sender.notify()
+        await first.wait()
+        first.notifier.close()
         second = Listener(path)
-        speaker.notify()
-        await second.hears()
+        sender.notify()
+        await second.wait()
         assert len(names(path)) == 1
-        speaker.close()
-        second.ring.close()
+        sender.close()
+        second.notifier.close()

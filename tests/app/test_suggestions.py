@@ -1,4 +1,4 @@
-"""Names of other schedulers are answered with the Horae name, in both languages."""
+"""Option, method and attribute names of other schedulers are refused with the Horae name, in both languages."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ async def test_attributes_of_other_handles_are_answered() -> None:
 
 
 @pytest.mark.parametrize("kind", WAYS)
-def test_each_suggestion_is_whole_and_exists(kind: str) -> None:
+def test_each_suggestion_is_complete_and_exists(kind: str) -> None:
     """A suggested keyword is one that Horae takes, a suggested method one that it has; nothing is cut."""
     owners = {"now": TaskFunction, "later": TaskFunction}
     for name, way in WAYS[kind].items():

@@ -1,4 +1,4 @@
-"""Decorated functions: a plain call just calls; what has a time runs by itself once the app is open."""
+"""`app.task`: the decorated function stays callable, and a declared schedule runs once the app is open."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from horae.virtual_time import VirtualClock
 from tests.app.virtual_app import an_app
 
 
-async def kept(app: Horae) -> list[Task]:
+async def list_tasks(app: Horae) -> list[Task]:
     return [facts.task for facts in (await app.store.tasks(TaskFilter())).items]
 
 
-async def test_calling_a_task_function_just_calls_it() -> None:
+async def test_task_function_is_called_directly() -> None:
     app = Horae("memory://", engine=False)
 
     @app.task
@@ -40,7 +40,7 @@ async def test_calling_a_task_function_just_calls_it() -> None:
     assert "add" in repr(add)
 
 
-async def test_what_has_a_time_is_made_when_the_app_opens_and_runs_by_itself(clock: VirtualClock) -> None:
+async def test_declared_schedule_is_created_when_the_app_opens(clock: VirtualClock) -> None:
     app = an_app(clock)
     ran: list[datetime] = []
 
@@ -53,7 +53,7 @@ async def test_what_has_a_time_is_made_when_the_app_opens_and_runs_by_itself(clo
         ran.append(NOON)
 
     async with app:
-        (task,) = await kept(app)
+        (task,) = await list_tasks(app)
         assert (task.name, task.key, task.lane) == ("beat", "code:beat", "heart")
         assert task.schedule == Every(interval=5 * MINUTE, zone="UTC")
         assert task.policies.retry.attempts == 1
@@ -62,7 +62,7 @@ async def test_what_has_a_time_is_made_when_the_app_opens_and_runs_by_itself(clo
     assert ran == [NOON + 5 * MINUTE, NOON + 10 * MINUTE]
 
 
-async def test_the_zone_of_a_declaration_is_its_own(clock: VirtualClock) -> None:
+async def test_zone_of_a_declaration_overrides_that_of_the_app(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
 
     @app.task("0 9 * * *", zone="Asia/Shanghai")
@@ -72,37 +72,37 @@ async def test_the_zone_of_a_declaration_is_its_own(clock: VirtualClock) -> None
     def elsewhere() -> None: ...
 
     async with app:
-        zones = {task.name.rpartition(".")[2]: task.schedule for task in await kept(app)}
+        zones = {task.name.rpartition(".")[2]: task.schedule for task in await list_tasks(app)}
     assert zones == {
         "morning": Cron(expression="0 9 * * *", zone="Asia/Shanghai"),
         "elsewhere": Cron(expression="0 9 * * *", zone="UTC"),
     }
 
 
-async def test_opening_again_changes_nothing_and_a_changed_declaration_is_an_edit(clock: VirtualClock) -> None:
+async def test_reopening_changes_nothing_and_a_changed_declaration_is_an_edit(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
 
     def work() -> None: ...
 
     app.task("every 1h", name="work")(work)
     async with app:
-        (first,) = await kept(app)
+        (first,) = await list_tasks(app)
         store = app.store
         second = an_app(clock, engine=False)
         second.task("every 1h", name="work")(work)
         second._store, second._service = store, app.service
         await second.begin()
-        assert await kept(app) == [first]
+        assert await list_tasks(app) == [first]
         third = an_app(clock, engine=False)
         third.task("every 2h", name="work")(work)
         third._store, third._service = store, app.service
         await third.begin()
-        (edited,) = await kept(app)
+        (edited,) = await list_tasks(app)
         assert (edited.id, edited.version) == (first.id, 2)
         assert edited.schedule == Every(interval=2 * HOUR, zone="UTC")
 
 
-async def test_what_somebody_cancelled_does_not_keep_the_app_from_opening(
+async def test_app_opens_although_a_declared_task_was_cancelled(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
@@ -112,13 +112,13 @@ async def test_what_somebody_cancelled_does_not_keep_the_app_from_opening(
 
         app.task("every 1h", name="work")(work)
         async with app:
-            (task,) = await kept(app)
+            (task,) = await list_tasks(app)
             await app.service.tasks.cancel(app.who, task.id)
             again = an_app(clock, engine=False)
             again.task("every 2h", name="work")(work)
             again._store, again._service = app.store, app.service
             await again.begin()
-            assert await kept(app) == [task]
+            assert await list_tasks(app) == [task]
     assert "stays as it is" in caplog.text
 
 
@@ -131,7 +131,7 @@ async def test_what_somebody_cancelled_does_not_keep_the_app_from_opening(
         ({"timeout": "soon"}, "bad_duration"),
     ],
 )
-async def test_a_slip_in_a_declaration_is_refused_with_a_hint(
+async def test_invalid_declaration_is_refused_with_a_hint(
     clock: VirtualClock, options: dict[str, object], code: str
 ) -> None:
     app = an_app(clock, engine=False)
@@ -147,10 +147,10 @@ async def test_a_slip_in_a_declaration_is_refused_with_a_hint(
     assert refusal.value.code == code
     assert refusal.value.hint
     with pytest.raises(Conflict):
-        app.store  # noqa: B018 - asking is enough
+        app.store  # noqa: B018 - the access itself raises
 
 
-def test_two_functions_cannot_have_one_name() -> None:
+def test_two_functions_with_one_name_are_refused() -> None:
     app = Horae("memory://", engine=False)
     app.task(name="work")(lambda: None)
     with pytest.raises(InvalidTask) as refusal:

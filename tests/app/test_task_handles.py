@@ -1,4 +1,4 @@
-"""`app.tasks`, `app.get` and what a handle can do: found, changed, run, asked."""
+"""`app.tasks`, `app.get` and task handles: find, edit, run now, retry, wait."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def test_tasks_are_found_by_state_label_and_text(clock: VirtualClock) -> N
             app.tasks(state="asleep")
 
 
-async def test_a_task_is_found_by_id_name_key_or_a_part(clock: VirtualClock) -> None:
+async def test_task_is_found_by_id_name_key_or_prefix(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
     async with app:
         one = await app.schedule({"say": "1"}, "every 1h", name="backup", key="nightly")
@@ -43,7 +43,7 @@ async def test_a_task_is_found_by_id_name_key_or_a_part(clock: VirtualClock) -> 
             await app.get("nothing like it")
 
 
-async def test_an_edit_says_which_fires_go_and_come_and_fires_nothing_for_the_past(clock: VirtualClock) -> None:
+async def test_edit_returns_removed_and_added_fires_and_fires_nothing_for_the_past(clock: VirtualClock) -> None:
     app = an_app(clock)
     async with app:
         task = await app.schedule({"say": "1"}, "every 1h")
@@ -60,7 +60,7 @@ async def test_an_edit_says_which_fires_go_and_come_and_fires_nothing_for_the_pa
         assert await task.next(2) == [NOON + 100 * MINUTE, NOON + 110 * MINUTE]
 
 
-async def test_run_now_is_waited_for_and_the_schedule_does_not_move(clock: VirtualClock) -> None:
+async def test_run_now_can_be_awaited_and_does_not_move_the_schedule(clock: VirtualClock) -> None:
     app = an_app(clock)
     async with app:
         task = await app.schedule({"say": "1"}, "every 1h")
@@ -78,7 +78,7 @@ async def test_run_now_is_waited_for_and_the_schedule_does_not_move(clock: Virtu
         assert refusal.value.code == "nothing_to_retry"
 
 
-async def test_a_failed_run_is_tried_again_by_hand_with_the_same_key(clock: VirtualClock) -> None:
+async def test_manual_retry_of_a_failed_run_has_the_same_key(clock: VirtualClock) -> None:
     keys: list[str] = []
 
     app = an_app(clock)
@@ -102,7 +102,7 @@ async def test_a_failed_run_is_tried_again_by_hand_with_the_same_key(clock: Virt
         assert len(set(keys)) == 1
 
 
-async def test_nobody_waits_for_what_is_paused_without_an_end(clock: VirtualClock) -> None:
+async def test_wait_is_refused_for_a_task_paused_without_an_end(clock: VirtualClock) -> None:
     app = an_app(clock)
     async with app:
         task = await app.schedule({"say": "1"}, "every 1h")

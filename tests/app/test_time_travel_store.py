@@ -1,4 +1,4 @@
-"""Which store TimeTravel writes to: a throw-away one in memory, unless a test asks for the app's own store."""
+"""The store of TimeTravel: a temporary one in memory by default, the app's own store or a copy of it on request."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_store_file_that_does_not_exist_is_not_created(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["postgresql", "mysql"])
 def test_unreachable_server_is_never_contacted(scheme: str) -> None:
-    app = shop_app(f"{scheme}://nobody:secret@127.0.0.1:1/shop")
+    app = shop_app(f"{scheme}://user:secret@127.0.0.1:1/shop")
     with TimeTravel(app, START) as time:
         time.run(app.lane("sync", 1))
         time.travel("2h")

@@ -1,4 +1,4 @@
-"""Time travel: what happened in a long time is remembered whole, and is what a preview had said."""
+"""Time travel over a long time: every occurrence runs, at the instants that a preview lists."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tests.sizes import sized
 
 YEAR = timedelta(days=365)
 START = datetime(2026, 1, 1, 11, 7, 30, tzinfo=UTC)
-STRANGE = (
+IRREGULAR_ZONES = (
     "Africa/Cairo Africa/Casablanca America/Havana America/Los_Angeles America/New_York America/Nuuk America/Santiago "
     "America/St_Johns Antarctica/Troll Asia/Beirut Asia/Gaza Asia/Jerusalem Asia/Kathmandu Asia/Shanghai Asia/Tehran "
     "Australia/Lord_Howe Australia/Sydney Europe/Berlin Europe/Dublin Europe/London Pacific/Auckland Pacific/Chatham "
     "Pacific/Easter Pacific/Kiritimati UTC"
 ).split()
-ALL = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
-ZONES = sorted({*STRANGE, *random.Random(20260301).sample(ALL, sized(5, soak=25))})
-ONE_OF_EACH: dict[str, str | dict[str, Any]] = {
+ALL_ZONES = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
+ZONES = sorted({*IRREGULAR_ZONES, *random.Random(20260301).sample(ALL_ZONES, sized(5, soak=25))})
+SCHEDULES: dict[str, str | dict[str, Any]] = {
     "once": "at 2026-10-25 02:30",
     "every": "every 73h",
     "every from end": "every 120h after end",
@@ -51,7 +51,7 @@ ONE_OF_EACH: dict[str, str | dict[str, Any]] = {
 async def do_nothing() -> None: ...
 
 
-def test_nothing_is_forgotten_on_the_way() -> None:
+def test_every_occurrence_of_ninety_days_is_recorded() -> None:
     app = Horae("memory://")
     hourly = app.task("0 * * * *", zone="UTC")(do_nothing)
     with TimeTravel(app, "2026-01-01 00:00", zone="UTC") as time:
@@ -60,28 +60,27 @@ def test_nothing_is_forgotten_on_the_way() -> None:
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_what_is_previewed_is_what_runs(zone: str) -> None:
-    """Every kind of schedule for a year of the real engine, in strange zones and in others."""
-    said = {
+def test_preview_lists_the_instants_that_run(zone: str) -> None:
+    """Run every kind of schedule for a year in zones with irregular clock changes and in sampled ones."""
+    previewed = {
         name: horae.preview(when, zone=zone, after=START, until=START + YEAR, limit=None)
-        for name, when in ONE_OF_EACH.items()
+        for name, when in SCHEDULES.items()
     }
     app = Horae("memory://", zone=zone)
     app.task(name="note")(note)
     with TimeTravel(app, START) as time:
-        for name, when in ONE_OF_EACH.items():
+        for name, when in SCHEDULES.items():
             time.run(app.schedule("note", when, name=name, zone=zone, missed="all"))
         time.travel(YEAR)
-        ran = {name: time.ran(name) for name in ONE_OF_EACH}
-    assert ran == said
-    assert sum(len(each) for each in said.values()) > 700
+        ran = {name: time.ran(name) for name in SCHEDULES}
+    assert ran == previewed
+    assert sum(len(each) for each in previewed.values()) > 700
 
 
-async def note() -> None:
-    """What there is to do does not matter here."""
+async def note() -> None: ...
 
 
-def test_enough_zones_and_every_kind_take_part() -> None:
-    kinds = {horae.parse(when, zone="UTC", now=START).kind for when in ONE_OF_EACH.values()}
+def test_schedules_cover_every_kind_and_enough_zones() -> None:
+    kinds = {horae.parse(when, zone="UTC", now=START).kind for when in SCHEDULES.values()}
     assert kinds == {"once", "every", "cron", "calendar", "rrule"}
     assert len(ZONES) >= sized(30, soak=40)

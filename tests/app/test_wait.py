@@ -1,4 +1,4 @@
-"""Waiting for a task: the occurrence that ends next, or the last one when nothing is left; never for ever without cause."""
+"""`task.wait()`: returns the occurrence that ends next, or the last one when nothing is left to run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.app.virtual_app import an_app
 from tests.unit.engine.engine_setup import FaultyStore, as_store
 
 
-async def test_a_one_shot_before_and_after_its_end(clock: VirtualClock) -> None:
+async def test_wait_for_a_one_time_task_before_and_after_its_end(clock: VirtualClock) -> None:
     app = an_app(clock)
 
     @app.task
@@ -32,7 +32,7 @@ async def test_a_one_shot_before_and_after_its_end(clock: VirtualClock) -> None:
         assert await handle.wait(timeout=0) == first
 
 
-async def test_a_recurring_one_gives_one_occurrence_after_the_other(clock: VirtualClock) -> None:
+async def test_wait_for_a_recurring_task_returns_one_occurrence_after_the_other(clock: VirtualClock) -> None:
     app = an_app(clock)
 
     @app.task
@@ -46,7 +46,7 @@ async def test_a_recurring_one_gives_one_occurrence_after_the_other(clock: Virtu
         assert (await handle.wait()).planned == NOON + 5 * HOUR
 
 
-async def test_an_occurrence_that_is_going_on_is_the_one_that_is_waited_for(clock: VirtualClock) -> None:
+async def test_wait_returns_the_active_occurrence(clock: VirtualClock) -> None:
     app = an_app(clock)
 
     @app.task
@@ -60,7 +60,7 @@ async def test_an_occurrence_that_is_going_on_is_the_one_that_is_waited_for(cloc
         assert (run.planned, run.ended) == (NOON + HOUR, NOON + HOUR + 2 * MINUTE)
 
 
-async def test_a_failed_attempt_is_not_the_end_while_it_is_tried_again(clock: VirtualClock) -> None:
+async def test_wait_continues_through_retries(clock: VirtualClock) -> None:
     app = an_app(clock)
     tries = 0
 
@@ -77,7 +77,7 @@ async def test_a_failed_attempt_is_not_the_end_while_it_is_tried_again(clock: Vi
         assert (run.state, run.attempt, run.result) == (RunState.SUCCEEDED, 3, 3)
 
 
-async def test_a_failure_is_an_answer_too(clock: VirtualClock) -> None:
+async def test_wait_returns_a_failed_run(clock: VirtualClock) -> None:
     app = an_app(clock)
 
     @app.task
@@ -92,7 +92,7 @@ async def test_a_failure_is_an_answer_too(clock: VirtualClock) -> None:
         assert await handle.wait() == run
 
 
-async def test_a_cancelled_run_is_an_answer_too(clock: VirtualClock) -> None:
+async def test_wait_returns_a_cancelled_run(clock: VirtualClock) -> None:
     app = an_app(clock)
 
     @app.task
@@ -108,7 +108,7 @@ async def test_a_cancelled_run_is_an_answer_too(clock: VirtualClock) -> None:
         assert clock.now() < NOON + 11 * SECOND
 
 
-async def test_a_task_that_was_cancelled_before_it_ran_will_never_end(clock: VirtualClock) -> None:
+async def test_wait_is_refused_for_a_task_cancelled_before_it_ran(clock: VirtualClock) -> None:
     app = an_app(clock)
 
     @app.task
@@ -126,7 +126,7 @@ async def test_a_task_that_was_cancelled_before_it_ran_will_never_end(clock: Vir
             await handle.wait()
 
 
-async def test_a_task_that_is_deleted_meanwhile_is_gone(clock: VirtualClock) -> None:
+async def test_wait_ends_when_the_task_is_deleted(clock: VirtualClock) -> None:
     app = an_app(clock)
 
     @app.task
@@ -142,7 +142,7 @@ async def test_a_task_that_is_deleted_meanwhile_is_gone(clock: VirtualClock) -> 
 
 
 @pytest.mark.parametrize("seconds", ["2s", 2, 2.0, timedelta(seconds=2)])
-async def test_a_timeout_ends_the_wait_and_not_the_run(clock: VirtualClock, seconds: Any) -> None:
+async def test_timeout_ends_the_wait_and_not_the_run(clock: VirtualClock, seconds: Any) -> None:
     app = an_app(clock)
 
     @app.task
@@ -159,7 +159,7 @@ async def test_a_timeout_ends_the_wait_and_not_the_run(clock: VirtualClock, seco
         assert app._waiters._wakeups == {}
 
 
-async def test_it_waits_for_what_another_process_does_as_well(clock: VirtualClock) -> None:
+async def test_wait_sees_runs_of_another_process(clock: VirtualClock) -> None:
     app = an_app(clock)
 
     @app.task
@@ -174,7 +174,7 @@ async def test_it_waits_for_what_another_process_does_as_well(clock: VirtualCloc
         assert clock.now() - NOON - HOUR <= 2 * SECOND
 
 
-async def test_who_still_waits_when_the_app_is_closed_is_told(clock: VirtualClock) -> None:
+async def test_wait_ends_when_the_app_is_closed(clock: VirtualClock) -> None:
     app = an_app(clock)
     app.task(name="later")(lambda: None)
     async with app:
@@ -186,7 +186,7 @@ async def test_who_still_waits_when_the_app_is_closed_is_told(clock: VirtualCloc
     assert refusal.value.code == "not_open"
 
 
-async def test_an_occurrence_that_ends_during_the_first_look_is_not_missed(clock: VirtualClock) -> None:
+async def test_occurrence_that_ends_during_the_first_read_is_not_missed(clock: VirtualClock) -> None:
     app = an_app(clock)
 
     @app.task
@@ -195,31 +195,31 @@ async def test_an_occurrence_that_ends_during_the_first_look_is_not_missed(clock
     async with app:
         handle = await app.schedule(quick, "every 1h")
         await clock.pause(3_590)
-        door = FaultyStore(app.store)
-        door.block("facts")
-        waiting = asyncio.ensure_future(RunWaiters().wait_for_end(lambda: as_store(door), handle.id, None))
+        store = FaultyStore(app.store)
+        store.block("facts")
+        waiting = asyncio.ensure_future(RunWaiters().wait_for_end(lambda: as_store(store), handle.id, None))
         await clock.pause(20)
-        door.unblock()
+        store.unblock()
         assert (await waiting).planned == NOON + HOUR
 
 
-async def test_those_who_wait_for_others_do_not_look_when_one_has_ended(clock: VirtualClock) -> None:
+async def test_waiters_of_other_tasks_do_not_read_the_store(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
     app.task(name="quick")(lambda: None)
     async with app:
         handles = await app.schedule_many([("quick", NOON + HOUR, None)] * 20)
-        door, waiting = FaultyStore(app.store), RunWaiters()
+        store, waiting = FaultyStore(app.store), RunWaiters()
         waiters = [
-            asyncio.ensure_future(waiting.wait_for_end(lambda: as_store(door), each.id, None)) for each in handles
+            asyncio.ensure_future(waiting.wait_for_end(lambda: as_store(store), each.id, None)) for each in handles
         ]
         await clock.pause(0.01)
-        assert door.count("facts") == 20
-        waiting.notify_ended({handles[3].id, "tsk_nobody"})
+        assert store.count("facts") == 20
+        waiting.notify_ended({handles[3].id, "tsk_absent"})
         await clock.pause(0.01)
-        assert door.arguments("facts")[20:] == [(handles[3].id, None)]
+        assert store.arguments("facts")[20:] == [(handles[3].id, None)]
         waiting.notify_all()
         await clock.pause(0.01)
-        assert door.count("facts") == 41
+        assert store.count("facts") == 41
         for waiter in waiters:
             waiter.cancel()
         await asyncio.wait(waiters)

@@ -1,4 +1,4 @@
-"""Apps in virtual time, on a store in memory."""
+"""An app with an engine in virtual time, on a store in memory."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from horae.service.service import Service
 from horae.settings import read_settings
 from horae.testing.factories import a_new_task, a_task, an_event
 from horae.web.request_context import WebSettings
-from tests.api.api_server import Api, people
+from tests.api.api_server import Api, create_tokens
 
 LOOPBACK: Final = {"HORAE_OUTGOING_NETWORKS": "127.0.0.0/8,::1/128"}
 SECONDS: Final = 20
@@ -46,13 +46,13 @@ async def house(url: str = "memory://", clock: Clock | None = None) -> AsyncIter
 
 
 @asynccontextmanager
-async def served(url: str = "memory://") -> AsyncIterator[Api]:
+async def serve_api(url: str = "memory://") -> AsyncIterator[Api]:
     async with house(url) as service:
         app = make_app(service, SystemClock(), WebSettings(expects_engine=False))
         with open_listener("127.0.0.1", 0) as line:
             async with serve_app(app, line) as base, _session() as session:
                 api = Api(base, app, service, session)
-                api.tokens = await people(service)
+                api.tokens = await create_tokens(service)
                 yield api
 
 

@@ -11,7 +11,7 @@ from horae import Horae
 from horae.model.events.event import EventKind
 from horae.service.events.listeners import ListenerAnnouncer, ListenerKind, ListenerRegistry
 from horae.stores.memory import MemoryStore
-from tests.api.api_server import Api, served
+from tests.api.api_server import Api, serve_api
 
 REMINDER = {"name": "tea", "when": "every 1h", "zone": "UTC", "say": "tea"}
 
@@ -21,7 +21,7 @@ async def test_event_stream_is_a_listener_of_its_owner_alone() -> None:
 
 
 async def _streamed() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         assert await _codes(api, "ada") == ["no_listener"]
         async with _stream(api, "ada", "/v1/events"):
             assert await _codes(api, "ada") == []

@@ -24,7 +24,7 @@ from horae.service.service import Service
 from horae.settings import read_settings
 from horae.testing.factories import a_new_task, a_node, a_task, an_entry, an_extra_entry
 
-from .event_server import LOOPBACK, HandClock, Inbox, added, house, inbox, reading, served
+from .event_server import LOOPBACK, HandClock, Inbox, added, house, inbox, reading, serve_api
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 GRACE = timedelta(seconds=60)
@@ -112,7 +112,7 @@ async def test_nobody_is_forgotten_however_many_are_late() -> None:
 
 
 async def test_the_alarm_reaches_those_who_listen_while_no_engine_lives() -> None:
-    async with served() as api, reading(api, "?types=task.overdue") as reader:
+    async with serve_api() as api, reading(api, "?types=task.overdue") as reader:
         going = asyncio.ensure_future(
             run_background_work(api.service, SystemClock(), WatchSettings(grace=timedelta(seconds=1)))
         )

@@ -16,7 +16,7 @@ from horae.testing.decisions import always
 from horae.testing.factories import DAY, NOON, a_task, an_event
 from tests.api.api_server import Api
 
-from .event_server import added, happens, reading, served
+from .event_server import added, happens, reading, serve_api
 
 
 async def busy_log(store: MemoryStore, rounds: int = 4) -> tuple[Task, Task]:
@@ -90,7 +90,7 @@ async def scenario_only_owners_of_wanted_events_are_counted() -> None:
 
 
 async def scenario_stream_ids_and_bodies_tell_an_owner_nothing_of_others() -> None:
-    async with served() as api, reading(api) as ada, reading(api, who="admin") as admin:
+    async with serve_api() as api, reading(api) as ada, reading(api, who="admin") as admin:
         await added(api.service.store, "bob")
         for _ in range(9):
             await added(api.service.store, "bob")

@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.api.api_server import Api, people
+from tests.api.api_server import Api, create_tokens
 
 from .event_server import SECONDS, added, happens, house, reading
 
@@ -41,7 +41,7 @@ async def server(url: str, port: int = 0) -> AsyncIterator[tuple[asyncio.subproc
 async def test_a_reader_resumes_after_the_server_was_killed_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
     async with house(url) as service, aiohttp.ClientSession() as session:
-        tokens = await people(service)
+        tokens = await create_tokens(service)
         task = await added(service.store)
         heard: list[Any] = []
         last = "0"
@@ -67,7 +67,7 @@ async def test_a_reader_resumes_after_the_server_was_killed_and_nothing_is_lost_
 async def test_a_server_that_is_asked_to_stop_ends_its_streams_first(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
     async with house(url) as service, aiohttp.ClientSession() as session:
-        tokens = await people(service)
+        tokens = await create_tokens(service)
         async with server(url) as (process, base):
             api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
             async with reading(api) as reader:

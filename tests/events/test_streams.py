@@ -17,11 +17,11 @@ from horae.service.accounts.tokens import CACHED_SECONDS
 from horae.service.events import event_tail as tails
 from tests.api.api_server import Api
 
-from .event_server import SECONDS, Frame, Reader, added, happens, many_happen, reading, served, slow_session
+from .event_server import SECONDS, Frame, Reader, added, happens, many_happen, reading, serve_api, slow_session
 
 
 async def test_what_happens_is_told_as_cloud_events() -> None:
-    async with served() as api, reading(api) as reader:
+    async with serve_api() as api, reading(api) as reader:
         task = await added(api.service.store)
         frame = await reader.frame()
         assert frame is not None
@@ -49,7 +49,7 @@ async def test_what_happens_is_told_as_cloud_events() -> None:
 
 async def test_two_owners_hear_only_what_is_theirs_and_an_admin_hears_both() -> None:
     async with (
-        served() as api,
+        serve_api() as api,
         reading(api) as ada,
         reading(api, who="bob") as bob,
         reading(api, who="admin") as all_,
@@ -64,7 +64,7 @@ async def test_two_owners_hear_only_what_is_theirs_and_an_admin_hears_both() -> 
 
 
 async def test_an_agent_hears_nothing_and_nobody_without_a_token() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         stream = {"Accept": "text/event-stream"}
         for who, status in (("robot", 403), (None, 401)):
             for headers in (stream, {}):
@@ -75,7 +75,7 @@ async def test_an_agent_hears_nothing_and_nobody_without_a_token() -> None:
 async def test_a_stream_goes_on_where_another_ended_without_loss_or_doubling() -> None:
     """Cut at every place while events go on: what all pieces heard is the whole, once and in order."""
 
-    async with served() as api:
+    async with serve_api() as api:
         task = await added(api.service.store)
         heard: list[str] = []
         writing = asyncio.ensure_future(_write(api.service.store, task, 600))
@@ -97,7 +97,7 @@ async def _write(store: FullStore, task: Task, number: int) -> None:
 
 
 async def test_history_is_paged_and_then_goes_on_live() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         task = await added(api.service.store)
         await many_happen(api.service.store, task, [f"{number}" for number in range(3 * tails.PAGE_SIZE + 7)])
         async with reading(api, "?after=0") as reader:
@@ -108,7 +108,7 @@ async def test_history_is_paged_and_then_goes_on_live() -> None:
 
 
 async def test_filters_by_kind_and_task() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         one, other = await added(api.service.store), await added(api.service.store)
         query = f"?types=task.e*,task.failing&task={one.id}&after=0"
         async with reading(api, query) as reader:
@@ -125,7 +125,7 @@ async def test_filters_by_kind_and_task() -> None:
 
 
 async def test_lines_of_json_say_the_same() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         task = await added(api.service.store)
         headers = {"Accept": "application/x-ndjson", "Authorization": f"Bearer {api.tokens['ada']}"}
         async with api.session.get(f"{api.base}/v1/events?after=0", headers=headers) as answer:
@@ -137,7 +137,7 @@ async def test_lines_of_json_say_the_same() -> None:
 
 
 async def test_pages_lead_through_everything_and_say_where_to_go_on() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         task = await added(api.service.store)
         await many_happen(api.service.store, task, [f"{number}" for number in range(450)])
         found, after = [], 0
@@ -152,7 +152,7 @@ async def test_pages_lead_through_everything_and_say_where_to_go_on() -> None:
 
 
 async def test_a_token_that_is_revoked_ends_its_streams_and_no_others() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         token, text = await api.service.tokens.make(LOCAL, owner="ada", name="second")
         api.tokens["second"] = text
         task = await added(api.service.store)
@@ -172,7 +172,7 @@ def test_a_stream_ends_within_a_second_of_its_token() -> None:
 
 
 async def test_a_position_that_the_log_no_longer_has_is_told_and_the_rest_follows() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         task = await added(api.service.store)
         await many_happen(api.service.store, task, ["old"] * 10)
         before = api.service.store
@@ -193,7 +193,7 @@ async def test_a_position_that_the_log_no_longer_has_is_told_and_the_rest_follow
 
 
 async def test_two_hundred_readers_hear_everything_once() -> None:
-    async with served() as api, asyncio.TaskGroup() as group:
+    async with serve_api() as api, asyncio.TaskGroup() as group:
         task = await added(api.service.store)
         ready = asyncio.Barrier(201)
 
@@ -212,7 +212,7 @@ async def test_two_hundred_readers_hear_everything_once() -> None:
 
 
 async def test_who_reads_too_slowly_is_cut_off_and_resumes_and_nobody_else_notices() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         task = await added(api.service.store)
         async with slow_session() as session, reading(api) as fast:
             slow = Api(api.base, api.app, api.service, session, api.tokens)
@@ -242,7 +242,7 @@ async def _all(reader: Reader) -> AsyncIterator[Frame]:
 async def test_a_quiet_stream_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_streams, "HEARTBEAT_SECONDS", 0.0)
 
-    async with served() as api, reading(api) as reader:
+    async with serve_api() as api, reading(api) as reader:
         async with asyncio.timeout(SECONDS):
             assert await reader.answer.content.readline() == b":\n"
 
@@ -250,7 +250,7 @@ async def test_a_quiet_stream_gives_signs_of_life(monkeypatch: pytest.MonkeyPatc
 async def test_who_takes_nothing_at_all_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_streams, "STUCK_SECONDS", 1.0)
     monkeypatch.setattr(tails, "MAX_EVENTS_BEHIND", 10**9)
-    async with asyncio.timeout(SECONDS), served() as api, slow_session() as session:
+    async with asyncio.timeout(SECONDS), serve_api() as api, slow_session() as session:
         task = await added(api.service.store)
         slow = Api(api.base, api.app, api.service, session, api.tokens)
         async with reading(slow):
@@ -261,7 +261,7 @@ async def test_who_takes_nothing_at_all_is_let_go(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_nobody_reads_the_log_when_nobody_listens() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         async with reading(api):
             reader = api.app.state.context.tail.tail._reader
             assert not reader.done()

@@ -10,11 +10,11 @@ from horae.outgoing.signatures import verify
 from horae.service.events.background_work import WatchSettings, run_background_work
 from tests.api.api_server import Api
 
-from .event_server import SECONDS, added, inbox, served
+from .event_server import SECONDS, added, inbox, serve_api
 
 
 async def test_a_webhook_from_its_making_to_its_end() -> None:
-    async with served() as api, inbox() as box:
+    async with serve_api() as api, inbox() as box:
         made = await api.post("/v1/webhooks", {"url": f"{box.base}/a", "types": ["task.*"], "note": "pager"})
         assert made.status == 201, made.text
         webhook = made.json
@@ -49,7 +49,7 @@ async def test_a_webhook_from_its_making_to_its_end() -> None:
 
 
 async def test_a_rehearsal_of_rotating_and_removing_is_refused_as_they_would_be_and_changes_nothing() -> None:
-    async with served() as api, inbox() as box:
+    async with serve_api() as api, inbox() as box:
         made = (await api.post("/v1/webhooks", {"url": f"{box.base}/a"})).json
         path = f"/v1/webhooks/{made['id']}"
         _, api.tokens["reader"] = await api.service.tokens.make(LOCAL, owner="ada", name="r", scopes=[Scope.READ])
@@ -64,7 +64,7 @@ async def test_a_rehearsal_of_rotating_and_removing_is_refused_as_they_would_be_
 
 
 async def test_the_courier_beside_a_server_brings_what_happens_and_it_can_be_looked_at() -> None:
-    async with served() as api, inbox() as box:
+    async with serve_api() as api, inbox() as box:
         going = asyncio.ensure_future(run_background_work(api.service, SystemClock(), WatchSettings()))
         webhook = (await api.post("/v1/webhooks", {"url": f"{box.base}/a"})).json
         task = await added(api.service.store)
@@ -91,7 +91,7 @@ async def _until_delivered(api: Api, name: str) -> None:
 
 
 async def test_what_is_refused_and_who_may_what() -> None:
-    async with served() as api, inbox() as box:
+    async with serve_api() as api, inbox() as box:
         good = {"url": f"{box.base}/a"}
         webhook = (await api.post("/v1/webhooks", good)).json
         path = f"/v1/webhooks/{webhook['id']}"
@@ -124,7 +124,7 @@ async def test_what_is_refused_and_who_may_what() -> None:
 
 
 async def test_the_same_request_twice_makes_one_webhook_and_shows_its_secret_once() -> None:
-    async with served() as api, inbox() as box:
+    async with serve_api() as api, inbox() as box:
         key = {"Idempotency-Key": "once"}
         first = await api.post("/v1/webhooks", {"url": f"{box.base}/a"}, headers=key)
         second = await api.post("/v1/webhooks", {"url": f"{box.base}/a"}, headers=key)

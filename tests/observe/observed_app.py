@@ -22,7 +22,7 @@ from horae.runtime.api_service import open_api
 from horae.runtime.http_server import open_listener, serve_app
 from horae.runtime.observability import register_engine_gauges, run_observer
 from horae.settings import Settings
-from tests.api.api_server import Api, Reply, people
+from tests.api.api_server import Api, Reply, create_tokens
 
 T = TypeVar("T")
 TEST_SECONDS: Final = 60
@@ -105,7 +105,7 @@ async def staged(
                 aiohttp.ClientSession() as session,
             ):
                 there = Api(base, api, app.service, session)
-                there.tokens = await people(app.service)
+                there.tokens = await create_tokens(app.service)
                 if rate is not None:
                     await app.service.accounts.put(LOCAL, "ada", quotas={"requests_per_minute": rate})
                 yield Stage(app, there, observer)

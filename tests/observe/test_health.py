@@ -19,7 +19,7 @@ from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.stores.setup import add_tasks
 from horae.testing.factories import a_node, a_task
-from tests.api.api_server import served
+from tests.api.api_server import serve_api
 from tests.observe.observed_app import TEST_SECONDS, staged
 
 GOOD = Readiness(store=True, writes=True, engine=True, clock=True, on_time=True)
@@ -68,7 +68,7 @@ async def test_over_http(tmp_path: Path) -> None:
     async with staged() as stage:
         reply = await stage.api.get("/readyz", who=None)
         assert (reply.status, reply.json["parts"]) == (200, GOOD._asdict())
-    async with asyncio.timeout(TEST_SECONDS), served(f"sqlite:///{tmp_path}/h.db") as api:
+    async with asyncio.timeout(TEST_SECONDS), serve_api(f"sqlite:///{tmp_path}/h.db") as api:
         reply = await api.get("/readyz", who=None)
         assert reply.status == 200, "nobody is expected to run anything there"
         assert not reply.json["parts"]["engine"]
@@ -81,7 +81,7 @@ async def test_over_http(tmp_path: Path) -> None:
 
 
 async def ask_after_a_clock_step(url: str) -> None:
-    async with asyncio.timeout(TEST_SECONDS), served(url) as api:
+    async with asyncio.timeout(TEST_SECONDS), serve_api(url) as api:
         now = SystemClock().now()
         step = ClockStep("clockwork", now, timedelta(seconds=90))
         record = Record(CLOCK_STEP, "nod_1", "", json.dumps(step.as_json()), expires=now + timedelta(days=1))

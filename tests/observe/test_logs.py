@@ -17,7 +17,7 @@ from horae.errors import InvalidTask
 from horae.observe.log_context import bind_ids
 from horae.observe.logs import configure_logging
 from horae.observe.secret_mask import mask_text, mask_value
-from tests.api.api_server import served
+from tests.api.api_server import serve_api
 from tests.observe.observed_app import staged
 
 TOKEN = f"horae_{'0a' * 16}_{'f9' * 32}"
@@ -105,7 +105,7 @@ async def test_a_line_says_what_it_is_about(heard: io.StringIO) -> None:
 
 async def test_lines_of_a_real_run_and_a_real_request(heard: io.StringIO, tmp_path: Path) -> None:
     configure_logging("json", "debug", heard)
-    async with staged() as stage, served(f"sqlite:///{tmp_path}/h.db") as other:
+    async with staged() as stage, serve_api(f"sqlite:///{tmp_path}/h.db") as other:
         _, run = await stage.ran("broken")
         await other.service.store.close()
         trace = {"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01", "X-Request-Id": "mine-1"}

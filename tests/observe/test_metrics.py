@@ -72,7 +72,7 @@ async def test_a_thousand_paths_that_somebody_made_up_are_one_series() -> None:
         for number in range(1_000):
             path = (f"/x{number}", f"/v1/tasks/tsk_{number}", f"/v1/nothing/{number}?a={number}")[number % 3]
             method = ("PROPFIND", "MKCOL")[number % 2] if number % 50 < 2 else ("GET", "POST")[number % 2]
-            await stage.api.ask(method, path, who="admin")
+            await stage.api.request(method, path, who="admin")
         after = await stage.samples()
         grown = {name for name, _ in after.keys() - before.keys()}
         assert grown <= {
@@ -93,7 +93,7 @@ async def test_a_thousand_paths_that_somebody_made_up_are_one_series() -> None:
 
 async def test_no_label_holds_what_people_call_their_things() -> None:
     async with staged() as stage:
-        await stage.api.made("ada", name="quarterly-secret-plan", lane="ada-lane", labels={"team": "sails"})
+        await stage.api.create_task("ada", name="quarterly-secret-plan", lane="ada-lane", labels={"team": "sails"})
         await stage.ran("fine")
         text = (await stage.api.get("/metrics", who=None)).text
     for word in ("quarterly-secret-plan", "ada", "sails", "tsk_0", "run_0", "admin", "fine"):

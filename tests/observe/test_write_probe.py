@@ -21,7 +21,7 @@ from horae.stores.sqlite import SQLiteStore
 from horae.stores.sqlite.connection import translate_error
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
-from tests.api.api_server import Api, served
+from tests.api.api_server import Api, serve_api
 from tests.observe.observed_app import TEST_SECONDS
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.sqlite.test_faults import filled_up, most_pages
@@ -147,7 +147,7 @@ async def test_a_full_file_is_told_with_the_reason_and_so_is_its_end(
 ) -> None:
     impatient(monkeypatch)
 
-    async with asyncio.timeout(TEST_SECONDS), served(f"sqlite:///{tmp_path}/h.db") as api:
+    async with asyncio.timeout(TEST_SECONDS), serve_api(f"sqlite:///{tmp_path}/h.db") as api:
         store: Any = api.service.store
         assert (await readyz(api))[0] == 200
         await fill(store)
@@ -168,7 +168,7 @@ async def test_a_full_file_is_told_with_the_reason_and_so_is_its_end(
 
 
 async def test_whoever_writes_to_a_full_file_is_told_what_helps(tmp_path: Path) -> None:
-    async with asyncio.timeout(TEST_SECONDS), served(f"sqlite:///{tmp_path}/h.db") as api:
+    async with asyncio.timeout(TEST_SECONDS), serve_api(f"sqlite:///{tmp_path}/h.db") as api:
         await fill(api.service.store)  # type: ignore[arg-type]
         large = {"name": "x", "when": "every 1h", "zone": "UTC", "say": "x", "payload": "x" * 5_000}
         for spoken, hint in (("en", "Free disk space"), ("zh", "腾出磁盘空间")):
@@ -181,7 +181,7 @@ async def test_whoever_writes_to_a_full_file_is_told_what_helps(tmp_path: Path) 
 async def test_a_connection_that_may_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     impatient(monkeypatch)
 
-    async with asyncio.timeout(TEST_SECONDS), served(f"sqlite:///{tmp_path}/h.db") as api:
+    async with asyncio.timeout(TEST_SECONDS), serve_api(f"sqlite:///{tmp_path}/h.db") as api:
         store: Any = api.service.store
         link = await store._writer.submit(lambda link: link)
         link.query("PRAGMA query_only = ON")
@@ -196,7 +196,7 @@ async def test_a_connection_that_may_only_read(tmp_path: Path, monkeypatch: pyte
 async def test_a_server_that_takes_no_writes_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     impatient(monkeypatch)
     with PostgresServer() as server:
-        async with asyncio.timeout(TEST_SECONDS), served(server.new_database()) as api:
+        async with asyncio.timeout(TEST_SECONDS), serve_api(server.new_database()) as api:
             assert (await readyz(api))[0] == 200
             for setting, status in (("on", 503), ("off", 200)):
                 server.ask(f"ALTER SYSTEM SET default_transaction_read_only = {setting}")

@@ -1,4 +1,4 @@
-"""What these tests stand on: the real API on a free port, two users with tokens, and a clock that moves when it is told to."""
+"""The compatible HTTP routes on a free port, with clients of five accounts, a virtual clock, and runs claimed by hand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from horae.virtual_time import VirtualClock
 from horae.web.request_context import WebSettings
 
 ORCHESTRATOR: Final = "http://127.0.0.1:9"
-"""Nobody listens there: most tests end their runs by hand."""
+"""No process listens there: most tests settle their runs by hand."""
 LOOPBACK: Final = {"targets.http.allow_networks": ("127.0.0.0/8",)}
 KINDS: Final = TargetKinds(read_settings({}, flags=LOOPBACK))
 NOW: Final = NOON
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
 
     @property
     def data(self) -> Any:
-        """What the envelope of `/schedules` holds."""
+        """Return the data in the envelope of `/schedules`."""
         assert self.body["success"] is True, self.body
         return self.body["data"]
 
@@ -62,29 +62,29 @@ class Answer(NamedTuple):
 
 
 @cache
-def said() -> Document:
-    """The same for every app, and slow to write down."""
+def load_document() -> Document:
+    """Build the document once: it is the same for every app, and slow to build."""
     return Document()
 
 
 class Document:
-    """What the API says of itself. Whatever it answers has to be as it says."""
+    """The OpenAPI document; checks that responses match it."""
 
     def __init__(self) -> None:
         self._whole = json.loads(json.dumps(build_document(ROUTES)))
-        # What has a name of its own comes before what is called by an id.
+        # Literal paths come before templates.
         paths = sorted(self._whole["paths"].items(), key=lambda each: each[0].count("{"))
         self._paths = [(re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))), each) for path, each in paths]
 
     def check(self, method: str, path: str, answer: Answer) -> None:
-        told = next(each for pattern, each in self._paths if pattern.fullmatch(path.partition("?")[0]))
-        response = told[method.lower()]["responses"][str(answer.status)]
+        operation = next(each for pattern, each in self._paths if pattern.fullmatch(path.partition("?")[0]))
+        response = operation[method.lower()]["responses"][str(answer.status)]
         (schema,) = (each["schema"] for each in response["content"].values())
         jsonschema.validate(answer.body, {**schema, "components": self._whole["components"]})
 
 
 class Client:
-    """One user's program."""
+    """HTTP client of one account; checks every response against the OpenAPI document."""
 
     def __init__(self, session: aiohttp.ClientSession, base: str, token: str | None) -> None:
         self._session = session
@@ -102,7 +102,7 @@ class Client:
         async with self._session.request(method, self._base + path, data=data, headers=sent) as response:
             text = await response.text()
             answer = Answer(response.status, json.loads(text), response.headers.copy())
-        said().check(method, path, answer)
+        load_document().check(method, path, answer)
         return answer
 
     async def get(self, path: str, **headers: str) -> Answer:
@@ -118,31 +118,31 @@ class Client:
         return await self.call("DELETE", path)
 
 
-class Stage(NamedTuple):
+class CompatServer(NamedTuple):
     service: Service
     clock: VirtualClock
     ada: Client
     bob: Client
     root: Client
-    guest: Client
-    """May look, and nothing else."""
-    nobody: Client
+    viewer: Client
+    """An account that may only read."""
+    anonymous: Client
 
-    async def agent_of(self, owner: str) -> Client:
-        """A program of its own that this user has let in."""
+    async def create_agent_client(self, owner: str) -> Client:
+        """Create an agent of this owner and return its client."""
         _, token = await self.service.tokens.make(LOCAL, owner=owner, name="agent", agent="robot")
-        return self.nobody.with_token(token)
+        return self.anonymous.with_token(token)
 
-    def later(self, **by: float) -> None:
+    def advance(self, **by: float) -> None:
         self.clock.advance(timedelta(**by).total_seconds())
 
-    async def node(self) -> None:
-        """A node holds its lease from this moment on."""
+    async def join_node(self) -> None:
+        """Register a node that holds a lease from now on."""
         await self.service.store.join(a_node(renewed=self.clock.now()))
 
     async def claim(self) -> list[Run]:
-        """What a node does that sees what is due now."""
-        await self.node()
+        """Claim the runs that are due now, as a node does."""
+        await self.join_node()
         claimant = ClaimContext(NODE, self.clock.now(), DEFAULT_TERMS.poll_ceiling)
 
         def decide(facts: Facts, entry: Entry, token: int) -> Change:
@@ -155,49 +155,49 @@ class Stage(NamedTuple):
         report = Settlement(run.id, run.token, outcome, run.started, self.clock.now())
         assert not await self.service.store.settle([report], settle)
 
-    async def ran(self, outcome: Outcome = Succeeded()) -> Run:  # noqa: B008 - a frozen value
-        """The one thing that is due is claimed, and ends like this."""
+    async def run_due(self, outcome: Outcome = Succeeded()) -> Run:  # noqa: B008 - a frozen value
+        """Claim the one run that is due and settle it with this outcome."""
         (run,) = await self.claim()
         await self.settle(run, outcome)
         return run
 
 
 class _Server(uvicorn.Server):
-    """It says when it listens, and ends when it is told to, not at the next tick."""
+    """Uvicorn server with events for its start and its end, so that nothing waits for a tick."""
 
     def __init__(self, app: Starlette) -> None:
         super().__init__(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off"))
-        self.listens = asyncio.Event()
-        self.ends = asyncio.Event()
+        self.is_listening = asyncio.Event()
+        self.stop_requested = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self.listens.set()
+        self.is_listening.set()
 
     async def main_loop(self) -> None:
         await self.on_tick(0)
-        await self.ends.wait()
+        await self.stop_requested.wait()
 
 
 @asynccontextmanager
-async def served(app: Starlette) -> AsyncIterator[str]:
-    """Its address, while it is served."""
-    # Only of a socket that says that it speaks TCP does asyncio know that what is small is not to wait.
+async def serve(app: Starlette) -> AsyncIterator[str]:
+    """Serve the app on a free port and yield its address."""
+    # asyncio sets TCP_NODELAY only on sockets with IPPROTO_TCP.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
         server = _Server(app)
-        # Without the handlers for signals: those are the test runner's.
-        serving = asyncio.create_task(server._serve([listening]))
-        await server.listens.wait()
+        # `_serve` installs no signal handlers: they belong to the test runner.
+        server_task = asyncio.create_task(server._serve([listening]))
+        await server.is_listening.wait()
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
-            server.ends.set()
-            await serving
+            server.stop_requested.set()
+            await server_task
 
 
-async def users(service: Service, **names: Role) -> dict[str, str]:
-    """A token for each."""
+async def create_accounts(service: Service, **names: Role) -> dict[str, str]:
+    """Create the accounts and return a token for each."""
     made = {}
     for name, role in names.items():
         await service.accounts.put(LOCAL, name, role=role, zone="Asia/Shanghai" if name == "ada" else None)
@@ -206,13 +206,13 @@ async def users(service: Service, **names: Role) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def stage(orchestrator: str | None = ORCHESTRATOR) -> AsyncIterator[Stage]:
+async def serve_compat(orchestrator: str | None = ORCHESTRATOR) -> AsyncIterator[CompatServer]:
     store, clock = MemoryStore(), VirtualClock(NOW)
     await store.open()
     service = make_service("memory://", store, clock, "Europe/Berlin", KINDS)
-    tokens = await users(service, ada=Role.MEMBER, bob=Role.MEMBER, root=Role.ADMIN, guest=Role.VIEWER)
+    tokens = await create_accounts(service, ada=Role.MEMBER, bob=Role.MEMBER, root=Role.ADMIN, viewer=Role.VIEWER)
     app = make_app(service, clock, WebSettings(orchestrator=orchestrator))
-    async with served(app) as base, aiohttp.ClientSession() as session:
+    async with serve(app) as base, aiohttp.ClientSession() as session:
         clients = {name: Client(session, base, token) for name, token in tokens.items()}
-        yield Stage(service, clock, **clients, nobody=Client(session, base, None))
+        yield CompatServer(service, clock, **clients, anonymous=Client(session, base, None))
     await store.close()

@@ -1,4 +1,4 @@
-"""The page on compatibility names every route, code and warning of these surfaces."""
+"""docs/compatibility.md lists every route, code and label of the compatible routes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from horae.web.refusals import CATALOGUE as OF_REQUESTS
 PAGE = (Path(__file__).parents[2] / "docs" / "compatibility.md").read_text(encoding="utf-8")
 
 
-def test_every_route_is_named() -> None:
+def test_page_lists_every_route() -> None:
     routes = [route for route in ROUTES if route.endpoint.__module__.startswith("horae.api.compat.")]
     assert len(routes) > 20
     for route in routes:
-        # The switches of one schedule stand in one line.
+        # The page lists the actions of a schedule in one line.
         path = route.path if not route.path.endswith(("/disable", "/pause", "/resume")) else route.path.split("}")[1]
         path = path.replace("{task_id}", "{id}")
         assert path in PAGE, route.path
 
 
-def test_every_code_is_named_and_none_is_taken() -> None:
+def test_page_lists_every_code_and_codes_are_unique() -> None:
     notes = {each.code for each in vars(notices).values() if isinstance(each, Note)}
     assert notes
     for code in {*CATALOGUE, *notes}:
@@ -34,6 +34,6 @@ def test_every_code_is_named_and_none_is_taken() -> None:
         assert code not in {*OF_TASKS, *OF_REQUESTS, *note_codes()}
 
 
-def test_every_label_is_named() -> None:
+def test_page_lists_every_label() -> None:
     for label in (SURFACE, UPDATED, TASK_TYPE, SOURCE_TYPE, SOURCE_ID, SNOOZED_FROM):
         assert f"`{label}`" in PAGE

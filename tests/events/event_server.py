@@ -1,4 +1,4 @@
-"""A real server with people in it, an address that takes webhooks, and readers of streams."""
+"""The HTTP API with loopback webhooks allowed, a webhook receiver, a reader of event streams, and a manual clock."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from tests.api.api_server import Api, create_tokens
 
 LOOPBACK: Final = {"HORAE_OUTGOING_NETWORKS": "127.0.0.0/8,::1/128"}
 SECONDS: Final = 20
-"""No test waits longer than this for what must happen."""
+"""Longest wait of a test for an event."""
 
 
 @asynccontextmanager
-async def house(url: str = "memory://", clock: Clock | None = None) -> AsyncIterator[Service]:
+async def open_service(url: str = "memory://", clock: Clock | None = None) -> AsyncIterator[Service]:
     store = make_store(url)
     await store.open()
     service = make_service(url, store, clock or SystemClock(), "UTC", TargetKinds(read_settings(LOOPBACK)))
@@ -47,10 +47,10 @@ async def house(url: str = "memory://", clock: Clock | None = None) -> AsyncIter
 
 @asynccontextmanager
 async def serve_api(url: str = "memory://") -> AsyncIterator[Api]:
-    async with house(url) as service:
+    async with open_service(url) as service:
         app = make_app(service, SystemClock(), WebSettings(expects_engine=False))
-        with open_listener("127.0.0.1", 0) as line:
-            async with serve_app(app, line) as base, _session() as session:
+        with open_listener("127.0.0.1", 0) as listener:
+            async with serve_app(app, listener) as base, _session() as session:
                 api = Api(base, app, service, session)
                 api.tokens = await create_tokens(service)
                 yield api
@@ -61,34 +61,34 @@ def _session() -> aiohttp.ClientSession:
 
 
 def slow_session() -> aiohttp.ClientSession:
-    """Takes only a little that nobody has asked for yet."""
+    """Session with a small read buffer, so that a slow reader blocks the server soon."""
     return aiohttp.ClientSession(read_bufsize=4 * 1024)
 
 
-async def added(store: FullStore, owner: str = "ada", **fields: Any) -> Task:
-    """A task of somebody; that it was made is the first event of it."""
+async def add_task(store: FullStore, owner: str = "ada", **fields: Any) -> Task:
+    """Add a task of this owner; its first event is `task.created`."""
     task = a_task(owner=owner, **fields)
     await store.add([a_new_task(task)])
     return task
 
 
-async def happens(
+async def record_event(
     store: FullStore, task: Task, kind: EventKind = EventKind.TASK_EDITED, detail: str | None = None
 ) -> None:
     event = an_event(task, kind=kind, detail=detail)
     await store.change(task.id, None, lambda _: Change(events=(event,)))
 
 
-async def many_happen(store: FullStore, task: Task, details: list[str]) -> None:
+async def record_events(store: FullStore, task: Task, details: list[str]) -> None:
     events = tuple(an_event(task, detail=each) for each in details)
     await store.change(task.id, None, lambda _: Change(events=events))
 
 
-# --- who listens -----------------------------------------------------------------------------------------------------
+# --- streams ---------------------------------------------------------------------------------------------------------
 
 
 class Frame(NamedTuple):
-    """One server-sent event, as it came."""
+    """One server-sent event as received."""
 
     id: str
     event: str
@@ -121,25 +121,25 @@ class Reader:
             elif not line.strip() and data:
                 return Frame(self.last, event, json.loads(data))
 
-    async def details(self, number: int) -> list[str]:
-        """What so many events say."""
-        found = []
+    async def read_details(self, number: int) -> list[str]:
+        """Read this many events and return their details."""
+        receiver = []
         for _ in range(number):
             frame = await self.frame()
             assert frame is not None
-            found.append(frame.data["data"]["detail"])
-        return found
+            receiver.append(frame.data["data"]["detail"])
+        return receiver
 
 
 @asynccontextmanager
-async def reading(
+async def read_stream(
     api: Api, query: str = "", *, who: str = "ada", headers: dict[str, str] | None = None
 ) -> AsyncIterator[Reader]:
     sent = {"Authorization": f"Bearer {api.tokens[who]}", "Accept": "text/event-stream", **(headers or {})}
-    async with api.session.get(f"{api.base}/v1/events{query}", headers=sent, timeout=_PATIENT) as answer:
+    async with api.session.get(f"{api.base}/v1/events{query}", headers=sent, timeout=_NO_TIMEOUT) as answer:
         assert answer.status == 200, await answer.text()
         reader = Reader(answer)
-        # The greeting: from here on nothing is missed.
+        # The stream is subscribed once its first four lines have arrived.
         for _ in range(4):
             line = (await answer.content.readline()).decode()
             if line.startswith("id: "):
@@ -147,13 +147,13 @@ async def reading(
         yield reader
 
 
-_PATIENT: Final = aiohttp.ClientTimeout(total=None)
+_NO_TIMEOUT: Final = aiohttp.ClientTimeout(total=None)
 
 
-# --- who is told -----------------------------------------------------------------------------------------------------
+# --- webhooks --------------------------------------------------------------------------------------------------------
 
 
-class Post(NamedTuple):
+class ReceivedRequest(NamedTuple):
     path: str
     headers: dict[str, str]
     body: bytes
@@ -163,58 +163,59 @@ class Post(NamedTuple):
         return json.loads(self.body)
 
 
-class Inbox:
-    """An address that takes webhooks. `answers` says with which status, by path; `hold` lets one wait."""
+class WebhookReceiver:
+    """HTTP endpoint for webhooks: `answers` chooses the status, `blocked` delays the response of a path."""
 
     def __init__(self) -> None:
         self.base = ""
-        self.posts: list[Post] = []
-        self.answers: Callable[[Post], int] = lambda _post: 200
-        self.hold: dict[str, asyncio.Event] = {}
-        self._came = asyncio.Condition()
+        self.requests: list[ReceivedRequest] = []
+        self.answers: Callable[[ReceivedRequest], int] = lambda _request: 200
+        self.blocked: dict[str, asyncio.Event] = {}
+        self._arrived = asyncio.Condition()
 
-    async def take(self, request: web.Request) -> web.Response:
-        post = Post(request.path, {k.lower(): v for k, v in request.headers.items()}, await request.read())
-        async with self._came:
-            self.posts.append(post)
-            self._came.notify_all()
-        if request.path in self.hold:
-            await self.hold[request.path].wait()
-        return web.Response(status=self.answers(post), text="heard")
+    async def receive(self, request: web.Request) -> web.Response:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        received = ReceivedRequest(request.path, headers, await request.read())
+        async with self._arrived:
+            self.requests.append(received)
+            self._arrived.notify_all()
+        if request.path in self.blocked:
+            await self.blocked[request.path].wait()
+        return web.Response(status=self.answers(received), text="received")
 
-    def at(self, path: str) -> list[Post]:
-        return [post for post in self.posts if post.path == path]
+    def at_path(self, path: str) -> list[ReceivedRequest]:
+        return [request for request in self.requests if request.path == path]
 
-    async def until(self, number: int, path: str | None = None) -> list[Post]:
-        """So many have come."""
-        async with asyncio.timeout(SECONDS), self._came:
-            await self._came.wait_for(lambda: len(self._seen(path)) >= number)
+    async def wait_for(self, number: int, path: str | None = None) -> list[ReceivedRequest]:
+        """Wait until this many requests have arrived and return them."""
+        async with asyncio.timeout(SECONDS), self._arrived:
+            await self._arrived.wait_for(lambda: len(self._seen(path)) >= number)
         return self._seen(path)
 
-    def _seen(self, path: str | None) -> list[Post]:
-        return self.posts if path is None else self.at(path)
+    def _seen(self, path: str | None) -> list[ReceivedRequest]:
+        return self.requests if path is None else self.at_path(path)
 
 
 @asynccontextmanager
-async def inbox() -> AsyncIterator[Inbox]:
-    found = Inbox()
+async def webhook_receiver() -> AsyncIterator[WebhookReceiver]:
+    receiver = WebhookReceiver()
     application = web.Application()
-    application.router.add_route("*", "/{path:.*}", found.take)
+    application.router.add_route("*", "/{path:.*}", receiver.receive)
     runner = web.AppRunner(application, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
-    found.base = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    receiver.base = f"http://127.0.0.1:{runner.addresses[0][1]}"
     try:
-        yield found
+        yield receiver
     finally:
-        for each in found.hold.values():
+        for each in receiver.blocked.values():
             each.set()
         await runner.cleanup()
 
 
-class HandClock(SystemClock):
-    """The wall clock goes only when it is moved by hand."""
+class ManualClock(SystemClock):
+    """A clock whose wall time changes only by `move`."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now

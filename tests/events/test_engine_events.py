@@ -1,4 +1,4 @@
-"""What the engine tells, from the log: an event target's word with the fields that listeners know, and failure notices."""
+"""Events that the engine writes to the log: events of an event target with their fields, and failure notices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from horae.service.tasks.task_request import TaskRequest
 from horae.testing import TimeTravel
 
 PAYLOAD = {"sourceType": "reminder", "sourceId": "r-7", "text": "water"}
-WISH = TaskRequest(
+TASK_REQUEST = TaskRequest(
     "water the plants",
     "every 1h",
     Target("event", '{"topic":"garden.thirsty","say":"time to water"}'),
@@ -26,22 +26,22 @@ WISH = TaskRequest(
 )
 
 
-async def told(app: Horae, *kinds: EventKind) -> list[dict[str, Any]]:
+async def read_events(app: Horae, *kinds: EventKind) -> list[dict[str, Any]]:
     events = await OwnerEvents(app.store).after(None, 0, 1_000)
-    told = await EventEncoder(app.store).encode([each for each in events if each.event.kind in kinds])
-    return [json.loads(each.body) for each in told]
+    encoded = await EventEncoder(app.store).encode([each for each in events if each.event.kind in kinds])
+    return [json.loads(each.body) for each in encoded]
 
 
-def test_what_an_event_target_tells_is_in_the_log_with_all_its_fields() -> None:
+def test_event_of_an_event_target_is_logged_with_all_its_fields() -> None:
     app = Horae("memory://", zone="UTC")
-    heard: list[Any] = []
-    app.on("garden.*")(heard.append)
+    received: list[Any] = []
+    app.on("garden.*")(received.append)
     with TimeTravel(app, "2026-03-01 12:00") as time:
-        task = time.run(app.service.tasks.create(LOCAL, WISH))
+        task = time.run(app.service.tasks.create(LOCAL, TASK_REQUEST))
         time.travel("2h")
-        first, second = time.run(told(app, EventKind.TASK_TRIGGERED))
-        assert len(heard) == 2, "those in the process hear it from the target itself, and not from the log again"
-        published = dict(heard[0].data)
+        first, second = time.run(read_events(app, EventKind.TASK_TRIGGERED))
+        assert len(received) == 2, "handlers of the process are called by the target, and not again from the log"
+        published = dict(received[0].data)
         runs = time.runs()
     assert first["type"] == "dev.horae.task.triggered.v1"
     assert first["subject"] == f"{task.id}/{runs[0].id}"
@@ -55,29 +55,29 @@ def test_what_an_event_target_tells_is_in_the_log_with_all_its_fields() -> None:
     assert datetime.fromisoformat(data["occurredOn"]) == datetime.fromisoformat(first["time"])
 
 
-def test_of_a_task_that_is_gone_the_log_still_tells_what_it_knows() -> None:
+def test_event_of_a_deleted_task_has_the_fields_that_are_known() -> None:
     app = Horae("memory://", zone="UTC")
     with TimeTravel(app, "2026-03-01 12:00") as time:
-        task = time.run(app.service.tasks.create(LOCAL, WISH))
+        task = time.run(app.service.tasks.create(LOCAL, TASK_REQUEST))
         time.travel("1h")
         time.run(app.service.tasks.delete(LOCAL, task.id))
-        (event,) = time.run(told(app, EventKind.TASK_TRIGGERED))
+        (event,) = time.run(read_events(app, EventKind.TASK_TRIGGERED))
     assert (event["data"]["task_id"], event["data"]["detail"]) == (task.id, "garden.thirsty")
     assert "payload" not in event["data"]
 
 
-def test_what_would_be_too_large_to_send_is_left_out_by_name() -> None:
+def test_oversized_fields_are_left_out_and_named() -> None:
     app = Horae("memory://", zone="UTC")
     with TimeTravel(app, "2026-03-01 12:00") as time:
-        time.run(app.service.tasks.create(LOCAL, WISH._replace(payload=json.dumps({"text": "x" * 30_000}))))
+        time.run(app.service.tasks.create(LOCAL, TASK_REQUEST._replace(payload=json.dumps({"text": "x" * 30_000}))))
         time.travel("1h")
-        (event,) = time.run(told(app, EventKind.TASK_TRIGGERED))
+        (event,) = time.run(read_events(app, EventKind.TASK_TRIGGERED))
     assert event["data"]["left_out"] == ["payload"]
     assert event["data"]["title"] == "water the plants"
     assert len(json.dumps(event)) < 20 * 1024
 
 
-class Fragile:
+class FailingJob:
     def __init__(self) -> None:
         self.failing = True
 
@@ -86,16 +86,16 @@ class Fragile:
             raise RuntimeError("no")
 
 
-def test_notices_of_a_real_engine_come_once_per_incident() -> None:
+def test_failure_notices_come_once_per_incident() -> None:
     app = Horae("memory://", zone="UTC")
-    fragile = Fragile()
-    app.task("every 1h", retries=0, give_up_after=100)(fragile.work)
+    job = FailingJob()
+    app.task("every 1h", retries=0, give_up_after=100)(job.work)
     with TimeTravel(app, "2026-03-01 12:00") as time:
         time.travel("6h")
-        fragile.failing = False
+        job.failing = False
         time.travel("3h")
-        fragile.failing = True
+        job.failing = True
         time.travel("3h")
-        notices = time.run(told(app, EventKind.TASK_FAILING, EventKind.TASK_RECOVERED))
+        notices = time.run(read_events(app, EventKind.TASK_FAILING, EventKind.TASK_RECOVERED))
     assert [event["data"]["kind"] for event in notices] == ["task.failing", "task.recovered", "task.failing"]
     assert notices[0]["data"]["detail"] == "target_failed"

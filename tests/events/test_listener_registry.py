@@ -1,4 +1,4 @@
-"""Event streams and app handlers are listeners: counted when an event fires, and known to those who make tasks."""
+"""`ListenerRegistry`: event streams and app handlers are counted per event, and a task without a listener is warned about."""
 
 from __future__ import annotations
 
@@ -17,81 +17,81 @@ REMINDER = {"name": "tea", "when": "every 1h", "zone": "UTC", "say": "tea"}
 
 
 async def test_event_stream_is_a_listener_of_its_owner_alone() -> None:
-    await _streamed()
+    await _check_streams()
 
 
-async def _streamed() -> None:
+async def _check_streams() -> None:
     async with serve_api() as api:
-        assert await _codes(api, "ada") == ["no_listener"]
-        async with _stream(api, "ada", "/v1/events"):
-            assert await _codes(api, "ada") == []
-            assert await _codes(api, "bob") == ["no_listener"]
-            async with _stream(api, "bob", f"/v1/events?types={EventKind.RUN_FAILED.value}"):
-                assert await _codes(api, "bob") == ["no_listener"]
+        assert await _warning_codes(api, "ada") == ["no_listener"]
+        async with _open_stream(api, "ada", "/v1/events"):
+            assert await _warning_codes(api, "ada") == []
+            assert await _warning_codes(api, "bob") == ["no_listener"]
+            async with _open_stream(api, "bob", f"/v1/events?types={EventKind.RUN_FAILED.value}"):
+                assert await _warning_codes(api, "bob") == ["no_listener"]
 
 
-async def _codes(api: Api, who: str) -> list[str]:
+async def _warning_codes(api: Api, who: str) -> list[str]:
     made = await api.post("/v1/tasks", REMINDER, who=who)
     return [each["code"] for each in made.json["warnings"]]
 
 
-def _stream(api: Api, who: str, path: str) -> aiohttp.client._RequestContextManager:
+def _open_stream(api: Api, who: str, path: str) -> aiohttp.client._RequestContextManager:
     headers = {"Authorization": f"Bearer {api.tokens[who]}", "Accept": "text/event-stream"}
     return api.session.get(api.base + path, headers=headers)
 
 
 async def test_handler_of_an_app_is_counted() -> None:
-    await _handled()
+    await _check_handlers()
 
 
-async def _handled() -> None:
-    app, told = Horae("memory://", zone="UTC"), asyncio.Event()
+async def _check_handlers() -> None:
+    app, handled = Horae("memory://", zone="UTC"), asyncio.Event()
 
     @app.on("kettle.*")
     def handle(_happening: object) -> None:
-        told.set()
+        handled.set()
 
     async with app:
         boiled = await (await app.schedule({"event": "kettle.boiled"}, "now")).wait("30s")
         assert boiled.value == {"delivered": 1, "to": {"process": 1}}
-        await told.wait()
-        said = await (await app.schedule({"say": "tea"}, "now")).wait("30s")
-        assert said.value == {"delivered": 0, "to": {}}
+        await handled.wait()
+        unhandled = await (await app.schedule({"say": "tea"}, "now")).wait("30s")
+        assert unhandled.value == {"delivered": 0, "to": {}}
         reach = await app.service.listeners.reach("local", "tsk_1", "kettle.boiled", fresh=True)
         assert (reach.total, reach.streams, reach.webhooks) == (1, 0, 0)
 
 
-class Clock:
-    """A clock that stands still until it is moved."""
+class ManualClock:
+    """A clock that moves only when a test sets it."""
 
     def __init__(self) -> None:
-        self.at = datetime(2026, 3, 1, tzinfo=UTC)
+        self.instant = datetime(2026, 3, 1, tzinfo=UTC)
 
     def now(self) -> datetime:
-        return self.at
+        return self.instant
 
     def steady(self) -> float:
-        return self.at.timestamp()
+        return self.instant.timestamp()
 
     async def pause(self, _seconds: float) -> None:
         await asyncio.Event().wait()
 
 
-async def test_listener_of_a_process_that_died_is_forgotten() -> None:
-    await _expired()
+async def test_listener_of_a_dead_process_expires() -> None:
+    await _check_expiry()
 
 
-async def _expired() -> None:
-    store, clock = MemoryStore(), Clock()
+async def _check_expiry() -> None:
+    store, clock = MemoryStore(), ManualClock()
     await store.open()
-    presence, announcer = ListenerRegistry(store, clock), ListenerAnnouncer(store, clock)  # type: ignore[arg-type]
+    registry, announcer = ListenerRegistry(store, clock), ListenerAnnouncer(store, clock)  # type: ignore[arg-type]
     await announcer.join(ListenerKind("stream", "ada"))
     await announcer.join(ListenerKind("stream", "ada", "tsk_2"))
-    assert (await presence.reach("ada", "tsk_1", "task.triggered")).streams == 1
-    assert (await presence.reach("ada", "tsk_2", "task.triggered")).streams == 2
-    assert (await presence.reach("bob", "tsk_1", "task.triggered")).total == 0
-    clock.at += timedelta(seconds=31)
-    assert (await presence.reach("ada", "tsk_2", "task.triggered")).total == 0
+    assert (await registry.reach("ada", "tsk_1", "task.triggered")).streams == 1
+    assert (await registry.reach("ada", "tsk_2", "task.triggered")).streams == 2
+    assert (await registry.reach("bob", "tsk_1", "task.triggered")).total == 0
+    clock.instant += timedelta(seconds=31)
+    assert (await registry.reach("ada", "tsk_2", "task.triggered")).total == 0
     await announcer.close()
     assert not (await store.records("listener")).items
     await store.close()

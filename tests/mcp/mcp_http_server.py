@@ -1,4 +1,4 @@
-"""The HTTP door as tests use it: the real application on a real port, real tokens, the protocol's own client."""
+"""`/mcp` of the real application on a free port, with real tokens and the protocol's own client."""
 
 from __future__ import annotations
 
@@ -24,53 +24,53 @@ from horae.service.accounts.secrets import SecretVault
 from horae.service.service import Service
 from horae.stores.memory import MemoryStore
 from horae.web.request_context import WebSettings
-from tests.mcp.tool_client import ZONE, Desk
+from tests.mcp.tool_client import ZONE, ToolClient
 
 JSON_RPC = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
-class Watched(SystemClock):
-    """Knows when somebody waits here, and when nobody does any more."""
+class WaitCountingClock(SystemClock):
+    """Clock with an event for the first waiter and one for the moment when no waiter is left."""
 
     def __init__(self) -> None:
-        self.waited_for = asyncio.Event()
-        self.left_alone = asyncio.Event()
+        self.has_waiter = asyncio.Event()
+        self.has_no_waiter = asyncio.Event()
         self._waiting = 0
 
     async def pause(self, seconds: float) -> None:
         self._waiting += 1
-        self.waited_for.set()
-        self.left_alone.clear()
+        self.has_waiter.set()
+        self.has_no_waiter.clear()
         try:
-            # Longer than any test takes: whoever is waiting ends because they are called off.
+            # Longer than any test: a waiter ends only by cancellation.
             await super().pause(max(seconds, 50))
         finally:
             self._waiting -= 1
             if not self._waiting:
-                self.left_alone.set()
+                self.has_no_waiter.set()
 
 
-class Door:
-    def __init__(self, service: Service, url: str, clock: Watched) -> None:
+class McpHttpServer:
+    def __init__(self, service: Service, url: str, clock: WaitCountingClock) -> None:
         self.service = service
         self.url = url
         self.clock = clock
 
-    async def token(self, owner: str, *, agent: str | None = None, role: Role = Role.MEMBER) -> str:
+    async def create_token(self, owner: str, *, agent: str | None = None, role: Role = Role.MEMBER) -> str:
         await self.service.accounts.put(LOCAL, owner, role=role, zone=ZONE)
         return (await self.service.tokens.make(LOCAL, owner=owner, name="test", agent=agent))[1]
 
     @asynccontextmanager
-    async def desk(self, token: str, *, mode: str = "auto", **headers: str) -> AsyncIterator[Desk]:
+    async def connect(self, token: str, *, mode: str = "auto", **headers: str) -> AsyncIterator[ToolClient]:
         sent = {"Authorization": f"Bearer {token}", **headers}
         async with (
             create_mcp_http_client(headers=sent) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=mode) as client,
         ):
-            yield Desk(client)
+            yield ToolClient(client)
 
     async def post(self, body: Any, token: str | None, **headers: str) -> tuple[int, dict[str, str], Any]:
-        """One request as it is: status, headers, and what came as JSON."""
+        """Send one raw request; return the status, the headers and the JSON body."""
         sent = JSON_RPC | ({} if token is None else {"Authorization": f"Bearer {token}"}) | headers
         data = BytesIO(body) if isinstance(body, bytes) else None
         shape = None if isinstance(body, bytes) else body
@@ -87,17 +87,17 @@ class Door:
             return answer.status
 
 
-def called(tool: str, **arguments: Any) -> dict[str, Any]:
-    """A call as it goes over the wire, in the words of the older protocol."""
+def tool_call(tool: str, **arguments: Any) -> dict[str, Any]:
+    """Return a `tools/call` message of the older protocol."""
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
 
 
 @asynccontextmanager
-async def opened(settings: WebSettings | None = None) -> AsyncIterator[Door]:
-    store, clock = MemoryStore(), Watched()
+async def serve_mcp(settings: WebSettings | None = None) -> AsyncIterator[McpHttpServer]:
+    store, clock = MemoryStore(), WaitCountingClock()
     service = Service(store, clock, "UTC", SecretVault(store, Key.random(), clock))
     app = make_app(service, clock, settings)
-    # It listens before the server is there: whoever comes early waits, and nobody has to look whether it has begun.
+    # The socket listens before the server starts: early clients wait in its backlog, so no test polls for the start.
     with socket.create_server(("127.0.0.1", 0)) as listening:
         async with mount(app, service, clock), serve_app(app, listening) as address:
-            yield Door(service, f"{address}{PATH}", clock)
+            yield McpHttpServer(service, f"{address}{PATH}", clock)

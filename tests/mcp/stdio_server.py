@@ -1,4 +1,4 @@
-"""`horae mcp` as a process of its own, and the protocol's client at the other end of its pipes."""
+"""Starts `horae mcp` as a process and connects the protocol's client to its standard input and output."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.cli.driving import Cli
-from tests.mcp.tool_client import ZONE, Desk
+from tests.mcp.tool_client import ZONE, ToolClient
 
 
-def started(cli: Cli, *options: str) -> StdioServerParameters:
+def stdio_parameters(cli: Cli, *options: str) -> StdioServerParameters:
     return StdioServerParameters(
         command=sys.executable,
         args=["-m", "horae", "mcp", *options],
@@ -23,9 +23,9 @@ def started(cli: Cli, *options: str) -> StdioServerParameters:
 
 
 @asynccontextmanager
-async def desk_of(
+async def connect_stdio(
     cli: Cli, *options: str, mode: str = "auto", server: StdioServerParameters | None = None
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[ToolClient]:
     with (cli.directory / "stderr").open("w") as errors:
-        async with Client(stdio_client(server or started(cli, *options), errlog=errors), mode=mode) as client:
-            yield Desk(client)
+        async with Client(stdio_client(server or stdio_parameters(cli, *options), errlog=errors), mode=mode) as client:
+            yield ToolClient(client)

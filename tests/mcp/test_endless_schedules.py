@@ -1,4 +1,4 @@
-"""What an assistant asks for first: an endless schedule of prompts to itself; and limits that an admin can set."""
+"""Schedules of agents without an end, and the limits of agents that an admin sets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from horae.testing.factories import NOON
 from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
 from tests.cli.operating.test_schemas import check
-from tests.mcp.stdio_server import desk_of
+from tests.mcp.stdio_server import connect_stdio
 
 QUOTED = {"en": re.compile(r"'([^']+)'"), "zh": re.compile(r"“([^”]+)”")}
 
@@ -29,15 +29,15 @@ def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
 
 
-async def schedule(cli: Cli, **said: Any) -> dict[str, Any]:
-    async with desk_of(cli, "--agent", "helper") as desk:
-        return await desk("schedule_task", **said)
+async def schedule(cli: Cli, **arguments: Any) -> dict[str, Any]:
+    async with connect_stdio(cli, "--agent", "helper") as tools:
+        return await tools("schedule_task", **arguments)
 
 
-async def refusal(cli: Cli, **said: Any) -> str:
-    async with desk_of(cli, "--agent", "helper") as desk:
-        assert (await desk.raw("schedule_task", **said)).is_error
-        return await desk.line("schedule_task", **said)
+async def refusal(cli: Cli, **arguments: Any) -> str:
+    async with connect_stdio(cli, "--agent", "helper") as tools:
+        assert (await tools.raw("schedule_task", **arguments)).is_error
+        return await tools.line("schedule_task", **arguments)
 
 
 async def test_reminder_every_morning_in_chinese_is_scheduled_without_an_end(cli: Cli) -> None:
@@ -52,12 +52,12 @@ async def test_endless_schedule_in_english_is_scheduled_too(cli: Cli) -> None:
 
 
 async def test_agent_limits_are_set_lifted_and_shown(cli: Cli) -> None:
-    said = {"when": "every 1m", "do": "look"}
-    line = await refusal(cli, **said)
+    arguments = {"when": "every 1m", "do": "look"}
+    line = await refusal(cli, **arguments)
     assert line.startswith("interval_too_short")
     command = line[line.index("horae agent set") :].rstrip(".").split()
     assert cli(*command[1:]).code == ExitCode.OK, command
-    assert (await schedule(cli, **said))["change"] == "new"
+    assert (await schedule(cli, **arguments))["change"] == "new"
     lifted = cli("agent", "set", "helper", "--quota", "active_tasks=never", "--quota", "runs_per_day=none", "--json")
     check("agent-limits", lifted.json)
     assert lifted.json["quotas"]["active_tasks"] is None

@@ -1,4 +1,4 @@
-"""An agent that asks for so many runs is given so many of its own, whatever else its owner's tasks have run."""
+"""`list_runs` of an agent fills its pages with runs of the agent's own tasks only."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.driving import Cli
-from tests.mcp.stdio_server import desk_of
+from tests.mcp.stdio_server import connect_stdio
 
 WHEN = "every day at 09:00 10 times"
 
 
 async def add_own_task(cli: Cli) -> str:
-    async with desk_of(cli) as desk:
-        made = await desk("schedule_task", when=WHEN, do="look", name="own", zone="UTC")
+    async with connect_stdio(cli) as tools:
+        made = await tools("schedule_task", when=WHEN, do="look", name="own", zone="UTC")
     return str(made["task"]["id"])
 
 
 async def list_own_runs(cli: Cli, limit: int) -> list[list[dict[str, Any]]]:
-    """Page by page."""
+    """Return all pages of runs."""
     pages: list[list[dict[str, Any]]] = []
     cursor: dict[str, str] = {}
-    async with desk_of(cli) as desk:
+    async with connect_stdio(cli) as tools:
         while True:
-            page = await desk("list_runs", limit=limit, **cursor)
+            page = await tools("list_runs", limit=limit, **cursor)
             pages.append(page["runs"])
             if page["next_cursor"] is None:
                 return pages
             cursor = {"cursor": page["next_cursor"]}
 
 
-async def test_as_many_runs_as_were_asked_for(tmp_path: Path) -> None:
+async def test_pages_are_full_although_other_tasks_ran_in_between(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     own = await add_own_task(cli)
     cli("add", "in 1h", "--name", "other", "--say", "hi", "--overlap", "queue_all")
-    for _ in range(4):  # in turn, so that foreign runs stand between its own
+    for _ in range(4):  # alternating, so that runs of another task lie between its own
         for task in (own, "other", "other"):
             assert cli("run", task).code == 0
         assert cli.process("up", "--seconds", "0.7", "--no-api").code == 0

@@ -1,4 +1,4 @@
-"""NanoClaw's own words for the same tools: understood as they were meant there."""
+"""Arguments in NanoClaw's spelling (`prompt`, `schedule_type`, `schedule_value`, `task_id`) are accepted by the tools."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from horae.model.accounts.principal import Principal
-from tests.mcp.tool_client import BOSS, PERSON, ZONE, tools_for
+from tests.mcp.tool_client import ADMIN, PERSON, ZONE, tools_for
 
 
 @pytest.mark.parametrize(
@@ -19,37 +19,37 @@ from tests.mcp.tool_client import BOSS, PERSON, ZONE, tools_for
         ("once", "2026-03-02T15:30:00", {"kind": "once", "at": "2026-03-02T15:30:00", "zone": ZONE}),
     ],
 )
-async def test_its_schedules_mean_what_they_meant(kind: str, value: Any, schedule: dict[str, Any]) -> None:
-    async with tools_for() as (_house, desk):
-        made = await desk("schedule_task", prompt="look", schedule_type=kind, schedule_value=value)
+async def test_schedule_types_are_converted(kind: str, value: Any, schedule: dict[str, Any]) -> None:
+    async with tools_for() as (_harness, tools):
+        made = await tools("schedule_task", prompt="look", schedule_type=kind, schedule_value=value)
         assert schedule.items() <= made["task"]["when"].items()
         assert made["task"]["target"] == {"kind": "event", "say": "look"}
 
 
-async def test_how_much_of_a_conversation_it_wants_goes_with_the_prompt() -> None:
-    async with tools_for() as (_house, desk):
-        said = {"prompt": "look", "schedule_type": "cron", "schedule_value": "0 9 * * *"}
-        made = await desk("schedule_task", **said, context_mode="group")
+async def test_context_mode_is_stored_in_the_payload() -> None:
+    async with tools_for() as (_harness, tools):
+        arguments = {"prompt": "look", "schedule_type": "cron", "schedule_value": "0 9 * * *"}
+        made = await tools("schedule_task", **arguments, context_mode="group")
         assert made["task"]["payload"] == {"context_mode": "group"}
-        assert await desk.refused("schedule_task", **said, context_mode="all") == "bad_do"
+        assert await tools.refused("schedule_task", **arguments, context_mode="all") == "bad_do"
 
 
-async def test_tasks_are_named_by_their_id_as_there() -> None:
-    async with tools_for() as (_house, desk):
-        said = {"prompt": "look", "schedule_type": "cron", "schedule_value": "0 9 * * *"}
-        task_id = (await desk("schedule_task", **said))["task"]["id"]
-        assert (await desk("pause_task", task_id=task_id))["task"]["state"] == "paused"
-        assert (await desk("resume_task", task_id=task_id))["task"]["state"] == "active"
-        changed = await desk("update_task", task_id=task_id, schedule_type="interval", schedule_value="7200000")
+async def test_task_id_is_accepted_in_place_of_id() -> None:
+    async with tools_for() as (_harness, tools):
+        arguments = {"prompt": "look", "schedule_type": "cron", "schedule_value": "0 9 * * *"}
+        task_id = (await tools("schedule_task", **arguments))["task"]["id"]
+        assert (await tools("pause_task", task_id=task_id))["task"]["state"] == "paused"
+        assert (await tools("resume_task", task_id=task_id))["task"]["state"] == "active"
+        changed = await tools("update_task", task_id=task_id, schedule_type="interval", schedule_value="7200000")
         assert changed["task"]["when"]["interval"] == "PT2H"
-        other = await desk("update_task", task_id=task_id, prompt="listen")
+        other = await tools("update_task", task_id=task_id, prompt="listen")
         assert other["task"]["target"]["say"] == "listen"
-        assert (await desk("cancel_task", task_id=task_id))["task"]["state"] == "cancelled"
-        assert await desk.refused("get_task", id=task_id, task_id=task_id) == "two_spellings"
+        assert (await tools("cancel_task", task_id=task_id))["task"]["state"] == "cancelled"
+        assert await tools.refused("get_task", id=task_id, task_id=task_id) == "two_spellings"
 
 
 @pytest.mark.parametrize(
-    ("said", "code"),
+    ("arguments", "code"),
     [
         ({"schedule_type": "cron", "schedule_value": "61 * * * *"}, "out_of_range"),
         ({"schedule_type": "interval", "schedule_value": "0"}, "compat_bad_milliseconds"),
@@ -60,21 +60,21 @@ async def test_tasks_are_named_by_their_id_as_there() -> None:
         ({"schedule_type": "cron", "schedule_value": "0 9 * * *", "target_group_jid": "x"}, "unknown_field"),
     ],
 )
-async def test_what_it_dropped_silently_is_refused_here(said: dict[str, Any], code: str) -> None:
-    async with tools_for() as (house, desk):
-        assert await desk.refused("schedule_task", prompt="look", **said) == code
-        assert not (await house.tasks.page(PERSON)).items
+async def test_invalid_and_unsupported_arguments_are_refused(arguments: dict[str, Any], code: str) -> None:
+    async with tools_for() as (harness, tools):
+        assert await tools.refused("schedule_task", prompt="look", **arguments) == code
+        assert not (await harness.tasks.page(PERSON)).items
 
 
-async def test_the_limits_of_whoever_asks_hold_in_every_spelling() -> None:
-    async with tools_for() as (_house, desk):
-        said = {"prompt": "look", "schedule_type": "interval", "schedule_value": "1000"}
-        assert await desk.refused("schedule_task", **said) == "interval_too_short"
+async def test_quotas_apply_to_this_spelling() -> None:
+    async with tools_for() as (_harness, tools):
+        arguments = {"prompt": "look", "schedule_type": "interval", "schedule_value": "1000"}
+        assert await tools.refused("schedule_task", **arguments) == "interval_too_short"
 
 
-@pytest.mark.parametrize("who", [PERSON._replace(zone=None), BOSS._replace(zone=None)])
-async def test_its_times_are_nobodys_without_a_zone(who: Principal) -> None:
-    async with tools_for(who) as (_house, desk):
-        said = {"prompt": "look", "schedule_type": "once", "schedule_value": "2026-03-02T15:30:00"}
-        assert await desk.refused("schedule_task", **said) == "zone_needed"
-        assert (await desk("schedule_task", **said, zone=ZONE))["zone"] == ZONE
+@pytest.mark.parametrize("who", [PERSON._replace(zone=None), ADMIN._replace(zone=None)])
+async def test_local_time_without_a_zone_is_refused(who: Principal) -> None:
+    async with tools_for(who) as (_harness, tools):
+        arguments = {"prompt": "look", "schedule_type": "once", "schedule_value": "2026-03-02T15:30:00"}
+        assert await tools.refused("schedule_task", **arguments) == "zone_needed"
+        assert (await tools("schedule_task", **arguments, zone=ZONE))["zone"] == ZONE

@@ -1,4 +1,4 @@
-"""A whole deployment in one process, looked at: an app with its engine, the API on a real socket, and what its targets saw."""
+"""An app with engine, observer and HTTP API in one process, and a parser of its metrics."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from tests.api.api_server import Api, Reply, create_tokens
 
 T = TypeVar("T")
 TEST_SECONDS: Final = 60
-"""What hangs ends with an error; nothing is measured by this."""
+"""Timeout of a hanging test; not a measurement."""
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
-def parsed(text: str) -> Samples:
-    """Every series with its value; the same series twice is a mistake."""
+def parse_samples(text: str) -> Samples:
+    """Parse the metrics text; a repeated series fails."""
     found: Samples = {}
     names: set[str] = set()
     for family in text_string_to_metric_families(text):
-        assert family.name not in names, f"{family.name} is told twice"
+        assert family.name not in names, f"{family.name} is listed twice"
         names.add(family.name)
         for sample in family.samples:
             key = sample.name, frozenset(sample.labels.items())
@@ -46,13 +46,13 @@ def parsed(text: str) -> Samples:
 
 
 def total(samples: Samples, name: str, **labels: str) -> float:
-    """The sum of all series of this name that have these labels."""
-    wanted = set(labels.items())
-    return sum(value for (each, pairs), value in samples.items() if each == name and wanted <= pairs)
+    """Return the sum of the series with this name and these labels."""
+    required = set(labels.items())
+    return sum(value for (each, pairs), value in samples.items() if each == name and required <= pairs)
 
 
 @dataclass
-class Stage:
+class ObservedApp:
     app: Horae
     api: Api
     observer: Observer
@@ -61,10 +61,10 @@ class Stage:
     async def samples(self) -> Samples:
         reply = await self.api.get("/metrics", who=None)
         assert reply.status == 200, reply.text
-        return parsed(reply.text)
+        return parse_samples(reply.text)
 
-    async def ran(self, name: str, **more: Any) -> tuple[Reply, dict[str, Any]]:
-        """A task of an admin's with that function, run once by hand over HTTP: the answer, and the run after its end."""
+    async def run_once(self, name: str, **more: Any) -> tuple[Reply, dict[str, Any]]:
+        """Run a task of this function once over HTTP as an admin; return the response and the ended run."""
         task = await self.app.schedule(name, "2099-01-01 00:00", key=name, zone="UTC", retries=0)
         reply = await self.api.post(f"/v1/tasks/{task.id}/run", who="admin", **more)
         assert reply.status == 202, reply.text
@@ -74,9 +74,9 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(
+async def run_observed_app(
     url: str = "memory://", *, tracing: Tracing | None = None, policy: Policy = "local", rate: int | None = None
-) -> AsyncIterator[Stage]:
+) -> AsyncIterator[ObservedApp]:
     app = Horae(url, zone="UTC")
     seen: list[str] = []
 
@@ -95,17 +95,17 @@ async def staged(
     async with asyncio.timeout(TEST_SECONDS), app:
         assert app.engine is not None
         register_engine_gauges(observer, app.engine, app.settings.capacity)
-        with open_listener("127.0.0.1", 0) as line:
+        with open_listener("127.0.0.1", 0) as listener:
             async with (
                 run_observer(observer, app.clock),
                 open_api(
                     app.service, app.clock, settings, engine=True, observability=Observability(observer, policy)
                 ) as api,
-                serve_app(api, line) as base,
+                serve_app(api, listener) as base,
                 aiohttp.ClientSession() as session,
             ):
-                there = Api(base, api, app.service, session)
-                there.tokens = await create_tokens(app.service)
+                client = Api(base, api, app.service, session)
+                client.tokens = await create_tokens(app.service)
                 if rate is not None:
                     await app.service.accounts.put(LOCAL, "ada", quotas={"requests_per_minute": rate})
-                yield Stage(app, there, observer)
+                yield ObservedApp(app, client, observer)

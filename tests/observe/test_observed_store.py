@@ -1,4 +1,4 @@
-"""A store that is looked at is the same store; and what was decided there is counted when it is written, once."""
+"""`observe_store`: an observed store fulfils the store contract, and its decisions are counted when they are written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.observe.observed_app import TEST_SECONDS
 
 
 class TestObservedStore(StoreContract):
-    """Whatever holds for a store holds for one that is looked at."""
+    """An observed store fulfils the contract of a store."""
 
     @asynccontextmanager
     async def make(self) -> AsyncIterator[FullStore]:
@@ -38,8 +38,8 @@ class TestObservedStore(StoreContract):
         await store.close()
 
 
-class HandClock(SystemClock):
-    """A steady clock that only moves when it is told to."""
+class ManualSteadyClock(SystemClock):
+    """A steady clock that moves only when a test sets it."""
 
     def __init__(self) -> None:
         self.at = 0.0
@@ -49,8 +49,10 @@ class HandClock(SystemClock):
 
 
 @asynccontextmanager
-async def looked_at(inner: FullStore | None = None) -> AsyncIterator[tuple[FullStore, MetricSet, HandClock]]:
-    figures, clock = MetricSet(), HandClock()
+async def open_observed_store(
+    inner: FullStore | None = None,
+) -> AsyncIterator[tuple[FullStore, MetricSet, ManualSteadyClock]]:
+    figures, clock = MetricSet(), ManualSteadyClock()
     store = observe_store(inner or MemoryStore(), figures, clock, DEFAULT_TERMS)
     async with asyncio.timeout(TEST_SECONDS):
         await store.open()
@@ -58,8 +60,8 @@ async def looked_at(inner: FullStore | None = None) -> AsyncIterator[tuple[FullS
         await store.close()
 
 
-async def test_lateness_is_that_of_the_start_itself() -> None:
-    async with looked_at() as (store, figures, _):
+async def test_lateness_is_start_minus_due() -> None:
+    async with open_observed_store() as (store, figures, _):
         await store.join(a_node())
         await add_tasks(store, a_task())
         await claim(store, NOON + timedelta(milliseconds=30))
@@ -69,8 +71,8 @@ async def test_lateness_is_that_of_the_start_itself() -> None:
         assert figures.counter(catalogue.STARTS).values[("scheduled",)] == 1
 
 
-async def test_what_must_provably_start_is_counted_when_it_does() -> None:
-    async with looked_at() as (store, figures, _):
+async def test_at_most_once_run_is_counted_when_it_is_started() -> None:
+    async with open_observed_store() as (store, figures, _):
         run = await start_run(store, decide=decide_start(state=RunState.CLAIMED))
         assert run.state is RunState.CLAIMED
         starts = figures.counter(catalogue.STARTS)
@@ -81,8 +83,8 @@ async def test_what_must_provably_start_is_counted_when_it_does() -> None:
         assert figures.histogram(catalogue.RUN_LATENESS).rows[()].sum == pytest.approx(1)
 
 
-async def test_what_comes_too_late_is_not_counted() -> None:
-    async with looked_at() as (store, figures, _):
+async def test_stale_and_repeated_settlements_are_not_counted() -> None:
+    async with open_observed_store() as (store, figures, _):
         run = await start_run(store)
         await store.settle([a_settlement(run, token=run.token + 1)], succeed)
         assert not figures.counter(catalogue.OUTCOMES).values
@@ -92,8 +94,8 @@ async def test_what_comes_too_late_is_not_counted() -> None:
         assert figures.histogram(catalogue.RUN_DURATION).rows[()].sum == pytest.approx(1)
 
 
-async def test_what_was_skipped_is_counted_by_why() -> None:
-    async with looked_at() as (store, figures, _):
+async def test_skipped_runs_are_counted_by_reason() -> None:
+    async with open_observed_store() as (store, figures, _):
         await store.join(a_node())
         await add_tasks(store, a_task())
         await claim(store, decide=skip)
@@ -102,8 +104,8 @@ async def test_what_was_skipped_is_counted_by_why() -> None:
         assert reason != ("",)
 
 
-async def test_a_dead_node_is_taken_over_once() -> None:
-    async with looked_at() as (store, figures, _):
+async def test_takeover_of_a_dead_node_is_counted_once() -> None:
+    async with open_observed_store() as (store, figures, _):
         await start_run(store)
         await store.join(a_node("other"))
         assert await store.recover(NODE, 0, lose_at(), 256) == 1
@@ -116,8 +118,8 @@ async def test_a_dead_node_is_taken_over_once() -> None:
 
 
 @pytest.mark.parametrize(("silence", "losses"), [(11.0, 0), (12.0, 1)])
-async def test_a_lease_that_could_not_be_renewed_in_time_was_lost(silence: float, losses: int) -> None:
-    async with looked_at() as (store, figures, clock):
+async def test_expired_lease_is_counted_as_lost(silence: float, losses: int) -> None:
+    async with open_observed_store() as (store, figures, clock):
         await store.join(a_node())
         for _ in range(3):
             clock.at += 3
@@ -127,8 +129,8 @@ async def test_a_lease_that_could_not_be_renewed_in_time_was_lost(silence: float
         assert figures.counter(catalogue.LEASE_LOSSES).values[("expired",)] == losses
 
 
-async def test_a_call_that_fails_is_counted_and_fails(tmp_path: Path) -> None:
-    async with looked_at(SQLiteStore(str(tmp_path / "h.db"))) as (store, figures, _):
+async def test_failed_call_is_counted_and_raised(tmp_path: Path) -> None:
+    async with open_observed_store(SQLiteStore(str(tmp_path / "h.db"))) as (store, figures, _):
         await store.close()
         with pytest.raises(StoreError):
             await store.claim_due(NOON, NODE, 1, start_everything)
@@ -137,13 +139,13 @@ async def test_a_call_that_fails_is_counted_and_fails(tmp_path: Path) -> None:
         assert figures.counter(catalogue.STORE_ERRORS).values == {("claim_due",): 1, ("last_event",): 1}
 
 
-async def test_each_call_is_timed_under_its_own_name() -> None:
+async def test_calls_are_timed_by_operation() -> None:
     class Slow(MemoryStore):
         async def next_due(self) -> datetime | None:
             clock.at += 0.2
             return await super().next_due()
 
-    clock, figures = HandClock(), MetricSet()
+    clock, figures = ManualSteadyClock(), MetricSet()
 
     store = observe_store(Slow(), figures, clock, DEFAULT_TERMS)
     await store.open()

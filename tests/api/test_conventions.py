@@ -132,10 +132,10 @@ async def test_wrong_method_answers_405_with_the_allowed_methods() -> None:
         refused = await api.request("PUT", "/v1/tasks", TASK)
         assert (refused.status, refused.code) == (405, "bad_method")
         assert refused.headers["allow"] == "GET, HEAD, OPTIONS, POST"
-        asked = await api.request("OPTIONS", f"/v1/tasks/{task['id']}", who=None)
-        assert (asked.status, asked.text) == (204, "")
-        assert asked.headers["allow"] == "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"
-        assert "access-control-allow-origin" not in asked.headers
+        options = await api.request("OPTIONS", f"/v1/tasks/{task['id']}", who=None)
+        assert (options.status, options.text) == (204, "")
+        assert options.headers["allow"] == "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"
+        assert "access-control-allow-origin" not in options.headers
         head = await api.request("HEAD", f"/v1/tasks/{task['id']}")
         whole = await api.get(f"/v1/tasks/{task['id']}")
         assert (head.status, head.text) == (200, "")
@@ -160,16 +160,18 @@ async def test_internal_error_details_are_not_exposed() -> None:
 
 
 async def test_cors_allows_only_configured_origins() -> None:
-    asked = {"Origin": "https://ops.example.org", "Access-Control-Request-Method": "POST"}
+    preflight = {"Origin": "https://ops.example.org", "Access-Control-Request-Method": "POST"}
     async with serve_api(settings=WebSettings(expects_engine=False, origins=("https://ops.example.org",))) as api:
-        reply = await api.request("OPTIONS", "/v1/tasks", who=None, headers=asked)
+        reply = await api.request("OPTIONS", "/v1/tasks", who=None, headers=preflight)
         assert reply.headers["access-control-allow-origin"] == "https://ops.example.org"
         assert "access-control-allow-credentials" not in reply.headers
-        other = await api.request("OPTIONS", "/v1/tasks", who=None, headers={**asked, "Origin": "https://evil.example"})
+        other = await api.request(
+            "OPTIONS", "/v1/tasks", who=None, headers={**preflight, "Origin": "https://evil.example"}
+        )
         assert "access-control-allow-origin" not in other.headers
         assert (await api.get("/v1/tasks", headers={"Origin": "https://ops.example.org"})).status == 200
     async with serve_api() as api:
-        reply = await api.get("/v1/tasks", headers=asked)
+        reply = await api.get("/v1/tasks", headers=preflight)
         assert "access-control-allow-origin" not in reply.headers
 
 

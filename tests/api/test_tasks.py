@@ -223,7 +223,7 @@ async def test_actions_return_the_changed_task() -> None:
         assert (await api.delete(path)).status == 404
 
 
-async def test_backfill_creates_runs_of_past_occurrences() -> None:
+async def test_backfill_queues_past_occurrences() -> None:
     async with serve_api() as api:
         task = await api.create_task(when="0 0 * * *")
         path = f"/v1/tasks/{task['id']}/backfill"

@@ -155,7 +155,7 @@ async def test_memory_store_is_served_by_the_engine_process(tmp_path: Path) -> N
         assert not Path(ready["token_file"]).exists()
 
 
-async def test_engine_and_api_run_separately_and_not_neither(tmp_path: Path) -> None:
+async def test_api_runs_without_the_engine_and_starting_neither_is_refused(tmp_path: Path) -> None:
     with run_up(tmp_path, "--port", "0", "--no-engine") as running:
         ready = running.expect("api.ready")
         async with aiohttp.ClientSession(ready["url"]) as session, session.get("/readyz") as answer:

@@ -46,11 +46,11 @@ def test_gap_skip_runs_nothing() -> None:
     assert nightly_runs(at_half_past_two(gap="skip"), SPRING) == []
 
 
-def test_time_in_a_fold_runs_at_the_first() -> None:
+def test_time_in_a_fold_runs_the_first_time() -> None:
     assert nightly_runs(at_half_past_two(), AUTUMN) == ["00:30"]
 
 
-def test_fold_last_runs_at_the_second() -> None:
+def test_fold_last_runs_the_second_time() -> None:
     assert nightly_runs(at_half_past_two(fold="last"), AUTUMN) == ["01:30"]
 
 

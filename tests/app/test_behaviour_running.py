@@ -7,9 +7,8 @@ import asyncio
 from horae import Context, Horae
 from horae.model.limits import LOG_LINES, RESULT_BYTES
 from horae.testing import TimeTravel
-from tests.app.behaviour_scenarios import hourly_task, render_ledger
+from tests.app.behaviour_scenarios import NOON, hourly_task, render_ledger
 
-NOON = "2026-03-01 12:00"
 MINUTE = 60
 
 

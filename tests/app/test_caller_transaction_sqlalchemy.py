@@ -140,7 +140,7 @@ async def _refusals(server: PostgresServer) -> dict[str, tuple[str, str]]:
     return found
 
 
-async def test_what_cannot_share_the_transaction_is_refused_by_its_name(server: PostgresServer) -> None:
+async def test_connection_that_cannot_share_the_transaction_is_refused(server: PostgresServer) -> None:
     found = await asyncio.wait_for(_refusals(server), TIMEOUT_SECONDS)
     codes = {case: code for case, (code, _) in found.items()}
     assert codes == {

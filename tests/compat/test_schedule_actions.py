@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from horae.model.outcome import Failed, Succeeded
-from tests.compat.compat_server import serve_compat
-
-from .compat_server import CompatServer
-from .test_schedules import PATH, REMINDER, STANDUP, create_schedule, get_schedule
+from tests.compat.compat_server import CompatServer, serve_compat
+from tests.compat.example_requests import REMINDER, SCHEDULES, STANDUP, create_schedule, get_schedule
 
 
 async def run_action(server: CompatServer, task: Any, action: str, body: object = None) -> Any:
-    answer = await server.ada.post(f"{PATH}/{task['uuid']}/{action}", body)
+    answer = await server.ada.post(f"{SCHEDULES}/{task['uuid']}/{action}", body)
     assert answer.status == 200, answer.body
     return answer.data
 
@@ -26,12 +24,12 @@ async def test_execute_runs_now_and_does_not_move_the_schedule() -> None:
         (run,) = await server.claim()
         assert run.id == result["executionUuid"]
         assert (await get_schedule(server, task))["status"] == "RUNNING"
-        again = await server.ada.post(f"{PATH}/{task['uuid']}/execute")
+        again = await server.ada.post(f"{SCHEDULES}/{task['uuid']}/execute")
         assert (again.status, again.body["code"]) == (409, "already_running")
         await server.settle(run, Succeeded('{"delivered": ["process"]}'))
         after = await get_schedule(server, task)
         assert (after["status"], after["nextScheduledAt"]) == ("PENDING", task["nextScheduledAt"])
-        (line,) = (await server.ada.get(f"{PATH}/{task['uuid']}/history")).data["history"]
+        (line,) = (await server.ada.get(f"{SCHEDULES}/{task['uuid']}/history")).data["history"]
         assert (line["status"], line["success"], line["result"]) == ("COMPLETED", True, {"delivered": ["process"]})
         assert (line["taskUuid"], line["accountUuid"], line["retryCount"]) == (task["uuid"], "ada", 0)
 
@@ -62,7 +60,7 @@ async def test_resume_skips_occurrences_missed_during_the_pause() -> None:
         resumed = (await run_action(server, task, "resume"))["task"]
         assert resumed["nextScheduledAt"] == "2026-03-05T01:00:00.000Z"
         assert await server.claim() == []
-        (line,) = (await server.ada.get(f"{PATH}/{task['uuid']}/history")).data["history"]
+        (line,) = (await server.ada.get(f"{SCHEDULES}/{task['uuid']}/history")).data["history"]
         assert (line["status"], line["reason"]) == ("CANCELLED", "paused")
 
 
@@ -87,7 +85,7 @@ async def test_snoozed_recurring_schedule_keeps_its_times() -> None:
         assert extra["uuid"] != task["uuid"]
         assert (extra["title"], extra["nextScheduledAt"]) == (task["title"], "2026-03-01T12:15:00.000Z")
         # The extra schedule has the same source, and is removed with it.
-        assert (await server.ada.delete(f"{PATH}?sourceId=g-1")).data["removed"] == 2
+        assert (await server.ada.delete(f"{SCHEDULES}?sourceId=g-1")).data["removed"] == 2
 
 
 async def test_snoozed_paused_reminder_is_pending_again() -> None:
@@ -114,11 +112,11 @@ async def test_snoozed_failed_reminder_runs_again() -> None:
 async def test_snooze_is_refused_where_disallowed_or_out_of_range() -> None:
     async with serve_compat() as server:
         quiet = await create_schedule(server, alertConfig={"methods": ["POPUP"], "allowSnooze": False})
-        answer = await server.ada.post(f"{PATH}/{quiet['uuid']}/snooze", {"snoozeMinutes": 5})
+        answer = await server.ada.post(f"{SCHEDULES}/{quiet['uuid']}/snooze", {"snoozeMinutes": 5})
         assert (answer.status, answer.body["code"]) == (409, "compat_no_snooze")
         task = await create_schedule(server)
         for minutes in (0, -5, "soon", None, 10**9):
-            answer = await server.ada.post(f"{PATH}/{task['uuid']}/snooze", {"snoozeMinutes": minutes})
+            answer = await server.ada.post(f"{SCHEDULES}/{task['uuid']}/snooze", {"snoozeMinutes": minutes})
             assert answer.status == 422, minutes
         assert (await get_schedule(server, task))["nextScheduledAt"] == task["nextScheduledAt"]
 
@@ -137,7 +135,7 @@ async def test_batch_reports_success_and_failure_per_schedule() -> None:
         }
         for operation, shown in expected.items():
             body = {"taskUuids": [*uuids[:2], absent], "operation": operation}
-            data = (await server.ada.post(f"{PATH}/batch", body)).data
+            data = (await server.ada.post(f"{SCHEDULES}/batch", body)).data
             assert data["success"] == uuids[:2]
             assert [each["taskUuid"] for each in data["failed"]] == [absent]
             assert data["summary"] == {"total": 3, "success": 2, "failed": 1}
@@ -145,9 +143,9 @@ async def test_batch_reports_success_and_failure_per_schedule() -> None:
                 now = await get_schedule(server, task)
                 assert (now["enabled"], now["status"]) == shown
             assert (await get_schedule(server, tasks[2]))["status"] == "PENDING"
-        gone = await server.ada.post(f"{PATH}/batch", {"taskUuids": uuids, "operation": "delete"})
+        gone = await server.ada.post(f"{SCHEDULES}/batch", {"taskUuids": uuids, "operation": "delete"})
         assert gone.data["success"] == uuids
-        assert (await server.ada.get(PATH)).data["total"] == 0
+        assert (await server.ada.get(SCHEDULES)).data["total"] == 0
 
 
 async def test_invalid_batch_is_refused() -> None:
@@ -158,9 +156,9 @@ async def test_invalid_batch_is_refused() -> None:
             {"taskUuids": ["x"] * 1_001, "operation": "delete"},
             {"operation": "delete"},
         ):
-            answer = await server.ada.post(f"{PATH}/batch", body)
+            answer = await server.ada.post(f"{SCHEDULES}/batch", body)
             assert (answer.status, answer.body["code"]) == (422, "compat_bad_field")
-        odd = await server.ada.post(f"{PATH}/batch", {"taskUuids": [1, None, {}, "\ud800"], "operation": "delete"})
+        odd = await server.ada.post(f"{SCHEDULES}/batch", {"taskUuids": [1, None, {}, "\ud800"], "operation": "delete"})
         assert odd.data["summary"] == {"total": 4, "success": 0, "failed": 4}
 
 
@@ -172,10 +170,10 @@ async def test_execution_history_lists_all_schedules_newest_first() -> None:
         await server.run_due(Failed("no listener"))
         server.advance(days=1)
         await server.run_due()
-        data = (await server.ada.get(f"{PATH}/execution-history")).data
+        data = (await server.ada.get(f"{SCHEDULES}/execution-history")).data
         assert [each["status"] for each in data["history"]] == ["COMPLETED", "FAILED"]
         assert data["history"][1]["error"] == "no listener"
-        one = (await server.ada.get(f"{PATH}/execution-history?limit=1")).data
+        one = (await server.ada.get(f"{SCHEDULES}/execution-history?limit=1")).data
         assert (one["total"], one["hasMore"]) == (1, True)
 
 
@@ -184,10 +182,10 @@ REPEATED: Final = REMINDER | {"title": "once only"}
 
 async def test_repeated_request_with_one_idempotency_key_creates_one_schedule() -> None:
     async with serve_compat() as server:
-        first = await server.ada.post(PATH, REPEATED, Idempotency_Key="k-1")
-        second = await server.ada.post(PATH, REPEATED, Idempotency_Key="k-1")
+        first = await server.ada.post(SCHEDULES, REPEATED, Idempotency_Key="k-1")
+        second = await server.ada.post(SCHEDULES, REPEATED, Idempotency_Key="k-1")
         assert (second.status, second.body) == (first.status, first.body)
         assert second.headers["Idempotent-Replayed"] == "true"
-        assert (await server.ada.get(PATH)).data["total"] == 1
-        other = await server.ada.post(PATH, REMINDER, Idempotency_Key="k-1")
+        assert (await server.ada.get(SCHEDULES)).data["total"] == 1
+        other = await server.ada.post(SCHEDULES, REMINDER, Idempotency_Key="k-1")
         assert (other.status, other.body["code"], other.body["success"]) == (422, "idempotency_key_reused", False)

@@ -15,9 +15,8 @@ from horae.model.outcome import Failed, Succeeded
 from horae.model.task import Target
 from horae.service.tasks.task_request import TaskRequest
 from horae.settings import read_settings
-from tests.compat.compat_server import serve_compat
-
-from .compat_server import NOW, Answer, CompatServer
+from tests.compat.compat_server import NOW, Answer, CompatServer, serve_compat
+from tests.compat.example_requests import ONCE
 
 PATH: Final = "/scheduled-tasks"
 FIELDS: Final = {
@@ -46,13 +45,6 @@ INTERVAL: Final = """{
       "text": "每天 9 点提醒我打卡",
       "context": {"channel":"scheduled_task"}
     }
-  }"""
-ONCE: Final = """{
-    "name": "demo once",
-    "schedule_type": "once",
-    "timezone": "UTC",
-    "next_run_at": "2026-02-27T01:30:00",
-    "payload": {"text":"hello","mode":"hybrid"}
   }"""
 CRON: Final[dict[str, Any]] = {
     "name": "clock in",

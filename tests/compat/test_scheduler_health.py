@@ -13,10 +13,8 @@ from horae.model.task import Target
 from horae.ports.store import DEFAULT_TERMS
 from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import NODE
-from tests.compat.compat_server import serve_compat
-
-from .compat_server import CompatServer
-from .test_schedules import create_schedule
+from tests.compat.compat_server import CompatServer, serve_compat
+from tests.compat.example_requests import create_schedule
 
 PATH: Final = "/api/health/scheduler"
 HIDDEN_COUNTS: Final = {"activeTasks": None, "waitingForNode": None, "waitingForLane": None}

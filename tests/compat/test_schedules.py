@@ -8,30 +8,9 @@ from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed
 from horae.model.task import Target
 from horae.service.tasks.task_request import TaskRequest
-from tests.compat.compat_server import serve_compat
+from tests.compat.compat_server import Answer, serve_compat
+from tests.compat.example_requests import REMINDER, SCHEDULES, STANDUP, create_schedule, get_schedule
 
-from .compat_server import Answer, CompatServer
-
-PATH: Final = "/schedules"
-REMINDER: Final[dict[str, Any]] = {
-    "accountUuid": "ada",
-    "title": "5分钟后的提醒",
-    "taskType": "GENERAL_REMINDER",
-    "priority": "HIGH",
-    "scheduledTime": "2026-03-01T12:05:00.000Z",
-    "payload": {"type": "GENERAL_REMINDER", "data": {"message": "stand up"}},
-    "alertConfig": {"methods": ["POPUP", "SOUND"], "soundVolume": 70, "allowSnooze": True, "snoozeOptions": [5, 10]},
-    "status": "pending",
-    "enabled": True,
-}
-STANDUP: Final[dict[str, Any]] = {
-    "title": "每日站会",
-    "taskType": "TASK_REMINDER",
-    "scheduledTime": "2026-03-02T01:00:00.000Z",
-    "recurrence": {"type": "DAILY", "interval": 1},
-    "status": "pending",
-    "enabled": True,
-}
 FIELDS: Final = {
     "uuid",
     "accountUuid",
@@ -49,16 +28,6 @@ FIELDS: Final = {
 """The fields of `ScheduledTaskInfo` in the API document."""
 
 
-async def create_schedule(server: CompatServer, body: dict[str, Any] = REMINDER, **fields: Any) -> Any:
-    answer = await server.ada.post(PATH, {**body, **fields})
-    assert answer.status == 201, answer.body
-    return {name: value for name, value in answer.task.items() if name != "warnings"}
-
-
-async def get_schedule(server: CompatServer, task: Any) -> Any:
-    return (await server.ada.get(f"{PATH}/{task['uuid']}")).task
-
-
 def warning_codes(answer: Answer) -> list[str]:
     return [each["code"] for each in answer.task.get("warnings", [])]
 
@@ -68,7 +37,7 @@ def warning_codes(answer: Answer) -> list[str]:
 
 async def test_scenario_1_reminder_in_five_minutes() -> None:
     async with serve_compat() as server:
-        answer = await server.ada.post(PATH, REMINDER)
+        answer = await server.ada.post(SCHEDULES, REMINDER)
         assert answer.status == 201
         assert answer.body["code"] == 200
         assert answer.data["task"] == answer.data["schedule"]
@@ -108,7 +77,7 @@ async def test_scenario_2_daily_schedule_has_its_next_time() -> None:
 async def test_scenario_3_cancelled_schedule_never_runs() -> None:
     async with serve_compat() as server:
         task = await create_schedule(server)
-        answer = await server.ada.put(f"{PATH}/{task['uuid']}", {"enabled": False, "status": "cancelled"})
+        answer = await server.ada.put(f"{SCHEDULES}/{task['uuid']}", {"enabled": False, "status": "cancelled"})
         assert (answer.task["status"], answer.task["enabled"]) == ("CANCELLED", False)
         server.advance(hours=1)
         assert await server.claim() == []
@@ -137,13 +106,13 @@ async def test_all_schedules_of_a_source_entity_are_deleted() -> None:
         assert (first["sourceType"], first["sourceId"]) == ("reminder", "tpl-1")
         # The source is copied into the payload for event handlers.
         assert first["payload"] == REMINDER["payload"] | {"sourceType": "reminder", "sourceId": "tpl-1"}
-        foreign = await server.bob.delete(f"{PATH}?sourceEntityId=tpl-1")
+        foreign = await server.bob.delete(f"{SCHEDULES}?sourceEntityId=tpl-1")
         assert foreign.data["removed"] == 0
-        answer = await server.ada.delete(f"{PATH}?sourceModule=reminder&sourceEntityId=tpl-1")
+        answer = await server.ada.delete(f"{SCHEDULES}?sourceModule=reminder&sourceEntityId=tpl-1")
         assert answer.data == {"removed": 2, "taskUuids": [first["uuid"], second["uuid"]], "failed": []}
-        assert (await server.ada.delete(f"{PATH}?sourceId=tpl-1")).data["taskUuids"] == [other["uuid"]]
-        assert [each["uuid"] for each in (await server.ada.get(PATH)).data["tasks"]] == [other_source["uuid"]]
-        nothing = await server.ada.delete(PATH)
+        assert (await server.ada.delete(f"{SCHEDULES}?sourceId=tpl-1")).data["taskUuids"] == [other["uuid"]]
+        assert [each["uuid"] for each in (await server.ada.get(SCHEDULES)).data["tasks"]] == [other_source["uuid"]]
+        nothing = await server.ada.delete(SCHEDULES)
         assert (nothing.status, nothing.body["code"]) == (422, "compat_no_source")
 
 
@@ -182,7 +151,7 @@ async def test_recurring_schedule_is_failed_after_three_consecutive_failures() -
         failed = await get_schedule(server, task)
         assert (failed["status"], failed["failureCount"]) == ("FAILED", 3)
         # Resuming resets the failure count.
-        again = await server.ada.post(f"{PATH}/{task['uuid']}/resume")
+        again = await server.ada.post(f"{SCHEDULES}/{task['uuid']}/resume")
         assert (again.task["status"], again.task["failureCount"]) == ("PENDING", 0)
 
 
@@ -191,7 +160,7 @@ async def test_recurring_schedule_is_failed_after_three_consecutive_failures() -
 
 async def test_schedule_with_only_the_required_fields() -> None:
     async with serve_compat() as server:
-        answer = await server.bob.post(PATH, {"name": "tea", "scheduledTime": "2026-03-01T16:00:00"})
+        answer = await server.bob.post(SCHEDULES, {"name": "tea", "scheduledTime": "2026-03-01T16:00:00"})
         task = answer.task
         # Bob has no default zone: the deployment's zone is used and named.
         assert (task["timezone"], task["nextScheduledAt"]) == ("Europe/Berlin", "2026-03-01T15:00:00.000Z")
@@ -267,27 +236,27 @@ REFUSED: Final[tuple[tuple[dict[str, Any], int, str], ...]] = (
 async def test_invalid_schedules_are_refused_and_not_stored() -> None:
     async with serve_compat() as server:
         for fields, status, code in REFUSED:
-            answer = await server.ada.post(PATH, REMINDER | fields)
+            answer = await server.ada.post(SCHEDULES, REMINDER | fields)
             assert (answer.status, answer.body["code"]) == (status, code), answer.body
             assert answer.body["success"] is False
             assert answer.body["message"]
-        assert (await server.ada.get(PATH)).data["total"] == 0
+        assert (await server.ada.get(SCHEDULES)).data["total"] == 0
 
 
 async def test_limits_are_the_quotas_of_the_owner() -> None:
     async with serve_compat() as server:
         often = {"type": "CUSTOM", "interval": 1, "cronExpression": "*/5 * * * * *"}
-        refused = await server.ada.post(PATH, STANDUP | {"recurrence": often})
+        refused = await server.ada.post(SCHEDULES, STANDUP | {"recurrence": often})
         assert refused.body["code"] == "interval_too_short"
         for _ in range(20):
             await create_schedule(server)
-        assert (await server.ada.post(PATH, REMINDER)).body["code"] == "too_many_tasks"
+        assert (await server.ada.post(SCHEDULES, REMINDER)).body["code"] == "too_many_tasks"
 
 
 async def test_quick_reminder_creates_a_schedule() -> None:
     async with serve_compat() as server:
         body = {"title": "tea", "message": "it is ready", "reminderTime": "2026-03-01T12:03:00Z", "tags": ["kitchen"]}
-        answer = await server.ada.post(f"{PATH}/quick-reminder", body)
+        answer = await server.ada.post(f"{SCHEDULES}/quick-reminder", body)
         assert answer.status == 201
         task = answer.task
         assert (task["taskType"], task["description"], task["tags"]) == ("GENERAL_REMINDER", "it is ready", ["kitchen"])
@@ -304,7 +273,7 @@ async def test_list_is_sorted_by_time_paged_and_filtered() -> None:
         late = await create_schedule(server, STANDUP, tags=["work", "red"])
         soon = await create_schedule(server, tags=["red"])
         off = await create_schedule(server, title="off", enabled=False)
-        first = (await server.ada.get(f"{PATH}?limit=2")).data
+        first = (await server.ada.get(f"{SCHEDULES}?limit=2")).data
         assert first["tasks"] == first["schedules"]
         assert [each["uuid"] for each in first["tasks"]] == [soon["uuid"], late["uuid"]]
         assert {name: first[name] for name in ("total", "page", "limit", "hasMore")} == {
@@ -313,7 +282,7 @@ async def test_list_is_sorted_by_time_paged_and_filtered() -> None:
             "limit": 2,
             "hasMore": True,
         }
-        second = (await server.ada.get(f"{PATH}?limit=2&page=2")).data
+        second = (await server.ada.get(f"{SCHEDULES}?limit=2&page=2")).data
         assert ([each["uuid"] for each in second["tasks"]], second["hasMore"]) == ([off["uuid"]], False)
         for query, expected in (
             ("enabled=false", [off]),
@@ -323,26 +292,26 @@ async def test_list_is_sorted_by_time_paged_and_filtered() -> None:
             ("status=PENDING&status=paused", [soon, late, off]),
             ("status=FAILED", []),
         ):
-            found = (await server.ada.get(f"{PATH}?{query}")).data["tasks"]
+            found = (await server.ada.get(f"{SCHEDULES}?{query}")).data["tasks"]
             assert [each["uuid"] for each in found] == [each["uuid"] for each in expected], query
-        assert (await server.ada.get(f"{PATH}?status=asleep")).status == 422
-        assert (await server.ada.get(f"{PATH}?limit=1000000000")).status == 422
-        assert (await server.ada.get(f"{PATH}?colour=red")).status == 400
+        assert (await server.ada.get(f"{SCHEDULES}?status=asleep")).status == 422
+        assert (await server.ada.get(f"{SCHEDULES}?limit=1000000000")).status == 422
+        assert (await server.ada.get(f"{SCHEDULES}?colour=red")).status == 400
 
 
 async def test_upcoming_schedules_have_minutes_until() -> None:
     async with serve_compat() as server:
         await create_schedule(server, STANDUP)
         soon = await create_schedule(server)
-        data = (await server.ada.get(f"{PATH}/upcoming")).data
+        data = (await server.ada.get(f"{SCHEDULES}/upcoming")).data
         assert (data["withinHours"], data["queryTime"]) == (1, "2026-03-01T12:00:00+00:00")
         (shown,) = data["tasks"]
         assert (shown["uuid"], shown["minutesUntil"]) == (soon["uuid"], 5)
         assert shown["alertConfig"] == REMINDER["alertConfig"]
-        assert len((await server.ada.get(f"{PATH}/upcoming?withinMinutes=1440")).data["tasks"]) == 2
-        assert len((await server.ada.get(f"{PATH}/upcoming?withinMinutes=1440&limit=1")).data["tasks"]) == 1
-        assert (await server.bob.get(f"{PATH}/upcoming?withinMinutes=1440")).data["tasks"] == []
-        assert (await server.root.get(f"{PATH}/upcoming?withinMinutes=1440")).data["tasks"] == []
+        assert len((await server.ada.get(f"{SCHEDULES}/upcoming?withinMinutes=1440")).data["tasks"]) == 2
+        assert len((await server.ada.get(f"{SCHEDULES}/upcoming?withinMinutes=1440&limit=1")).data["tasks"]) == 1
+        assert (await server.bob.get(f"{SCHEDULES}/upcoming?withinMinutes=1440")).data["tasks"] == []
+        assert (await server.root.get(f"{SCHEDULES}/upcoming?withinMinutes=1440")).data["tasks"] == []
 
 
 async def test_statistics_count_schedules_by_state_type_and_priority() -> None:
@@ -351,12 +320,12 @@ async def test_statistics_count_schedules_by_state_type_and_priority() -> None:
         await create_schedule(server, STANDUP, priority="LOW")
         server.advance(minutes=5)
         await server.run_due()
-        data = (await server.ada.get(f"{PATH}/statistics")).data
+        data = (await server.ada.get(f"{SCHEDULES}/statistics")).data
         assert (data["totalTasks"], data["activeTasks"], data["completedTasks"], data["failedTasks"]) == (2, 1, 1, 0)
         assert data["byType"] == {"GENERAL_REMINDER": 1, "TASK_REMINDER": 1}
         assert data["byPriority"] == {"LOW": 1, "NORMAL": 0, "HIGH": 1, "URGENT": 0}
         assert data["successRate"] == 1
-        assert (await server.bob.get(f"{PATH}/statistics")).data["totalTasks"] == 0
+        assert (await server.bob.get(f"{SCHEDULES}/statistics")).data["totalTasks"] == 0
 
 
 async def test_tasks_of_other_front_ends_are_shown_as_far_as_the_format_allows() -> None:
@@ -364,10 +333,10 @@ async def test_tasks_of_other_front_ends_are_shown_as_far_as_the_format_allows()
         ada = Principal("ada", actor="test")
         target = Target("event", '{"topic":"task.triggered"}')
         task = await server.service.tasks.create(ada, TaskRequest("often", "every 90s", target, zone="UTC"))
-        shown = (await server.ada.get(f"{PATH}/{task.id}")).task
+        shown = (await server.ada.get(f"{SCHEDULES}/{task.id}")).task
         assert (shown["recurrence"]["type"], shown["recurrence"]["description"]) == ("CUSTOM", "every 90 seconds, UTC")
         assert shown["scheduledTime"] == shown["nextScheduledAt"] == "2026-03-01T12:01:30.000Z"
-        back = await server.ada.put(f"{PATH}/{task.id}", shown | {"title": "renamed"})
+        back = await server.ada.put(f"{SCHEDULES}/{task.id}", shown | {"title": "renamed"})
         assert back.task["nextScheduledAt"] == shown["nextScheduledAt"]
         # A schedule that is created here is an ordinary task.
         created = await create_schedule(server, description="a note", tags=["red"])
@@ -385,7 +354,7 @@ async def test_put_changes_only_the_given_fields() -> None:
             server, STANDUP, description="old", tags=["red"], alertConfig={"methods": ["POPUP"]}
         )
         server.advance(seconds=1)
-        path = f"{PATH}/{task['uuid']}"
+        path = f"{SCHEDULES}/{task['uuid']}"
         answer = await server.ada.put(path, {"description": "new", "priority": "URGENT", "timeoutSeconds": 30})
         assert answer.task == task | {
             "description": "new",
@@ -397,7 +366,7 @@ async def test_put_changes_only_the_given_fields() -> None:
 
 async def test_client_sets_only_the_statuses_it_controls() -> None:
     async with serve_compat() as server:
-        path = f"{PATH}/{(await create_schedule(server))['uuid']}"
+        path = f"{SCHEDULES}/{(await create_schedule(server))['uuid']}"
         assert (await server.ada.put(path, {"status": "paused"})).task["status"] == "PAUSED"
         assert (await server.ada.put(path, {"status": "PENDING"})).task["status"] == "PENDING"
         for status in ("FAILED", "COMPLETED"):
@@ -412,7 +381,7 @@ async def test_client_sets_only_the_statuses_it_controls() -> None:
 async def test_changed_time_counts_from_now() -> None:
     async with serve_compat() as server:
         task = await create_schedule(server, STANDUP)
-        path = f"{PATH}/{task['uuid']}"
+        path = f"{SCHEDULES}/{task['uuid']}"
         moved = await server.ada.put(path, {"scheduledTime": "2026-03-02T02:30:00.000Z"})
         assert moved.task["nextScheduledAt"] == "2026-03-02T02:30:00.000Z"
         assert moved.task["recurrence"] == task["recurrence"]
@@ -428,8 +397,8 @@ async def test_put_of_an_unchanged_schedule_changes_nothing() -> None:
         for body in (REMINDER, STANDUP, STANDUP | {"scheduledTime": "2026-03-02T09:00:00"}):
             task = await create_schedule(server, body)
             for action in ("pause", "disable", "enable"):
-                before = (await server.ada.post(f"{PATH}/{task['uuid']}/{action}")).task
-                assert (await server.ada.put(f"{PATH}/{task['uuid']}", before)).task == before
+                before = (await server.ada.post(f"{SCHEDULES}/{task['uuid']}/{action}")).task
+                assert (await server.ada.put(f"{SCHEDULES}/{task['uuid']}", before)).task == before
 
 
 # --- delete, and other owners -----------------------------------------------------------------------------------------
@@ -438,10 +407,10 @@ async def test_put_of_an_unchanged_schedule_changes_nothing() -> None:
 async def test_deleted_schedule_is_gone_and_never_runs() -> None:
     async with serve_compat() as server:
         task = await create_schedule(server)
-        answer = await server.ada.delete(f"{PATH}/{task['uuid']}")
+        answer = await server.ada.delete(f"{SCHEDULES}/{task['uuid']}")
         assert (answer.status, answer.data) == (200, None)
-        assert (await server.ada.get(f"{PATH}/{task['uuid']}")).status == 404
-        assert (await server.ada.delete(f"{PATH}/{task['uuid']}")).status == 404
+        assert (await server.ada.get(f"{SCHEDULES}/{task['uuid']}")).status == 404
+        assert (await server.ada.delete(f"{SCHEDULES}/{task['uuid']}")).status == 404
         server.advance(hours=1)
         assert await server.claim() == []
 
@@ -449,10 +418,10 @@ async def test_deleted_schedule_is_gone_and_never_runs() -> None:
 async def test_schedules_of_other_accounts_answer_404() -> None:
     async with serve_compat() as server:
         task = await create_schedule(server)
-        path = f"{PATH}/{task['uuid']}"
+        path = f"{SCHEDULES}/{task['uuid']}"
         actions = ("execute", "enable", "disable", "pause", "resume", "snooze")
         for who in (server.bob, server.root):
-            assert (await who.get(PATH)).data["total"] == 0
+            assert (await who.get(SCHEDULES)).data["total"] == 0
             for answer in (
                 await who.get(path),
                 await who.put(path, {"title": "x"}),
@@ -464,9 +433,9 @@ async def test_schedules_of_other_accounts_answer_404() -> None:
                 ],
             ):
                 assert (answer.status, answer.body["code"]) == (404, "no_such_task")
-            batch = await who.post(f"{PATH}/batch", {"taskUuids": [task["uuid"]], "operation": "delete"})
+            batch = await who.post(f"{SCHEDULES}/batch", {"taskUuids": [task["uuid"]], "operation": "delete"})
             assert batch.data["summary"] == {"total": 1, "success": 0, "failed": 1}
-            assert (await who.get(f"{PATH}/execution-history")).data["history"] == []
+            assert (await who.get(f"{SCHEDULES}/execution-history")).data["history"] == []
         assert await get_schedule(server, task) == task
-        for method, at in (("GET", PATH), ("POST", PATH), ("GET", path), ("POST", f"{path}/execute")):
+        for method, at in (("GET", SCHEDULES), ("POST", SCHEDULES), ("GET", path), ("POST", f"{path}/execute")):
             assert (await server.anonymous.call(method, at)).status == 401

@@ -15,9 +15,8 @@ from horae import Horae
 from horae.api.app import make_app
 from horae.model.accounts.principal import Role
 from horae.web.request_context import WebSettings
-
-from .compat_server import Client, create_accounts, serve
-from .test_scheduled_tasks import ONCE
+from tests.compat.compat_server import Client, create_accounts, serve
+from tests.compat.example_requests import ONCE
 
 TIMEOUT_SECONDS: Final = 30
 """Upper bound for a failing test; a passing one never waits this long."""

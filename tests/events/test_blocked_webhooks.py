@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from horae.model.accounts.principal import LOCAL
+from horae.model.accounts.principal import LOCAL, Principal
 from horae.model.events.event import EventKind
 from horae.model.events.webhook import DeliveryState, Webhook
 from horae.service.events.delivery import WebhookClient
 from horae.service.events.webhook_dispatcher import WebhookDispatcher
 from horae.service.service import Service
+from horae.testing.factories import NOON
 from horae.wire.webhooks import read_webhook, webhook_json
 
 from .event_server import ManualClock, add_task, open_service, record_event, webhook_receiver
-from .test_webhooks import ADA, NOON
 
+ADA = Principal("ada")
 LOOPBACK = ("127.0.0.0/8",)
 
 

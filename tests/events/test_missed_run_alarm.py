@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 import pytest
@@ -22,7 +22,7 @@ from horae.service.events.heartbeat_ping import MAX_LAG_SECONDS, Ping
 from horae.service.runs.missed_run_alarm import MAX_BATCH, MissedRunAlarm
 from horae.service.service import Service
 from horae.settings import read_settings
-from horae.testing.factories import a_new_task, a_node, a_task, an_entry, an_extra_entry
+from horae.testing.factories import NOON, a_new_task, a_node, a_task, an_entry, an_extra_entry
 
 from .event_server import (
     LOOPBACK,
@@ -35,7 +35,6 @@ from .event_server import (
     webhook_receiver,
 )
 
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 GRACE = timedelta(seconds=60)
 SECOND = timedelta(seconds=1)
 

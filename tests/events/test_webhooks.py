@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,10 +20,10 @@ from horae.outgoing.signatures import verify
 from horae.service.events.webhook_dispatcher import LEASE, WebhookDispatcher
 from horae.service.events.webhooks import MAX_WEBHOOKS
 from horae.service.service import Service
+from horae.testing.factories import NOON
 
 from .event_server import ManualClock, WebhookReceiver, add_task, open_service, record_event, webhook_receiver
 
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ADA, BOB = Principal("ada"), Principal("bob")
 DAY = timedelta(days=1)
 

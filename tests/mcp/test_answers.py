@@ -34,7 +34,7 @@ async def run_now_without_and_with_a_node(cli: Cli) -> tuple[dict[str, Any], str
             return waiting, line, await tools("run_task_now", id="third", wait_seconds=60)
 
 
-async def test_run_now_says_that_no_node_is_alive(tmp_path: Path) -> None:
+async def test_run_now_warns_that_no_node_is_alive(tmp_path: Path) -> None:
     waiting, line, ran = await run_now_without_and_with_a_node(Cli(tmp_path))
     assert [each["code"] for each in waiting["warnings"]] == ["no_engine"]
     assert "queued" in line
@@ -43,7 +43,7 @@ async def test_run_now_says_that_no_node_is_alive(tmp_path: Path) -> None:
     assert (ran["ended"], ran["warnings"]) == (True, [])
 
 
-async def test_run_now_of_a_paused_task_says_that_this_run_happens() -> None:
+async def test_run_now_of_a_paused_task_runs_and_keeps_it_paused() -> None:
     async with tools_for() as (harness, tools):
         await tools("schedule_task", when="every 1h", do="look", name="mail")
         await tools("pause_task", id="mail")
@@ -55,7 +55,7 @@ async def test_run_now_of_a_paused_task_says_that_this_run_happens() -> None:
         assert (await tools("get_task", id="mail"))["task"]["state"] == "paused"
 
 
-async def test_paused_task_says_when_it_would_run() -> None:
+async def test_paused_task_shows_when_it_would_run() -> None:
     async with tools_for() as (_harness, tools):
         await tools("schedule_task", when="every day at 09:00", do="look", name="mail")
         await tools("pause_task", id="mail", reason="rain")
@@ -74,7 +74,7 @@ async def test_paused_task_says_when_it_would_run() -> None:
         assert (len(seen["next_runs"]), seen["next_if_resumed"]) == (3, [])
 
 
-async def test_task_that_awaits_approval_says_so_once() -> None:
+async def test_task_that_awaits_approval_shows_it_once() -> None:
     async with tools_for(AGENT) as (_harness, tools):
         made = await tools("schedule_task", when="every day at 09:00, 9 times", do=CALL, name="hook")
         task_id = made["task"]["id"]
@@ -178,7 +178,7 @@ async def test_early_hour_is_a_warning_of_preview_and_receipt() -> None:
             assert "early_hour" not in clear
 
 
-async def test_finished_task_has_no_next_run() -> None:
+async def test_finished_task_has_no_warning_about_a_past_time() -> None:
     async with tools_for() as (harness, tools):
         await tools("schedule_task", when="in 10m", do="look", name="once")
         await harness.run_due(timedelta(minutes=10))

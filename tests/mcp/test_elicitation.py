@@ -1,4 +1,4 @@
-"""Elicitation: an ambiguous argument is asked for where the client supports it, else the refusal lists the choices."""
+"""Elicitation: an ambiguous argument is elicited where the client supports it, else the refusal lists the choices."""
 
 from __future__ import annotations
 

@@ -290,7 +290,7 @@ async def test_zone_is_that_of_the_owner_and_for_the_local_owner_that_of_the_mac
         assert ("no_zone" in warnings) is is_assumed
 
 
-async def test_answers_over_http_say_that_no_node_is_alive() -> None:
+async def test_answers_over_http_warn_that_no_node_is_alive() -> None:
     async with serve_mcp() as server, server.connect(await server.create_token("ada")) as tools:
         assert (await tools("whoami"))["engine_running"] is False
         await tools("schedule_task", when="every 1h", do="look", name="mail")

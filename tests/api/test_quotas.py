@@ -41,7 +41,7 @@ async def _second_token(api: Api, owner: str = "ada") -> None:
     api.tokens["second"] = (await api.service.tokens.make(LOCAL, owner=owner, name="second"))[1]
 
 
-# --- setting them ---------------------------------------------------------------------------------------------------
+# --- set quotas ----------------------------------------------------------------------------------------------------
 
 
 async def _check_set_quotas(api: Api) -> None:

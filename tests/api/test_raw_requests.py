@@ -108,7 +108,7 @@ async def test_request_needs_exactly_one_host_header(hosts: bytes, version: byte
             assert body["code"] == "bad_host"
 
 
-# --- clients that leave ---------------------------------------------------------------------------------------------
+# --- aborted connections --------------------------------------------------------------------------------------------
 
 
 async def _check_aborted_requests(api: Api) -> None:

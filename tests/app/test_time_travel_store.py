@@ -144,7 +144,7 @@ def test_app_that_is_open_is_refused(tmp_path: Path) -> None:
     assert refusal.value.code == "travel_app_open"
 
 
-# --- the app's own store, by an explicit word ---------------------------------------------------------------------------
+# --- the app's own store -------------------------------------------------------------------------------------------------
 
 
 def test_own_store_is_used_on_request(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The compatible HTTP routes on a free port, with clients of five accounts, a virtual clock, and runs claimed by hand."""
+"""The compatible HTTP routes on a free port, with clients of four accounts and an anonymous one, a virtual clock, and runs claimed by hand."""
 
 from __future__ import annotations
 

@@ -14,6 +14,9 @@ from horae.testing import TimeTravel
 NOON = "2026-03-01 12:00"
 
 
+async def do_nothing() -> None: ...
+
+
 def render_run(run: Run) -> str:
     """Render a run as planned time, state, reason and count: `13:00 succeeded`, `15:00 skipped merged 3`."""
     return " ".join(

@@ -7,10 +7,7 @@ import pytest
 from horae import Conflict, Horae, NotFound
 from horae.model.policy import MissedMode
 from horae.testing import TimeTravel
-from tests.app.behaviour_scenarios import hourly_task, render_ledger
-
-
-async def do_nothing() -> None: ...
+from tests.app.behaviour_scenarios import do_nothing, hourly_task, render_ledger
 
 
 async def fail() -> None:

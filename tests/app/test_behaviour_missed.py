@@ -6,10 +6,7 @@ from pathlib import Path
 
 from horae import Horae
 from horae.testing import TimeTravel
-from tests.app.behaviour_scenarios import hourly_task, render_ledger
-
-
-async def do_nothing() -> None: ...
+from tests.app.behaviour_scenarios import do_nothing, hourly_task, render_ledger
 
 
 def after_three_hours_down(missed: str) -> tuple[list[str], list[object]]:

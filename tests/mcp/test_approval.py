@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
-
-import pytest
 
 from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
 from tests.cli.test_schemas import check
 from tests.mcp.stdio_server import connect_stdio
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 async def test_approved_task_of_an_agent_needs_approval_again_after_an_edit(cli: Cli) -> None:

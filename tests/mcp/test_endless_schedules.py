@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,11 +21,6 @@ from tests.cli.operating.test_schemas import check
 from tests.mcp.stdio_server import connect_stdio
 
 QUOTED = {"en": re.compile(r"'([^']+)'"), "zh": re.compile(r"“([^”]+)”")}
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 async def schedule(cli: Cli, **arguments: Any) -> dict[str, Any]:

@@ -10,19 +10,12 @@ import shlex
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.cli.driving import Cli
 from tests.mcp.stdio_server import connect_stdio, stdio_parameters
 from tests.mcp.tool_client import PERSON, connect_in_memory, text_of
 from tests.unit.service.service_harness import open_harness
 
 BARE = re.compile(r"(?<![\w/.-])(?<!-m )horae (?:approve|up|events|agent|owner|secret)\b")
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 async def test_commands_in_answers_name_the_store_of_the_server(cli: Cli) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
@@ -33,11 +30,6 @@ EXPECTED = (
     "payload.amount = 7",
     'target.method = "PUT"',
 )
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 async def schedule_hook(cli: Cli) -> dict[str, Any]:

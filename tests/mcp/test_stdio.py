@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,11 +20,6 @@ from tests.cli.driving import Cli
 from tests.cli.terminal import Terminal
 from tests.mcp.stdio_server import connect_stdio
 from tests.mcp.tool_client import PROTOCOL_MODES, ZONE
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from horae import Horae, RetryPolicy
 from horae.errors import InvalidTask
 from tests.cli.driving import Cli
-from tests.mcp.process import desk_of
-from tests.mcp.stage import text_of
+from tests.mcp.stdio_server import connect_stdio
+from tests.mcp.tool_client import text_of
 
 
 def commands_in(text: str) -> list[list[str]]:
@@ -139,9 +139,9 @@ def test_why_takes_the_day_as_the_operations_page_writes_it(cli: Cli) -> None:
 
 
 async def pause_without_a_reason(cli: Cli) -> str:
-    async with desk_of(cli) as desk:
-        made = await desk("schedule_task", when="every day at 09:00 10 times", do="look", zone="UTC")
-        paused = await desk("pause_task", id=made["task"]["id"])
+    async with connect_stdio(cli) as tools:
+        made = await tools("schedule_task", when="every day at 09:00 10 times", do="look", zone="UTC")
+        paused = await tools("pause_task", id=made["task"]["id"])
     return str(paused["task"]["state"])
 
 
@@ -152,13 +152,13 @@ async def test_mcp_pauses_a_task_without_a_reason(cli: Cli) -> None:
 async def schedule_again_after_cancelling(cli: Cli, *, name: str | None) -> tuple[str, str]:
     """The refusal of the same key, and the state of the task that is made by its hint."""
     said = {"when": "every day at 09:00 10 times", "do": "look", "zone": "UTC"}
-    async with desk_of(cli) as desk:
-        made = await desk("schedule_task", key="k", **said)
-        await desk("cancel_task", id=made["task"]["id"])
+    async with connect_stdio(cli) as tools:
+        made = await tools("schedule_task", key="k", **said)
+        await tools("cancel_task", id=made["task"]["id"])
         changed = {} if name is None else {"name": name}
-        refused = text_of(await desk.raw("schedule_task", key="k", **said, **changed))
+        refused = text_of(await tools.raw("schedule_task", key="k", **said, **changed))
         (other,) = re.findall(r'key "([^"]+)"', refused)
-        again = await desk("schedule_task", key=other, **said)
+        again = await tools("schedule_task", key=other, **said)
     return refused, str(again["task"]["state"])
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import StoreFull
-from tests.api.served import Api, served
+from tests.api.api_server import Api, serve_api
 from tests.faults.client import EVERYTHING, Wanted, add, soon
 from tests.faults.evidence import number, query, until_quiet
 from tests.faults.functions import FOLDER
@@ -127,7 +127,7 @@ async def test_f7_whoever_asks_whether_it_is_ready_hears_of_it_and_of_its_end(pl
         return found
 
     clock, filler = SystemClock(), Filler(place)
-    async with served(f"sqlite:///{place.store}") as api:
+    async with serve_api(f"sqlite:///{place.store}") as api:
         await ready(api, 200)
         filler.fill()
         begun = clock.steady()

@@ -142,7 +142,7 @@ async def test_the_heartbeat_says_what_is_wrong_and_nothing_when_all_is_well() -
         await added(on.service.store)
         await ping.step()
         on.clock.move(2 * GRACE)
-        await on.service.store.extend("node-1", on.clock.now())
+        await on.service.store.renew_lease("node-1", on.clock.now())
         await ping.step()
         await ping.close()
         said = [(post.path, post.body.decode()) for post in box.posts]

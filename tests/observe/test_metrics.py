@@ -182,7 +182,7 @@ async def test_the_example_for_your_own_process_works() -> None:
 
 
 def test_every_call_of_a_store_has_a_name_that_can_be_timed() -> None:
-    assert {"claim_due", "settle", "extend", "records", "write_lines", "counts"} <= OPERATIONS
+    assert {"claim_due", "settle", "renew_lease", "records", "write_lines", "counts"} <= OPERATIONS
 
 
 async def test_many_threads_may_look_while_one_counts() -> None:

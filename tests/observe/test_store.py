@@ -111,7 +111,7 @@ async def test_a_dead_node_is_taken_over_once() -> None:
         assert figures.counter(catalogue.TAKEOVERS).values == {(): 1}
         assert figures.counter(catalogue.RECOVERED).values == {(): 1}
         assert figures.counter(catalogue.OUTCOMES).values == {("lost", "lease_lost"): 1}
-        assert not (await store.extend(NODE, NOON)).held
+        assert not (await store.renew_lease(NODE, NOON)).held
         assert figures.counter(catalogue.LEASE_LOSSES).values == {("expired",): 0, ("taken",): 1}
 
 
@@ -121,9 +121,9 @@ async def test_a_lease_that_could_not_be_renewed_in_time_was_lost(silence: float
         await store.join(a_node())
         for _ in range(3):
             clock.at += 3
-            await store.extend(NODE, NOON)
+            await store.renew_lease(NODE, NOON)
         clock.at += silence + 0.001
-        await store.extend(NODE, NOON)
+        await store.renew_lease(NODE, NOON)
         assert figures.counter(catalogue.LEASE_LOSSES).values[("expired",)] == losses
 
 

@@ -195,18 +195,20 @@ class _ObservedStore:
         await self._timed(("join",), self._store.join(node))
         self._renewed_at[node.id] = called
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
         called = self._steady()
-        extension = await self._timed(("extend",), self._store.extend(node, now, load, offset))
+        renewal = await self._timed(("renew_lease",), self._store.renew_lease(node, now, load, offset))
         last_renewal = self._renewed_at.pop(node, None)
-        if not extension.held:
+        if not renewal.held:
             self._losses.add(("taken",))
-            return extension
+            return renewal
         if last_renewal is not None and self._steady() - last_renewal > self._self_stop:
             # The renewal came too late: the node had treated its lease as lost and stopped its runs.
             self._losses.add(("expired",))
         self._renewed_at[node] = called
-        return extension
+        return renewal
 
     async def leave(self, node: str) -> None:
         self._renewed_at.pop(node, None)

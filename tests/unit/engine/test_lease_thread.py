@@ -34,8 +34,10 @@ class Counting(MemoryStore):
         self.renewals = 0
         self.renewed = threading.Condition()
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
-        answer = await super().extend(node, now, load, offset)
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
+        answer = await super().renew_lease(node, now, load, offset)
         with self.renewed:
             self.renewals += 1
             self.renewed.notify_all()

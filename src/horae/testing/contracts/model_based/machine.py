@@ -371,10 +371,10 @@ class StoreMachine(RecordRules):
         self._call_both(lambda side: side.store.join(row))
 
     @rule(node=st.sampled_from(NODES), load=st.integers(0, 3), offset=backward_steps)
-    def extend(self, node: str, load: int, offset: timedelta) -> None:
+    def renew_lease(self, node: str, load: int, offset: timedelta) -> None:
         async def call(side: Side) -> Any:
             # A store may or may not have a clock of its own.
-            return (await side.store.extend(node, self._now, load, -offset))._replace(now=None)
+            return (await side.store.renew_lease(node, self._now, load, -offset))._replace(now=None)
 
         self._call_both(call)
 
@@ -396,9 +396,9 @@ class StoreMachine(RecordRules):
         """Renewals of the node as another node sees them."""
         watcher = a_node("watcher", joined=self._now, renewed=self._now)
         self._call_both(lambda side: side.store.join(watcher))
-        extension = self._run(self._stores.reference.store.extend("watcher", self._now))
+        renewal = self._run(self._stores.reference.store.renew_lease("watcher", self._now))
         self._call_both(lambda side: side.store.leave("watcher"))
-        return next((each.renewals for each in extension.nodes if each.id == node), 0)
+        return next((each.renewals for each in renewal.nodes if each.id == node), 0)
 
     # --- lanes, owners, log lines --------------------------------------------------------------------------------
 

@@ -128,8 +128,12 @@ class RecoversTheLiving(MemoryStore):
 
 class ForgetsWhatANodeSays(MemoryStore):
     async def renew_lease(
-        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
-    ) -> LeaseRenewal:  # noqa: ARG002
+        self,
+        node: str,
+        now: datetime,
+        load: int = 0,  # noqa: ARG002
+        offset: timedelta = timedelta(0),  # noqa: ARG002
+    ) -> LeaseRenewal:
         return await super().renew_lease(node, now)
 
 

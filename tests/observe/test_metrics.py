@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from horae.clock import SystemClock
-from horae.observe.catalogue import METRICS
 from horae.observe.counters import MetricSet
+from horae.observe.metric_definitions import METRICS
 from horae.observe.observer import Observer
 from horae.observe.scrape_access import Policy
 from horae.observe.store import OPERATIONS

@@ -13,7 +13,7 @@ import pytest
 from horae.clock import SystemClock
 from horae.errors import StoreError
 from horae.model.run import RunState
-from horae.observe import catalogue
+from horae.observe import metric_definitions
 from horae.observe.counters import MetricSet
 from horae.observe.store import OPERATIONS, observe_store
 from horae.ports.full_store import FullStore
@@ -63,33 +63,33 @@ async def test_lateness_is_that_of_the_start_itself() -> None:
         await store.join(a_node())
         await add_tasks(store, a_task())
         await claim(store, NOON + timedelta(milliseconds=30))
-        row = figures.histogram(catalogue.RUN_LATENESS).rows[()]
+        row = figures.histogram(metric_definitions.RUN_LATENESS).rows[()]
         assert row.sum == pytest.approx(0.03)
-        assert row.counts[catalogue.LATENESS_BUCKETS.index(0.05)] == 1
-        assert figures.counter(catalogue.STARTS).values[("scheduled",)] == 1
+        assert row.counts[metric_definitions.LATENESS_BUCKETS.index(0.05)] == 1
+        assert figures.counter(metric_definitions.STARTS).values[("scheduled",)] == 1
 
 
 async def test_what_must_provably_start_is_counted_when_it_does() -> None:
     async with looked_at() as (store, figures, _):
         run = await start_run(store, decide=decide_start(state=RunState.CLAIMED))
         assert run.state is RunState.CLAIMED
-        starts = figures.counter(catalogue.STARTS)
+        starts = figures.counter(metric_definitions.STARTS)
         assert starts.values[("scheduled",)] == 0
         await store.start([(run.id, run.token)], NOON + SECOND)
         await store.start([(run.id, run.token)], NOON + SECOND)
         assert starts.values[("scheduled",)] == 1
-        assert figures.histogram(catalogue.RUN_LATENESS).rows[()].sum == pytest.approx(1)
+        assert figures.histogram(metric_definitions.RUN_LATENESS).rows[()].sum == pytest.approx(1)
 
 
 async def test_what_comes_too_late_is_not_counted() -> None:
     async with looked_at() as (store, figures, _):
         run = await start_run(store)
         await store.settle([a_settlement(run, token=run.token + 1)], succeed)
-        assert not figures.counter(catalogue.OUTCOMES).values
+        assert not figures.counter(metric_definitions.OUTCOMES).values
         await store.settle([a_settlement(run)], succeed)
         await store.settle([a_settlement(run)], succeed)
-        assert figures.counter(catalogue.OUTCOMES).values == {("succeeded", ""): 1}
-        assert figures.histogram(catalogue.RUN_DURATION).rows[()].sum == pytest.approx(1)
+        assert figures.counter(metric_definitions.OUTCOMES).values == {("succeeded", ""): 1}
+        assert figures.histogram(metric_definitions.RUN_DURATION).rows[()].sum == pytest.approx(1)
 
 
 async def test_what_was_skipped_is_counted_by_why() -> None:
@@ -97,7 +97,7 @@ async def test_what_was_skipped_is_counted_by_why() -> None:
         await store.join(a_node())
         await add_tasks(store, a_task())
         await claim(store, decide=skip)
-        ((reason, number),) = figures.counter(catalogue.SKIPPED).values.items()
+        ((reason, number),) = figures.counter(metric_definitions.SKIPPED).values.items()
         assert number == 1
         assert reason != ("",)
 
@@ -108,11 +108,11 @@ async def test_a_dead_node_is_taken_over_once() -> None:
         await store.join(a_node("other"))
         assert await store.recover(NODE, 0, lose_at(), 256) == 1
         assert await store.recover(NODE, 0, lose_at(), 256) is None
-        assert figures.counter(catalogue.TAKEOVERS).values == {(): 1}
-        assert figures.counter(catalogue.RECOVERED).values == {(): 1}
-        assert figures.counter(catalogue.OUTCOMES).values == {("lost", "lease_lost"): 1}
+        assert figures.counter(metric_definitions.TAKEOVERS).values == {(): 1}
+        assert figures.counter(metric_definitions.RECOVERED).values == {(): 1}
+        assert figures.counter(metric_definitions.OUTCOMES).values == {("lost", "lease_lost"): 1}
         assert not (await store.renew_lease(NODE, NOON)).held
-        assert figures.counter(catalogue.LEASE_LOSSES).values == {("expired",): 0, ("taken",): 1}
+        assert figures.counter(metric_definitions.LEASE_LOSSES).values == {("expired",): 0, ("taken",): 1}
 
 
 @pytest.mark.parametrize(("silence", "losses"), [(11.0, 0), (12.0, 1)])
@@ -124,7 +124,7 @@ async def test_a_lease_that_could_not_be_renewed_in_time_was_lost(silence: float
             await store.renew_lease(NODE, NOON)
         clock.at += silence + 0.001
         await store.renew_lease(NODE, NOON)
-        assert figures.counter(catalogue.LEASE_LOSSES).values[("expired",)] == losses
+        assert figures.counter(metric_definitions.LEASE_LOSSES).values[("expired",)] == losses
 
 
 async def test_a_call_that_fails_is_counted_and_fails(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_a_call_that_fails_is_counted_and_fails(tmp_path: Path) -> None:
             await store.claim_due(NOON, NODE, 1, start_everything)
         with pytest.raises(StoreError):
             await store.last_event()
-        assert figures.counter(catalogue.STORE_ERRORS).values == {("claim_due",): 1, ("last_event",): 1}
+        assert figures.counter(metric_definitions.STORE_ERRORS).values == {("claim_due",): 1, ("last_event",): 1}
 
 
 async def test_each_call_is_timed_under_its_own_name() -> None:
@@ -150,6 +150,6 @@ async def test_each_call_is_timed_under_its_own_name() -> None:
     await store.next_due()
     await store.nodes()
     await store.close()
-    rows = figures.histogram(catalogue.STORE_CALLS).rows
+    rows = figures.histogram(metric_definitions.STORE_CALLS).rows
     assert {name: row.sum for (name,), row in rows.items()} == {"next_due": pytest.approx(0.2), "nodes": 0}
     assert {name for (name,) in rows} <= OPERATIONS

@@ -20,7 +20,7 @@ from ....model.task import Task, past_of
 from ....ports.store import RunFilter
 from ....schedule import count
 from ....service.query.instants import parse_span
-from ....service.runs.ledger import find_occurrence
+from ....service.runs.explanations import find_occurrence
 from ....service.tasks.task_request import read_duration
 from ....state_names import state_name
 from ....wire.runs import run_json

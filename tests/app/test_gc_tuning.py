@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from horae import Horae
+from horae.app.gc_tuning import InterpreterTuning
 from horae.app.horae import Item
-from horae.app.interpreter import Interpreter
 from horae.errors import InvalidSchedule
 
 USUAL = (700, 10, 10)
@@ -88,7 +88,7 @@ async def test_many_tasks_are_added_without_a_look_for_garbage() -> None:
 
 
 def test_a_process_of_our_own_lets_threads_have_their_turn_at_once() -> None:
-    interpreter = Interpreter()
+    interpreter = InterpreterTuning()
     interpreter.acquire()
     guest = sys.getswitchinterval()
     interpreter.dedicate_process()

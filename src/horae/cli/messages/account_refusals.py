@@ -118,10 +118,10 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "audit_broken": RefusalEntry(
             Refusal,
-            "The audit trail is not what it was, from row {number} on.",
-            "Somebody changed, removed or cut off rows: compare with a backup.",
+            "The audit trail was changed from row {number} on.",
+            "Rows were changed, removed or cut off: compare with a backup.",
             "审计记录自第 {number} 行起已被改动。",
-            "有人修改、删除或截断了记录:请与备份比对。",
+            "记录被修改、删除或截断:请与备份比对。",
         ),
     }
 )

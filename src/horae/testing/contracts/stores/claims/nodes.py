@@ -80,7 +80,7 @@ class NodesContract(Contract):
         assert await store.recover(NODE, 1, lose, 10) == 2
 
     async def test_an_absent_node_cannot_be_drained(self, store: FullStore) -> None:
-        assert not await store.drain("nobody")
+        assert not await store.drain("unknown")
         await store.join(a_node())
         await store.leave(NODE)
         assert not await store.drain(NODE)
@@ -88,8 +88,8 @@ class NodesContract(Contract):
         assert await store.nodes() == ()
 
     async def test_an_absent_node_holds_no_lease(self, store: FullStore) -> None:
-        assert not (await store.renew_lease("nobody", NOON)).held
-        assert await store.recover("nobody", 0, fail, 10) is None
+        assert not (await store.renew_lease("unknown", NOON)).held
+        assert await store.recover("unknown", 0, fail, 10) is None
 
     async def test_a_renewal_reports_the_next_due_instant(self, store: FullStore) -> None:
         await store.join(a_node())
@@ -121,7 +121,7 @@ class NodesContract(Contract):
         await settle(store, ended)
         assert await store.held(NODE) == tuple(sorted((run.id, run.token) for run in mine))
         assert await store.held(_WATCHER) == ((theirs.id, theirs.token),)
-        assert await store.held("nobody") == ()
+        assert await store.held("unknown") == ()
 
     async def test_a_node_that_left_is_not_listed(self, store: FullStore) -> None:
         await _start_runs_on_node(store, 0)

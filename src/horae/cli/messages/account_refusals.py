@@ -111,7 +111,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "one_agent_or_all": RefusalEntry(
             BadUsage,
-            "It is not said whose limits are to be set.",
+            "No agent was named.",
             "Name one agent, or give --all for all agents of the owner.",
             "没有说明要设置谁的限制。",
             "请写出一个智能体的名称，或用 --all 表示该所有者的全部智能体。",

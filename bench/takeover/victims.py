@@ -43,7 +43,7 @@ class Fault(NamedTuple):
 
 
 FAULTS: Final[Mapping[str, Fault]] = {
-    "kill -9, seen by a neighbour": Fault(lambda victim: victim.worker.kill(), 2),
+    "kill -9, seen by another node": Fault(lambda victim: victim.worker.kill(), 2),
     "kill -9, on another machine": Fault(lambda victim: victim.worker.kill(), 2, ELSEWHERE),
     "SIGSTOP": Fault(lambda victim: victim.worker.freeze(), 2),
     "cut off": Fault(lambda victim: victim.proxy.cut(), 1, ELSEWHERE),

@@ -96,7 +96,7 @@ async def check_prefixes_in_the_service(api: Api) -> None:
     task = (await api.service.tasks.get(LOCAL, (await api.create_task())["id"])).task
     assert await api.service.tasks.run_now(ADA, task.id[:SHORT])
     assert (await api.service.tasks.find_by_name(ADA, task.id[:9])).task.id == task.id
-    assert (await api.service.ledger.explain(ADA, task.id[:SHORT], None)).facts.task.id == task.id
+    assert (await api.service.explanations.explain(ADA, task.id[:SHORT], None)).facts.task.id == task.id
 
 
 async def _run_check(check: Any) -> None:

@@ -51,7 +51,7 @@ async def _waiting_for_the_owner(house: ServiceHarness) -> None:
     house.advance(HOUR)
     (going,) = await house.claim()
     waiting = second if going.task_id == first.id else first
-    why = await house.ledger.explain(cy, waiting.id, None)
+    why = await house.explanations.explain(cy, waiting.id, None)
     assert why.explanation.verdict is Verdict.WAITING
     commands = [fix.command for fix in fixes_for(why, "x")]
     assert commands == ["horae owner set cy --quota concurrent_runs=2", "horae runs --state running"]

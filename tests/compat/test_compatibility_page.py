@@ -10,7 +10,7 @@ from horae.api.compat.labels import SNOOZED_FROM, SOURCE_ID, SOURCE_TYPE, SURFAC
 from horae.api.compat.refusals import CATALOGUE
 from horae.model.refusals import CATALOGUE as OF_TASKS
 from horae.schedule.compat import Note
-from horae.schedule.compat.notes import note_codes
+from horae.schedule.compat.translation_notes import note_codes
 from horae.web.refusals import CATALOGUE as OF_REQUESTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "compatibility.md").read_text(encoding="utf-8")

@@ -150,7 +150,7 @@ async def test_ping_reports_problems_and_is_empty_when_healthy() -> None:
         await add_task(setup.service.store)
         await ping.step()
         setup.clock.move(2 * GRACE)
-        await setup.service.store.extend("node-1", setup.clock.now())
+        await setup.service.store.renew_lease("node-1", setup.clock.now())
         await ping.step()
         await ping.close()
         pings = [(request.path, request.body.decode()) for request in receiver.requests]

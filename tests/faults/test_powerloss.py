@@ -80,7 +80,7 @@ class Workload:
             for lost in await asyncio.gather(*adding, self._work(now), return_exceptions=True):
                 if lost is not None:
                     raise lost
-            await self._store.extend(NODE, now)
+            await self._store.renew_lease(NODE, now)
 
     async def _add(self, number: int, now: datetime) -> None:
         changes = [_new_task(f"tsk_{number:04}{member}", now, self._chance) for member in range(BATCH)]
@@ -177,7 +177,7 @@ async def _does_not_go_on(store: SQLiteStore, known: Acknowledged) -> AsyncItera
     """A new node finds everything as a death leaves it, and its tokens are higher than all before."""
     later = NOON + 60 * SECOND
     await store.join(Node("nod_2", "elsewhere/2/2", "1.0", later, later))
-    for node in (await store.extend("nod_2", later)).nodes:
+    for node in (await store.renew_lease("nod_2", later)).nodes:
         await store.recover(node.id, node.renewals, partial(recover, now=later), 1_000)
     claim = await store.claim_due(later, "nod_2", 1_000, partial(fire, claim=ClaimContext("nod_2", later, 10 * SECOND)))
     if claim.runs and known.claimed and claim.runs[0].run.token <= max(known.claimed.values()):

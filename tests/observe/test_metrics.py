@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from horae.clock import SystemClock
-from horae.observe.catalogue import METRICS
 from horae.observe.counters import MetricSet
+from horae.observe.metric_definitions import METRICS
 from horae.observe.observer import Observer
 from horae.observe.scrape_access import Policy
 from horae.observe.store import OPERATIONS
@@ -184,7 +184,7 @@ async def test_documented_example_works() -> None:
 
 
 def test_store_operations_have_names() -> None:
-    assert {"claim_due", "settle", "extend", "records", "write_lines", "counts"} <= OPERATIONS
+    assert {"claim_due", "settle", "renew_lease", "records", "write_lines", "counts"} <= OPERATIONS
 
 
 async def test_counters_are_read_by_threads_while_they_change() -> None:

@@ -13,7 +13,7 @@ import pytest
 from horae.clock import SystemClock
 from horae.errors import StoreError
 from horae.model.run import RunState
-from horae.observe import catalogue
+from horae.observe import metric_definitions
 from horae.observe.counters import MetricSet
 from horae.observe.store import OPERATIONS, observe_store
 from horae.ports.full_store import FullStore
@@ -65,33 +65,33 @@ async def test_lateness_is_start_minus_due() -> None:
         await store.join(a_node())
         await add_tasks(store, a_task())
         await claim(store, NOON + timedelta(milliseconds=30))
-        row = figures.histogram(catalogue.RUN_LATENESS).rows[()]
+        row = figures.histogram(metric_definitions.RUN_LATENESS).rows[()]
         assert row.sum == pytest.approx(0.03)
-        assert row.counts[catalogue.LATENESS_BUCKETS.index(0.05)] == 1
-        assert figures.counter(catalogue.STARTS).values[("scheduled",)] == 1
+        assert row.counts[metric_definitions.LATENESS_BUCKETS.index(0.05)] == 1
+        assert figures.counter(metric_definitions.STARTS).values[("scheduled",)] == 1
 
 
 async def test_at_most_once_run_is_counted_when_it_is_started() -> None:
     async with open_observed_store() as (store, figures, _):
         run = await start_run(store, decide=decide_start(state=RunState.CLAIMED))
         assert run.state is RunState.CLAIMED
-        starts = figures.counter(catalogue.STARTS)
+        starts = figures.counter(metric_definitions.STARTS)
         assert starts.values[("scheduled",)] == 0
         await store.start([(run.id, run.token)], NOON + SECOND)
         await store.start([(run.id, run.token)], NOON + SECOND)
         assert starts.values[("scheduled",)] == 1
-        assert figures.histogram(catalogue.RUN_LATENESS).rows[()].sum == pytest.approx(1)
+        assert figures.histogram(metric_definitions.RUN_LATENESS).rows[()].sum == pytest.approx(1)
 
 
 async def test_stale_and_repeated_settlements_are_not_counted() -> None:
     async with open_observed_store() as (store, figures, _):
         run = await start_run(store)
         await store.settle([a_settlement(run, token=run.token + 1)], succeed)
-        assert not figures.counter(catalogue.OUTCOMES).values
+        assert not figures.counter(metric_definitions.OUTCOMES).values
         await store.settle([a_settlement(run)], succeed)
         await store.settle([a_settlement(run)], succeed)
-        assert figures.counter(catalogue.OUTCOMES).values == {("succeeded", ""): 1}
-        assert figures.histogram(catalogue.RUN_DURATION).rows[()].sum == pytest.approx(1)
+        assert figures.counter(metric_definitions.OUTCOMES).values == {("succeeded", ""): 1}
+        assert figures.histogram(metric_definitions.RUN_DURATION).rows[()].sum == pytest.approx(1)
 
 
 async def test_skipped_runs_are_counted_by_reason() -> None:
@@ -99,7 +99,7 @@ async def test_skipped_runs_are_counted_by_reason() -> None:
         await store.join(a_node())
         await add_tasks(store, a_task())
         await claim(store, decide=skip)
-        ((reason, number),) = figures.counter(catalogue.SKIPPED).values.items()
+        ((reason, number),) = figures.counter(metric_definitions.SKIPPED).values.items()
         assert number == 1
         assert reason != ("",)
 
@@ -110,11 +110,11 @@ async def test_takeover_of_a_dead_node_is_counted_once() -> None:
         await store.join(a_node("other"))
         assert await store.recover(NODE, 0, lose_at(), 256) == 1
         assert await store.recover(NODE, 0, lose_at(), 256) is None
-        assert figures.counter(catalogue.TAKEOVERS).values == {(): 1}
-        assert figures.counter(catalogue.RECOVERED).values == {(): 1}
-        assert figures.counter(catalogue.OUTCOMES).values == {("lost", "lease_lost"): 1}
-        assert not (await store.extend(NODE, NOON)).held
-        assert figures.counter(catalogue.LEASE_LOSSES).values == {("expired",): 0, ("taken",): 1}
+        assert figures.counter(metric_definitions.TAKEOVERS).values == {(): 1}
+        assert figures.counter(metric_definitions.RECOVERED).values == {(): 1}
+        assert figures.counter(metric_definitions.OUTCOMES).values == {("lost", "lease_lost"): 1}
+        assert not (await store.renew_lease(NODE, NOON)).held
+        assert figures.counter(metric_definitions.LEASE_LOSSES).values == {("expired",): 0, ("taken",): 1}
 
 
 @pytest.mark.parametrize(("silence", "losses"), [(11.0, 0), (12.0, 1)])
@@ -123,10 +123,10 @@ async def test_expired_lease_is_counted_as_lost(silence: float, losses: int) -> 
         await store.join(a_node())
         for _ in range(3):
             clock.at += 3
-            await store.extend(NODE, NOON)
+            await store.renew_lease(NODE, NOON)
         clock.at += silence + 0.001
-        await store.extend(NODE, NOON)
-        assert figures.counter(catalogue.LEASE_LOSSES).values[("expired",)] == losses
+        await store.renew_lease(NODE, NOON)
+        assert figures.counter(metric_definitions.LEASE_LOSSES).values[("expired",)] == losses
 
 
 async def test_failed_call_is_counted_and_raised(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ async def test_failed_call_is_counted_and_raised(tmp_path: Path) -> None:
             await store.claim_due(NOON, NODE, 1, start_everything)
         with pytest.raises(StoreError):
             await store.last_event()
-        assert figures.counter(catalogue.STORE_ERRORS).values == {("claim_due",): 1, ("last_event",): 1}
+        assert figures.counter(metric_definitions.STORE_ERRORS).values == {("claim_due",): 1, ("last_event",): 1}
 
 
 async def test_calls_are_timed_by_operation() -> None:
@@ -152,6 +152,6 @@ async def test_calls_are_timed_by_operation() -> None:
     await store.next_due()
     await store.nodes()
     await store.close()
-    rows = figures.histogram(catalogue.STORE_CALLS).rows
+    rows = figures.histogram(metric_definitions.STORE_CALLS).rows
     assert {name: row.sum for (name,), row in rows.items()} == {"next_due": pytest.approx(0.2), "nodes": 0}
     assert {name for (name,) in rows} <= OPERATIONS

@@ -43,7 +43,7 @@ from ..targets.function.target import FunctionTarget
 from ..version import __version__
 from .declared_function import TaskFunction
 from .environment import AppEnvironment
-from .interpreter import interpreter
+from .gc_tuning import interpreter_tuning
 from .listeners import Handler, Listeners
 from .suggestions import APP_OPTIONS, suggest_keywords
 from .wait import RunWaiters
@@ -211,7 +211,7 @@ class AppLifespan:
         self._kinds = TargetKinds(settings if self._with_engine else await merge_policy(store, settings))
         key_url = self.url if outer is None else outer.key_url(self.url)
         self._service = make_service(key_url, store, self.clock, self.zone, self._kinds, self._on_write)
-        interpreter.acquire()
+        interpreter_tuning.acquire()
         await self.begin()
 
     def _apply_wake_setting(self, settings: Settings) -> None:
@@ -233,7 +233,7 @@ class AppLifespan:
         self._waiters.notify_all()
         await self._wakeup.finish()
         if store is not None:
-            interpreter.release()
+            interpreter_tuning.release()
             await store.close()
 
     # --- the engine ------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from .janitor import Janitor
 from .journal_writer import JournalWriter
 from .keeper import KeeperCallbacks, LeaseKeeper
 from .lease import Lease
-from .loop_thread import LoopThread
+from .lease_thread import LeaseThread
 from .lost_claims import LostClaims
 from .process_identity import is_gone, own_home
 from .releaser import Releaser
@@ -104,7 +104,7 @@ class Engine:
         self.dispatcher.on_claimed = self._check_drained
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         self._actors: dict[str, asyncio.Task[None]] = {}
-        self._thread: LoopThread | None = None
+        self._thread: LeaseThread | None = None
         self._start_stop_lock = asyncio.Lock()
 
     @property
@@ -254,7 +254,7 @@ class Engine:
     async def _join(self) -> LeaseKeeper:
         loop = asyncio.get_running_loop()
         if self._settings.lease_thread:
-            self._thread = LoopThread("horae-keeper")
+            self._thread = LeaseThread("horae-keeper")
             self.keeper = await asyncio.wrap_future(self._thread.submit(self._start_keeper(self._thread, loop)))
         else:
             self.keeper = self._build_keeper(_call_directly)
@@ -262,7 +262,7 @@ class Engine:
             await self.keeper.step()
         return self.keeper
 
-    async def _start_keeper(self, thread: LoopThread, loop: asyncio.AbstractEventLoop) -> LeaseKeeper:
+    async def _start_keeper(self, thread: LeaseThread, loop: asyncio.AbstractEventLoop) -> LeaseKeeper:
         """Join, renew once and start the keeper loop; runs on the event loop of the keeper thread."""
         keeper = self._build_keeper(loop.call_soon_threadsafe)
         await keeper.join()

@@ -129,14 +129,14 @@ class LeaseKeeper:
         self._renewal_requested = False
         sent_at = self._last_renewal = self._clock.steady()
         at = self._clock.now()
-        extension = await self._store.extend(self._lease.node, at, self._load(), self._clock.offset)
+        renewal = await self._store.renew_lease(self._lease.node, at, self._load(), self._clock.offset)
         self._retry.succeeded()
-        if extension.now is not None and self._clock.correct(at, extension.now, self._clock.now()):
+        if renewal.now is not None and self._clock.correct(at, renewal.now, self._clock.now()):
             # The clock was corrected, so actors that sleep until an instant must compute the wait again.
             self._signals.on_recovered()
         self._compare_clocks()
         self._next_renewal = sent_at + self._terms.renewal.total_seconds()
-        if not extension.held:
+        if not renewal.held:
             # Other nodes have recovered this one as dead, so none of its active runs belongs to it any more.
             self._lease.mark_lost()
             self._signals.on_lost()
@@ -147,7 +147,7 @@ class LeaseKeeper:
             # What kept this node from renewing may have affected the others too: their leases are measured anew.
             self._peers.clear()
         self._lease.mark_renewed(sent_at)
-        self._apply_extension(extension)
+        self._apply_renewal(renewal)
 
     def _compare_clocks(self) -> None:
         """Detect a wall clock that was set back, by comparing it with the monotonic clock between two renewals."""
@@ -159,19 +159,19 @@ class LeaseKeeper:
                 self._signals.on_clock_set_back(back)
         self._last_clocks = wall, steady
 
-    def _apply_extension(self, extension: LeaseRenewal) -> None:
-        if extension.cancel_requests:
-            self._signals.on_cancel_requests(extension.cancel_requests)
-        if extension.draining is not self._draining:
-            self._draining = extension.draining
+    def _apply_renewal(self, renewal: LeaseRenewal) -> None:
+        if renewal.cancel_requests:
+            self._signals.on_cancel_requests(renewal.cancel_requests)
+        if renewal.draining is not self._draining:
+            self._draining = renewal.draining
             self._signals.on_draining(self._draining)
-        self._signals.on_head_seen(extension.next_due)
-        if bool(extension.nodes) is not self._has_peers:
-            self._has_peers = bool(extension.nodes)
+        self._signals.on_head_seen(renewal.next_due)
+        if bool(renewal.nodes) is not self._has_peers:
+            self._has_peers = bool(renewal.nodes)
             self._signals.on_peers_changed(self._has_peers)
         steady = self._clock.steady()
         previous, self._peers = self._peers, {}
-        for node in extension.nodes:
+        for node in renewal.nodes:
             before = previous.get(node.id)
             if self._is_gone(node.home):
                 self._peers[node.id] = (node.renewals, float("-inf"))

@@ -14,8 +14,8 @@ from ..model.task import Task
 from ..schedule.describe.chinese import describe_duration as duration_zh
 from ..schedule.describe.english import describe_duration as duration_en
 from ..schedule.preview import make_fires
+from .finding_messages import SENTENCES
 from .report import ClockHit, Finding, LaneForecast, Report, Severity, TaskForecast
-from .sentences import SENTENCES
 
 CROWD: Final = 10
 """Tasks due in one second from which a finding is made."""

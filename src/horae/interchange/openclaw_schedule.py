@@ -10,7 +10,7 @@ from ..schedule.canonical import format_moment
 from ..schedule.compat import Note
 from ..schedule.compat.fields import parse_integer, parse_moment, require_in_range
 from ..schedule.compat.moments import format_local
-from ..schedule.compat.notes import note as compat_note
+from ..schedule.compat.translation_notes import note as compat_note
 from ..schedule.every import MAX_INTERVAL
 from ..schedule.value import MAX_JITTER
 from .fields import Fields, read_instant, read_optional_mapping, read_optional_text, read_required_text, refuse_field

@@ -1,4 +1,4 @@
-"""Tools that pause, resume, cancel and run tasks."""
+"""MCP tools that pause, resume, cancel and run tasks."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from ..model.task import TaskState
 from ..ports.full_store import FullStore
 from ..ports.node_records import load_agreed_lease
 from ..ports.store import Node, WaitingCounts
-from . import catalogue
-from .catalogue import Labels, Metric
+from . import metric_definitions
 from .health import STORE_TIMEOUT, is_live
+from .metric_definitions import Labels, Metric
 
 _UNSEALED_KIND: Final = "audit.open"
 
@@ -34,7 +34,7 @@ async def read_deployment(store: FullStore, clock: Clock) -> tuple[Reading, ...]
         async with asyncio.timeout(STORE_TIMEOUT):
             return await _read(store, clock)
     except (HoraeError, TimeoutError, OSError):
-        return (Reading(catalogue.STORE_UP, 0),)
+        return (Reading(metric_definitions.STORE_UP, 0),)
 
 
 async def _read(store: FullStore, clock: Clock) -> tuple[Reading, ...]:
@@ -46,21 +46,21 @@ async def _read(store: FullStore, clock: Clock) -> tuple[Reading, ...]:
     unsealed = len((await store.records(_UNSEALED_KIND, limit=MAX_PAGE_SIZE)).items)
     late = 0.0 if head is None else max(0.0, (now - head).total_seconds())
     return (
-        Reading(catalogue.STORE_UP, 1),
+        Reading(metric_definitions.STORE_UP, 1),
         *(
-            Reading(catalogue.TASKS, counts.get((NO_HOUR, STATE_PREFIX + state), 0), (state.value,))
+            Reading(metric_definitions.TASKS, counts.get((NO_HOUR, STATE_PREFIX + state), 0), (state.value,))
             for state in TaskState
         ),
         *_queue_readings(waiting),
-        Reading(catalogue.HEAD_AGE, late),
+        Reading(metric_definitions.HEAD_AGE, late),
         *_node_readings(nodes, now, lease),
-        Reading(catalogue.AUDIT_UNSEALED, unsealed),
+        Reading(metric_definitions.AUDIT_UNSEALED, unsealed),
     )
 
 
 def _queue_readings(waiting: WaitingCounts) -> Iterable[Reading]:
     counts = {"due": waiting.overdue, "parked": waiting.parked, "stranded": waiting.stranded}
-    return [Reading(catalogue.QUEUE, number, (name,)) for name, number in counts.items()]
+    return [Reading(metric_definitions.QUEUE, number, (name,)) for name, number in counts.items()]
 
 
 def _node_readings(nodes: Iterable[Node], now: datetime, lease: timedelta) -> Iterable[Reading]:
@@ -72,5 +72,5 @@ def _node_readings(nodes: Iterable[Node], now: datetime, lease: timedelta) -> It
             continue
         counts["draining" if node.draining else "live"] += 1
         offset = max(offset, abs(node.offset.total_seconds()))
-    yield from (Reading(catalogue.NODES, number, (state,)) for state, number in counts.items())
-    yield Reading(catalogue.CLOCK_OFFSET, offset)
+    yield from (Reading(metric_definitions.NODES, number, (state,)) for state, number in counts.items())
+    yield Reading(metric_definitions.CLOCK_OFFSET, offset)

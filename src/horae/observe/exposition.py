@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from .catalogue import PROCESS, Metric
 from .counters import Counter, Gauge, Histogram, MetricSet
 from .deployment import Reading
+from .metric_definitions import PROCESS, Metric
 from .refusals import refuse
 
 if TYPE_CHECKING:

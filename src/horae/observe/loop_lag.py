@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..clock import Clock
-from . import catalogue
+from . import metric_definitions
 from .counters import MetricSet
 
 SAMPLE_SECONDS: Final = 0.25
@@ -13,7 +13,7 @@ SAMPLE_SECONDS: Final = 0.25
 
 async def watch_lag(clock: Clock, figures: MetricSet) -> None:
     """Sample the lag until cancelled."""
-    lag = figures.histogram(catalogue.LOOP_LAG)
+    lag = figures.histogram(metric_definitions.LOOP_LAG)
     while True:
         due = clock.steady() + SAMPLE_SECONDS
         await clock.pause(SAMPLE_SECONDS)

@@ -28,9 +28,9 @@ from .events.event_log import Events
 from .events.listeners import ListenerRegistry, topic_of
 from .events.webhooks import Webhooks
 from .runs.daily_quota import DailyQuota
+from .runs.explanations import Explanations
 from .runs.fire_rights import FireRights
 from .runs.lanes import Lanes
-from .runs.ledger import Ledger
 from .runs.nodes import Nodes
 from .runs.outages import Outages
 from .runs.overview import Overviews
@@ -131,8 +131,8 @@ class Service:
         return Outages(self.store, self.store, self._clock)
 
     @cached_property
-    def ledger(self) -> Ledger:
-        return Ledger(self.store, self._clock, self.outages, self.functions)
+    def explanations(self) -> Explanations:
+        return Explanations(self.store, self._clock, self.outages, self.functions)
 
     @cached_property
     def overview(self) -> Overviews:

@@ -193,10 +193,10 @@ class _RealTimeStore:
         self._store = store
         self._loop = loop
 
-    async def extend(self, *arguments: Any, **named: Any) -> LeaseRenewal:
+    async def renew_lease(self, *arguments: Any, **named: Any) -> LeaseRenewal:
         """Ignore the clock of the database server, which is real time."""
         with self._loop.outside():
-            return (await self._store.extend(*arguments, **named))._replace(now=None)
+            return (await self._store.renew_lease(*arguments, **named))._replace(now=None)
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)

@@ -86,7 +86,7 @@ def test_prune_removes_what_the_file_no_longer_has_and_nothing_else(deployment: 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("tasks:\n  - name: a\n    name: b\n", "the key 'name' stands twice"),
+        ("tasks:\n  - name: a\n    name: b\n", "the key 'name' appears twice"),
         ("tasks: [", "line 1"),
         ("jobs: []\n", "'jobs' is not a field here."),
         ("tasks: 1\n", "'tasks' is no list"),
@@ -95,7 +95,7 @@ def test_prune_removes_what_the_file_no_longer_has_and_nothing_else(deployment: 
         ("tasks:\n  - {name: a, when: every blue moon, say: x}\n", "task 1"),
         ("tasks:\n  - {name: a, when: every 1h, say: x, wehn: y}\n", "'wehn' is not a field here."),
         ("tasks:\n  - {name: a, when: every 1h}\n", "The field 'target' is missing."),
-        ("tasks:\n  - {name: a, when: every 1h, say: x}\n  - {name: a, when: every 2h, say: x}\n", "stands twice"),
+        ("tasks:\n  - {name: a, when: every 1h, say: x}\n  - {name: a, when: every 2h, say: x}\n", "appears twice"),
         ("lanes: {a: -1}\ntasks: []\n", "lane a cannot be '-1'."),
         ("tasks: !!python/object/apply:os.system ['true']\n", "could not determine a constructor"),
     ],

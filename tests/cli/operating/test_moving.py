@@ -181,7 +181,7 @@ def test_where_nothing_could_be_taken_over_it_is_refused_with_every_reason(deplo
     assert done.returncode == 6
     assert done.stdout.startswith("+ 0 tasks  ~ 0 changed  = 0 as they are  ? 2 unclear")
     assert "line 1: @reboot start" in done.stdout
-    assert "Nothing of 'table' could be taken over: 2 entries are unclear." in done.stderr
+    assert "Nothing in 'table' could be imported: 2 entries are unclear." in done.stderr
     told = deployment.horae("import", "table", "--json")
     assert (told.returncode, len(json.loads(told.stdout)["unclear"])) == (6, 2)
     assert json.loads(told.stderr.splitlines()[-1])["code"] == "nothing_taken_over"

@@ -309,7 +309,7 @@ async def why_task(
     request: Request, principal: Principal, task_id: TaskId, *, at: Moment = None, zone: Zone = None
 ) -> Response:
     lang = request_language(request)
-    why = await app_context(request).service.ledger.explain(principal, task_id, at, zone or principal.zone)
+    why = await app_context(request).service.explanations.explain(principal, task_id, at, zone or principal.zone)
     task = why.facts.task
     return json_response(why_json(why.explanation, utc(why.at), task.name, task.schedule.zone, lang, why.outage))
 

@@ -23,7 +23,7 @@ _SIGNS: Final[dict[str, tuple[str, Style]]] = {"ok": ("✓", "good"), "warning":
 
 @click.command("doctor", cls=Command)
 def doctor(out: Printer) -> None:
-    """Look for what is wrong here; exit code 1 when there is an error."""
+    """Check this deployment for problems; exit code 1 when there is an error."""
     found = _run_checks(out)
     errors = sum(each.grade == "error" for each in found)
     warnings = sum(each.grade == "warning" for each in found)

@@ -40,7 +40,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "program_in_home": RefusalEntry(
             InvalidTask,
-            "Horae is installed in {path}, where a service of the machine may not look.",
+            "Horae is installed in {path}, which a service of the machine cannot read.",
             "Install it elsewhere (python3 -m venv /opt/horae), or --user for a service of your own.",
             "Horae 安装在 {path},整机服务无法访问该处。",
             "请安装到其他位置(python3 -m venv /opt/horae),或用 --user 安装您自己的服务。",

@@ -17,9 +17,9 @@ from ..zones import find_zone
 from .dailyuse_recurrence import KINDS_BY_UNIT, SYSTEM, Recurrence
 from .fields import Fields
 from .moments import first_run_notes, format_local, is_second_pass, read_once, to_local_time
-from .notes import note
 from .render import format_time, refuse_kind, refuse_lossy, write_verified
 from .translation import Note, Translation
+from .translation_notes import note
 
 _KEYS: Final = ("scheduledTime", "recurrence")
 

@@ -12,8 +12,8 @@ from ..calendar_days import Unit
 from ..refusals import refuse
 from ..value import MAX_REPEATS, Moment
 from .fields import Fields, format_value, parse_integer, require_in_range
-from .notes import note
 from .translation import Note
+from .translation_notes import note
 
 SYSTEM: Final = "DailyUse"
 KINDS_BY_UNIT: Final[dict[Unit, str]] = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}

@@ -18,9 +18,9 @@ from ..value import Schedule
 from ..zones import find_zone
 from .fields import Fields
 from .moments import to_local_time
-from .notes import note
 from .render import write_verified
 from .translation import Note, Translation
+from .translation_notes import note
 from .zero_plan import KEYS, RETRYING, SECONDS_BY_UNIT, SYSTEM, Plan
 from .zero_spelling import write_plan
 

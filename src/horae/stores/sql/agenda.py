@@ -57,8 +57,10 @@ class SQLAgenda:
     async def join(self, node: Node) -> None:
         await self._session.query("join", *encode_node(node))
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
-        rows = await self._session.query("extend", node, to_microseconds(now), load, duration_microseconds(offset))
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
+        rows = await self._session.query("renew_lease", node, to_microseconds(now), load, duration_microseconds(offset))
         if not rows:
             return LeaseRenewal(held=False)
         orders, nodes, timed, ready, clock, draining = rows[0]

@@ -25,7 +25,7 @@ _HAS_PARKED_ENTRIES: Final = sql("has_entries_parked_at_routes")
 _UNPARK_ROUTES: Final = sql("unpark_routes")
 _LIVE_RUNS_OF_NODE: Final = sql("live_runs_of_node")
 _JOIN: Final = sql("join")
-_EXTEND: Final = sql("extend")
+_RENEW_LEASE: Final = sql("renew_lease")
 _LEAVE: Final = sql("leave")
 
 
@@ -85,7 +85,9 @@ class SQLiteAgenda:
         row = encode_node(node)
         await self._writer.submit(lambda connection: connection.query(_JOIN, row))
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
         bindings = {"node": node, "now": to_microseconds(now), "load": load, "offset": duration_microseconds(offset)}
         return await self._writer.submit(lambda connection: _extend(connection, bindings), autocommit=True)
 
@@ -103,7 +105,7 @@ def _earliest(timed: int | None, ready: int | None) -> datetime | None:
 
 
 def _extend(connection: SqliteConnection, bindings: dict[str, object]) -> LeaseRenewal:
-    rows = connection.query(_EXTEND, bindings)
+    rows = connection.query(_RENEW_LEASE, bindings)
     if not rows:
         return LeaseRenewal(held=False)
     draining, orders, nodes, timed, ready = rows[0]

@@ -138,7 +138,7 @@ def _call(function: Function, order: CallRequest, relay: PipeReporter) -> Outcom
 def _with_event_loop(call: Callable[[], Any]) -> Callable[[], Any]:
     import asyncio  # noqa: PLC0415 - slow to load, and most functions in a process are not async
 
-    from .loop_thread import LoopRunner  # noqa: PLC0415
+    from .loop_runner import LoopRunner  # noqa: PLC0415
 
     def stop_on_sigterm(loop: LoopRunner) -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, loop.stop)

@@ -19,7 +19,7 @@ from ...ports.target import Invocation
 from .arguments.binding import describe_mismatch
 from .arguments.converter import Mismatch
 from .context import Context, run_facts_of
-from .loop_thread import LoopRunner
+from .loop_runner import LoopRunner
 from .process import ChildProcess
 from .registry import Function, Registry
 from .storable_text import to_storable

@@ -55,7 +55,7 @@ def at_once(call: Coroutine[Any, Any, Any]) -> Any:
 def cost_of_one_run(store: MemoryStore) -> int:
     def one_run() -> None:
         (claimed,) = at_once(store.claim_due(NOON, NODE, 10, start_everything)).runs
-        at_once(store.extend(NODE, NOON))
+        at_once(store.renew_lease(NODE, NOON))
         assert not at_once(store.settle([a_settlement(claimed.run)], succeed))
 
     return calls_made(one_run)

@@ -144,13 +144,13 @@ async def test_a_node_renews_its_lease_during_a_long_claim_and_nobody_takes_it_f
         async with linked(store) as claim:
             await claim.begin()
             assert await claim.query("begin_claim", "node")
-            assert (await store.extend("node", node.renewed)).held
+            assert (await store.renew_lease("node", node.renewed)).held
             drained = asyncio.ensure_future(store.drain("node"))
             await until(lambda: waiting_for_locks(store))
-            assert (await store.extend("node", node.renewed)).held
+            assert (await store.renew_lease("node", node.renewed)).held
             await claim.commit()
             assert await drained
-        assert (await store.extend("node", node.renewed)).draining
+        assert (await store.renew_lease("node", node.renewed)).draining
 
 
 async def test_who_claims_passes_over_what_others_hold_and_holds_nothing_else(mariadb_server: MariaDBServer) -> None:

@@ -66,7 +66,7 @@ async def test_a_store_goes_on_in_another_server(postgres_server: PostgresServer
             assert await everything_after(new, 0) == [*wanted, *fresh]
             assert (await get_run(new, before[4])).ended is not None
             assert len((await new.tasks(TaskFilter())).items) == 9
-            assert (await new.extend(NODE, NOON)).held
+            assert (await new.renew_lease(NODE, NOON)).held
             assert await new.check() == ()
             assert await shift(new) > 0
         # Opened again, it is as it was.

@@ -211,7 +211,7 @@ async def test_a_node_that_is_at_work_outlives_an_upgrade(
         runs = [each.run for each in await claim_all(store)]
         assert len(runs) == CLAIM_SLICE + 1
         assert await settle(store, *runs) == frozenset()
-        assert (await store.extend(NODE, NOON)).held
+        assert (await store.renew_lease(NODE, NOON)).held
         assert await store.check() == ()
         await store.events(0)
 

@@ -109,7 +109,7 @@ async def test_a_cancelled_question_is_not_answered_to_somebody_else(postgres_se
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         async with in_the_way(store, "nodes") as rival:
-            asking = asyncio.create_task(store.extend(NODE, NOON))
+            asking = asyncio.create_task(store.renew_lease(NODE, NOON))
             await stopped(rival)
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -180,7 +180,7 @@ async def test_other_threads_are_served_at_once(postgres_server: PostgresServer)
 
         def renew() -> None:
             start.wait()
-            held.append(asyncio.run(store.extend(NODE, NOON)).held)
+            held.append(asyncio.run(store.renew_lease(NODE, NOON)).held)
 
         threads = [threading.Thread(target=renew) for _ in range(4)]
         for thread in threads:
@@ -202,8 +202,8 @@ async def test_a_closed_store_lets_nobody_wait(
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         async with in_the_way(store, "nodes") as rival:
-            here = asyncio.create_task(store.extend(NODE, NOON))
-            there = asyncio.create_task(asyncio.to_thread(lambda: asyncio.run(store.extend(NODE, NOON))))
+            here = asyncio.create_task(store.renew_lease(NODE, NOON))
+            there = asyncio.create_task(asyncio.to_thread(lambda: asyncio.run(store.renew_lease(NODE, NOON))))
             await until(lambda: two_wait(rival))
             await store.close()
             for each in (here, there):
@@ -211,7 +211,7 @@ async def test_a_closed_store_lets_nobody_wait(
                     await each
             await rival.execute("ROLLBACK")
         with pytest.raises(StoreUnavailable):
-            await asyncio.to_thread(lambda: asyncio.run(store.extend(NODE, NOON)))
+            await asyncio.to_thread(lambda: asyncio.run(store.renew_lease(NODE, NOON)))
 
 
 async def two_wait(connection: Connection) -> bool:
@@ -283,7 +283,7 @@ async def test_whatever_the_server_takes_for_ordinary(postgres_server: PostgresS
     stores = [PostgresStore(url) for _ in range(4)]
     await asyncio.gather(*(store.open() for store in stores))
     await stores[0].join(a_node())
-    await asyncio.gather(*(store.extend(NODE, NOON) for store in stores for _ in range(5)))
+    await asyncio.gather(*(store.renew_lease(NODE, NOON) for store in stores for _ in range(5)))
     assert (await stores[0].nodes())[0].renewals == 20
     for store in stores:
         await store.close()

@@ -64,7 +64,7 @@ async def test_values_that_stand_alone_are_kept_too(postgres_server: PostgresSer
         assert record is not None
         assert record.body == '"\ufffd"'
         await store.join(a_node("node\0", host="host\0"))
-        assert [node.host for node in (await store.extend("node\0", NOON)).nodes] == []
+        assert [node.host for node in (await store.renew_lease("node\0", NOON)).nodes] == []
         assert [node.host for node in await store.nodes()] == ["host\ufffd"]
 
 

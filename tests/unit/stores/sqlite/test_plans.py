@@ -20,7 +20,7 @@ async def one_round(store: SQLiteStore) -> None:
     owners = [a_task(owner=f"owner {each}", priority=each % 5) for each in range(CLAIM_SLICE + 1)]
     await add_tasks(store, *owners, a_task(lane="kitchen"))
     await settle(store, *(each.run for each in await claim_all(store)))
-    await store.extend(NODE, NOON)
+    await store.renew_lease(NODE, NOON)
 
 
 async def test_nothing_is_compiled_again_because_of_what_is_bound(

@@ -197,7 +197,7 @@ async def test_to_renew_a_lease_is_one_statement(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         await store.join(a_node())
         statements, transactions = store.statements, store.transactions
-        assert (await store.extend(NODE, NOON)).held
+        assert (await store.renew_lease(NODE, NOON)).held
         assert (store.statements, store.transactions) == (statements + 1, transactions + 1)
 
 
@@ -207,7 +207,7 @@ async def test_any_thread_with_a_loop_of_its_own_may_ask(tmp_path: Path) -> None
         held: list[bool] = []
 
         async def renew() -> None:
-            held.append((await store.extend(NODE, NOON)).held)
+            held.append((await store.renew_lease(NODE, NOON)).held)
 
         thread = Thread(target=lambda: asyncio.run(renew()))
         thread.start()

@@ -53,7 +53,7 @@ class NodesRequest(NamedTuple):
 def nodes(
     out: Printer, *, action: str | None, node: str | None, host: str | None, undo: bool, wait: bool, timeout: str | None
 ) -> None:
-    """List the processes that run tasks, show one, or let one go."""
+    """List the nodes (processes that run tasks), show one, or drain one."""
     request = NodesRequest(node, host, undo)
     if action is None and request == NodesRequest(None, None, undo=False) and not wait:
         _list(out)

@@ -30,7 +30,7 @@ _place_argument: Final = click.argument(
 )
 _seconds_option: Final = click.option("--seconds", type=NumberRange(0.1), help="End after so many seconds.")
 _verbose_option: Final = click.option(
-    "--verbose", "-v", is_flag=True, help="Tell of runs that succeed or are skipped too."
+    "--verbose", "-v", is_flag=True, help="Report runs that succeed or are skipped too."
 )
 _lease_option: Final = click.option(
     "--lease",
@@ -190,7 +190,7 @@ _LONGEST_POLL = 10.0
     "--poll",
     type=NumberRange(0.1, _LONGEST_POLL),
     metavar="SECONDS",
-    help="Look every so many seconds, instead of sleeping to the next due instant.",
+    help="Poll every so many seconds, instead of sleeping until the next due instant.",
 )
 @click.option(
     "--batch",
@@ -202,7 +202,7 @@ _LONGEST_POLL = 10.0
     "--concurrency",
     type=IntegerRange(1, 100_000),
     metavar="N",
-    help="Carry at most so many runs at once. Default: 1024.",
+    help="Execute at most so many runs at once. Default: 1024.",
 )
 @_lease_option
 @_seconds_option

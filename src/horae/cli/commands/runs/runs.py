@@ -211,7 +211,7 @@ def _row(out: Printer, rows: Rows, run: Run, name: str, planned: str) -> list[Ce
 @click.argument("run", metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
 @click.option("--follow", "-f", is_flag=True, help="Go on until it has ended.")
 def logs(out: Printer, *, run: str, follow: bool) -> None:
-    """Show what a run said."""
+    """Show the log lines of a run."""
     number, is_function = run_in_session(out, lambda app: _print_log(app, out, run, follow=follow))
     if not number:
         out.note(messages.NO_LINES_OF_FUNCTION if is_function else messages.NO_LINES)

@@ -14,7 +14,7 @@ from ....errors import NotFound
 from ....lifecycle.explain import Verdict
 from ....model.ids import SHORT_DIGITS
 from ....model.run import Run
-from ....service.runs.ledger import OccurrenceExplanation
+from ....service.runs.explanations import OccurrenceExplanation
 from ....service.runs.outages import Outage
 from ....service.tasks.functions import start_command
 from ....wire.instants import utc
@@ -67,10 +67,10 @@ async def _load(
 ) -> tuple[OccurrenceExplanation, str, str, bool]:
     if is_run(name):
         task_id, planned = await _occurrence_of_run(app, name)
-        found = await app.service.ledger.explain(app.principal, task_id, planned, app.zone)
+        found = await app.service.explanations.explain(app.principal, task_id, planned, app.zone)
     else:
         facts = await app.service.tasks.find_by_name(app.principal, name)
-        found = await app.service.ledger.explain(app.principal, facts.task.id, at, app.zone)
+        found = await app.service.explanations.explain(app.principal, facts.task.id, at, app.zone)
     task = found.facts.task
     return found, task.schedule.zone or app.zone, await task_reference(app, task, out), await _has_lines(app, found)
 

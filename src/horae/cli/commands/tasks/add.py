@@ -77,9 +77,9 @@ class CreatedTask(NamedTuple):
 
 @click.command("add", cls=Command, takes_program=True)
 @click.argument("when", nargs=-1, required=True, metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.')
-@click.option("--name", help="What it is called. Default: after what it does.")
+@click.option("--name", help="Its name. Default: derived from what it does.")
 @definition_options
-@click.option("--key", help="Made once: said again, the same task is edited.")
+@click.option("--key", help="Unique key: used again, it edits the same task.")
 @click.option("--owner", help="Whose task it is.")
 @click.option("--pause", is_flag=True, help="Made, but paused.")
 @click.option("--dry-run", is_flag=True, help="Show what would be made; make nothing.")

@@ -1,4 +1,4 @@
-"""Catalogue of translation notes: a closed list of codes, each with an English and a Chinese sentence."""
+"""Notes on schedules translated from or to the formats of other products: codes with an English and a Chinese sentence."""
 
 from __future__ import annotations
 

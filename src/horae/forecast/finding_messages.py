@@ -1,4 +1,4 @@
-"""Catalogue of finding sentences: message and hint in English and Chinese."""
+"""Message and hint of each finding of a forecast, in English and Chinese."""
 
 from __future__ import annotations
 

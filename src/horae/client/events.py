@@ -1,4 +1,4 @@
-"""Event stream client: reads server-sent events line by line, and reconnects with back-off at the last cursor."""
+"""Events of a server: pages, and a stream of server-sent events that reconnects with back-off at the last cursor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..errors import ServerUnreachable
+from ..model.accounts.principal import Principal
 from ..model.events.event import Event, EventKind, SequencedEvent
+from ..model.page import MAX_HTTP_PAGE_SIZE
 from ..wire.instants import parse_instant
 from .connection import Connection
 from .decode import decode_response
@@ -29,6 +31,36 @@ def event_from_json(value: Any) -> SequencedEvent:
         data["detail"],
     )
     return SequencedEvent(value.get("position", data["number"]), data["number"], event)
+
+
+class RemoteEvents:
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+
+    async def after(self, principal: Principal, number: int, limit: int = 1_000) -> tuple[SequencedEvent, ...]:
+        del principal
+        events: list[SequencedEvent] = []
+        while len(events) < limit:
+            query = [("after", str(number)), ("limit", str(min(limit - len(events), MAX_HTTP_PAGE_SIZE)))]
+            response = await self._connection.get("/v1/events", query)
+            page = await decode_response(
+                self._connection, lambda each: [event_from_json(one) for one in each["items"]], response
+            )
+            events += page
+            if not page:
+                break
+            number = page[-1].cursor
+        return tuple(events)
+
+    async def last(self, principal: Principal) -> int:
+        del principal
+        response = await self._connection.get("/v1/events", [("limit", "1")])
+        return await decode_response(self._connection, lambda each: int(each["last"]), response)
+
+    def follow(self, principal: Principal, number: int) -> AsyncIterator[SequencedEvent]:
+        del principal
+        return stream_events(self._connection, self._clock, number)
 
 
 async def stream_events(connection: Connection, clock: Clock, number: int) -> AsyncIterator[SequencedEvent]:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from horae import Horae
+from horae.app.gc_tuning import InterpreterTuning
 from horae.app.horae import Item
-from horae.app.interpreter import Interpreter
 from horae.errors import InvalidSchedule
 
 DEFAULT_THRESHOLD = (700, 10, 10)
@@ -87,8 +87,13 @@ async def test_gc_is_disabled_during_schedule_many() -> None:
     assert seen == [False, True, True, False, False]
 
 
+<<<<<<<< HEAD:tests/app/test_interpreter_settings.py
 def test_dedicated_process_has_a_shorter_switch_interval() -> None:
     interpreter = Interpreter()
+========
+def test_a_process_of_our_own_lets_threads_have_their_turn_at_once() -> None:
+    interpreter = InterpreterTuning()
+>>>>>>>> slice-names:tests/app/test_gc_tuning.py
     interpreter.acquire()
     shared = sys.getswitchinterval()
     interpreter.dedicate_process()

@@ -1,4 +1,4 @@
-"""Explanations from the ledger: why an occurrence ran or did not, with the rows that prove it."""
+"""Explains why an occurrence ran or did not (`horae why`), from its run rows, the agenda and the schedule."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class OccurrenceExplanation(NamedTuple):
     nodes: RunningNodes | None = None
 
 
-class Ledger:
+class Explanations:
     def __init__(
         self, book: FullStore, clock: Clock, outages: Outages | None = None, functions: Functions | None = None
     ) -> None:

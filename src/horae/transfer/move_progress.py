@@ -1,4 +1,4 @@
-"""Progress of a move: a resume point in the target's metadata, under a key that is never moved itself."""
+"""Resume point of `horae move`, stored in the target store under a key that is never copied itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs an async function on its own event loop, in a thread or in a child process."""
+"""Runs one async function on an event loop of its own, in a thread or in a child process."""
 
 from __future__ import annotations
 

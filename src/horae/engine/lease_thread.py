@@ -1,4 +1,4 @@
-"""Thread with an event loop of its own, for the lease keeper, which must not wait for a function that blocks the main loop."""
+"""Thread with the event loop of the lease keeper, which must not wait for a function that blocks the main loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 
-class LoopThread:
+class LeaseThread:
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._jobs: list[asyncio.Task[None]] = []

@@ -1,4 +1,4 @@
-"""Tools that create and change tasks, and preview a schedule."""
+"""MCP tools that create and change tasks, and preview a schedule."""
 
 from __future__ import annotations
 

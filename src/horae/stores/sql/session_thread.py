@@ -1,4 +1,4 @@
-"""Background thread with its own event loop, for coroutines that must not wait for a busy caller's loop."""
+"""Thread with a session's second event loop, for store calls from loops other than the one that opened the store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 
-class LoopThread:
+class SessionThread:
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)

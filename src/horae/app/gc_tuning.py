@@ -17,7 +17,7 @@ _DEDICATED_SWITCH_INTERVAL: Final = 0.0001
 lock: at half a millisecond, that was two thirds of the time a batch of new tasks held it."""
 
 
-class Interpreter:
+class InterpreterTuning:
     """Interpreter settings, counted over all open apps of the process because they are process-wide.
 
     Values that the program has tuned itself are left alone.
@@ -81,4 +81,4 @@ class Interpreter:
                 gc.enable()
 
 
-interpreter: Final = Interpreter()
+interpreter_tuning: Final = InterpreterTuning()

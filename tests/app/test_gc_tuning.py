@@ -87,13 +87,8 @@ async def test_gc_is_disabled_during_schedule_many() -> None:
     assert seen == [False, True, True, False, False]
 
 
-<<<<<<<< HEAD:tests/app/test_interpreter_settings.py
 def test_dedicated_process_has_a_shorter_switch_interval() -> None:
-    interpreter = Interpreter()
-========
-def test_a_process_of_our_own_lets_threads_have_their_turn_at_once() -> None:
     interpreter = InterpreterTuning()
->>>>>>>> slice-names:tests/app/test_gc_tuning.py
     interpreter.acquire()
     shared = sys.getswitchinterval()
     interpreter.dedicate_process()

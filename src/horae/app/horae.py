@@ -42,14 +42,20 @@ from ..service.tasks.task_request import (
 from ..stores.shared_transaction_refusals import refuse as refuse_to_share
 from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
-from .declared_function import Declaration, TaskFunction, former_modules, former_name, signature_of
-from .handles import RunHandle, TaskHandle
+from .declared_function import (
+    Declaration,
+    PolicyArguments,
+    TaskFunction,
+    former_modules,
+    former_name,
+    signature_of,
+    to_options,
+)
+from .handles import RunHandle, RunListing, TaskHandle, TaskListing
 from .interpreter import interpreter
 from .lifespan import AppLifespan
 from .listeners import Handler
 from .module_names import function_name
-from .pages import RunListing, TaskListing
-from .policy_arguments import PolicyArguments, to_options
 from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggest_keywords
 from .sync_app import BlockingHorae
 from .wait import Occurrence

@@ -19,7 +19,7 @@ from ..ports.store import Agenda, Claim, Terms
 from ..store_retry import StoreRetry
 from .alarm import WakeTimer
 from .lease import Lease
-from .lost_claims import LostClaims
+from .releaser import LostClaims
 from .runner import Runner
 from .settler import TRANSIENT_ERRORS
 

@@ -25,12 +25,10 @@ from .delay_reporter import DelayReporter
 from .dispatcher import Dispatcher
 from .janitor import Janitor
 from .journal_writer import JournalWriter
-from .keeper import KeeperCallbacks, LeaseKeeper
+from .keeper import KeeperCallbacks, LeaseKeeper, LoopThread
 from .lease import Lease
-from .loop_thread import LoopThread
-from .lost_claims import LostClaims
 from .process_identity import is_gone, own_home
-from .releaser import Releaser
+from .releaser import LostClaims, Releaser
 from .runner import Permit, Runner, permit_all
 from .settings import EngineSettings
 from .settler import Settler

@@ -1,14 +1,14 @@
-"""Settler: group commit of settlements, fair between owners; batches grow with the load."""
+"""Settler: group commit of settlements from a fair queue, round-robin between owners; batches grow with the load."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
@@ -21,7 +21,62 @@ from ..model.run import Run
 from ..ports.store import Agenda
 from ..store_retry import StoreRetry
 from .alarm import WakeTimer
-from .fair_queue import FairQueue, QueuedSettlement
+
+
+class QueuedSettlement(NamedTuple):
+    owner: str
+    settlement: Settlement
+
+
+class FairQueue:
+    """First in, first out within an owner; round-robin between owners."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, deque[QueuedSettlement]] = {}
+        self._owners: deque[str] = deque()
+        """Owners with queued settlements, each once, in round-robin order."""
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[QueuedSettlement]:
+        return chain.from_iterable(self._queues.values())
+
+    def add(self, queued: QueuedSettlement) -> None:
+        queue = self._queues.get(queued.owner)
+        if queue is None:
+            queue = self._queues[queued.owner] = deque()
+            self._owners.append(queued.owner)
+        queue.append(queued)
+        self._size += 1
+
+    def take(self, most: int) -> deque[QueuedSettlement]:
+        """Remove and return up to `most` settlements."""
+        size = min(most, self._size)
+        self._size -= size
+        taken: deque[QueuedSettlement] = deque()
+        while len(taken) < size:
+            owner = self._owners.popleft()
+            queue = self._queues[owner]
+            # With a single owner no round-robin is needed.
+            share = 1 if self._owners else min(size - len(taken), len(queue))
+            taken.extend([queue.popleft() for _ in range(share)])
+            if queue:
+                self._owners.append(owner)
+            else:
+                del self._queues[owner]
+        return taken
+
+    def return_to_front(self, taken: Iterable[QueuedSettlement]) -> None:
+        """Return settlements that could not be committed, in the order of `take`, to the front of their owners' queues."""
+        for queued in reversed(list(taken)):
+            if queued.owner not in self._queues:
+                self._queues[queued.owner] = deque()
+                self._owners.appendleft(queued.owner)
+            self._queues[queued.owner].appendleft(queued)
+            self._size += 1
+
 
 MAX_BATCH: Final = 256
 MAX_BACKOFF: Final = 0.5

@@ -1,15 +1,16 @@
-"""Constructors of skipped runs and of events."""
+"""Constructors of skipped runs and of events, and the failure alerts: one `task.failing` per incident, one `task.recovered` at its end."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
+from ..model.change import Facts
 from ..model.entry import Entry
 from ..model.events.event import Event, EventKind
 from ..model.ids import run_id
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState, Span
-from ..model.task import Task
+from ..model.task import Task, TaskStatus
 
 _EVENT_KINDS = {
     RunState.SUCCEEDED: EventKind.RUN_SUCCEEDED,
@@ -66,3 +67,24 @@ def run_event(run: Run, at: datetime) -> Event:
 
 def task_event(kind: EventKind, task: Task, at: datetime, detail: str | None = None) -> Event:
     return Event(kind, at, task.owner, task.id, None, detail)
+
+
+def is_failing(task: Task, status: TaskStatus) -> bool:
+    """Return whether the consecutive failures have reached `notify_after`."""
+    return 0 < task.policies.notify_after <= status.failures
+
+
+def failure_events(
+    facts: Facts, task: Task, status: TaskStatus, now: datetime, reason: Reason | None = None
+) -> tuple[Event, ...]:
+    """Return the event, if any, of the transition to the new task and status: the two kinds alternate.
+
+    An edit of the policy can begin or end an incident, too. A resume of a failed task ends it without an event of its
+    own, because `task.resumed` says so.
+    """
+    before, after = is_failing(facts.task, facts.status), is_failing(task, status)
+    if before == after:
+        return ()
+    if not after:
+        return (task_event(EventKind.TASK_RECOVERED, task, now),)
+    return (task_event(EventKind.TASK_FAILING, task, now, None if reason is None else reason.value),)

@@ -11,7 +11,7 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.engine.engine import Engine
-from horae.engine.loop_thread import LoopThread
+from horae.engine.keeper import LoopThread
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreError
 from horae.lifecycle.control import cancel

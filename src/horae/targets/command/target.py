@@ -15,8 +15,7 @@ from ...model.limits import ERROR_CHARACTERS, shorten
 from ...model.outcome import Failed, Outcome
 from ...model.reason import Reason
 from ...model.task import Task
-from ...ports.secrets import Secrets
-from ...ports.target import Invocation
+from ...ports.target import Invocation, Secrets
 from ..secret_references import SecretMissing, resolve_secrets
 from .output import OutputCollector
 from .plain_text import OutputMask

@@ -10,8 +10,7 @@ from ...outgoing.callbacks import callback_path, callback_token
 from ...outgoing.exchange import Request
 from ...outgoing.headers import Headers, check_headers
 from ...outgoing.signatures import sign_message
-from ...ports.secrets import Secrets
-from ...ports.target import Invocation
+from ...ports.target import Invocation, Secrets
 from ..secret_references import Masks, resolve_secrets
 from . import orchestrator
 from .body_text import Masker, dump_json, parse_stored_json

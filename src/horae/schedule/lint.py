@@ -13,7 +13,7 @@ from .cron import Cron
 from .cron_fields import Field
 from .describe.chinese import describe_duration as duration_zh
 from .describe.english import describe_duration as duration_en
-from .describe.english_words import MONTHS, join_with_and
+from .describe.words import MONTHS, join_with_and
 from .evaluate import iterate
 from .evaluate import next as next_after
 from .every import Every

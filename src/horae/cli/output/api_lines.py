@@ -14,8 +14,7 @@ from .command_hints import store_option
 from .line_breaks import is_narrow
 from .printer import START_LABEL, Printer, shell_lines
 from .startup_lines import print_labelled
-from .styled_text import StyledText
-from .width import pad, terminal_width
+from .styled_text import StyledText, pad, terminal_width
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 

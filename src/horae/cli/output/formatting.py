@@ -24,8 +24,7 @@ from ...wire.tasks import next_due, waiting_for
 from ..messages import messages
 from .printer import Printer
 from .schedule_text import offset, weekday
-from .styled_text import Cell, Style, StyledText
-from .width import display_width, pad
+from .styled_text import Cell, Style, StyledText, display_width, pad
 
 NOTHING: Final = "–"
 MISSED_REASONS: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.MERGED})

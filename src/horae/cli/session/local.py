@@ -160,7 +160,7 @@ class LocalSession:
     async def check_key(self) -> None:
         """Refuse to set a secret if the key file of a store on a server is missing here but secrets exist: setting one would
         create a second key."""
-        from ...runtime.encryption_key import missing_key_refusal  # noqa: PLC0415 - few commands seal anything
+        from ...runtime.service_factory import missing_key_refusal  # noqa: PLC0415 - few commands seal anything
 
         missing = missing_key_refusal(self._url, self._key_file)
         if missing is not None and (await self.service.secrets.names(self.principal, limit=1)).items:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..cron_fields import CronFields, Field
-from .english_words import MONTHS, WEEKDAYS, join_with_and, ordinal
 from .moments import even_step, group_ranges, is_listed, whole_step
+from .words import MONTHS, WEEKDAYS, join_with_and, ordinal
 
 
 def describe_cron(fields: CronFields) -> str:

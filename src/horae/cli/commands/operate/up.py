@@ -12,8 +12,8 @@ import click
 from ....clock import SystemClock
 from ...command import Command
 from ...messages import operating_messages as words
+from ...output.command_hints import called_program
 from ...output.printer import Printer
-from ...output.program_name import called_program
 from ...parameters import IntegerRange, NumberRange
 
 if TYPE_CHECKING:

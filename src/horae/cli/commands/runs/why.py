@@ -26,8 +26,7 @@ from ...output.fixes import Fix, fixes_for
 from ...output.formatting import full_time, sign_of
 from ...output.printer import Printer
 from ...output.readiness import node_start_command
-from ...output.styled_text import StyledText
-from ...output.width import display_width, pad
+from ...output.styled_text import StyledText, display_width, pad
 from ...run_lookup import is_run
 from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import task_argument

@@ -1,4 +1,4 @@
-"""English words used by the descriptions."""
+"""Words that descriptions share: weekdays, months and units in English and Chinese."""
 
 from __future__ import annotations
 
@@ -29,3 +29,7 @@ def join_with_and(parts: Sequence[str]) -> str:
 def ordinal(number: int) -> str:
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
     return f"{number}{ending}"
+
+
+CHINESE_WEEKDAYS: Final = ("周一", "周二", "周三", "周四", "周五", "周六", "周日")
+CHINESE_FIELD_UNITS: Final = {"second": "秒", "minute": "分", "hour": "点", "day": "日", "month": "月"}

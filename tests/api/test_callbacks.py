@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
 
-from horae.outgoing.callbacks import callback_token
+from horae.outgoing.signatures import callback_token
 from horae.web.request_context import WebSettings
 from tests.api.served import Api, Reply, served
 from tests.api.test_matrix import a_run

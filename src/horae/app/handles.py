@@ -1,4 +1,4 @@
-"""Handles of a task and of a run, with the methods to query and control them, and paginated listings of both."""
+"""Handles of a task and of a run, and listings of both: the methods that users call to query and control them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Target as TargetSpec
 from ..model.task import TaskState
-from ..outgoing.callbacks import verify_callback_token
+from ..outgoing.signatures import verify_callback_token
 from ..ports.store import RunFilter, TaskFilter
 from ..runtime.service_factory import callback_key
 from ..runtime.stores import mask_url

@@ -1,4 +1,4 @@
-"""Active run: the `Invocation` that a target sees, its deadlines and cancellation, and the outcome of a run that was asked to end."""
+"""Active run: the `Invocation` that a target sees, its deadlines, cancellation and log, and its outcome if asked to end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Admission check of a starting node, with its refusals: its clock must be near the store's, its lease duration that of the live nodes."""
+"""Admission check of a starting node: its clock must be near the store's, its lease duration that of the live nodes."""
 
 from __future__ import annotations
 

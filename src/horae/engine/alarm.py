@@ -1,4 +1,4 @@
-"""Wake-up timer of the dispatcher: sleeps until the head of the agenda is due, a notification comes, or the poll ceiling; on timerfd where there is one."""
+"""Wake-up timer of the dispatcher, on timerfd: sleeps until the agenda's head is due, a notification, or the poll ceiling."""
 
 from __future__ import annotations
 

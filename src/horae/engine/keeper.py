@@ -1,4 +1,4 @@
-"""Lease keeper, on a thread with its own event loop: renews the node's lease by heartbeat, reports its loss, and recovers the runs of dead nodes."""
+"""Lease keeper, on a thread of its own: renews the node's lease, reports its loss, and recovers the runs of dead nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releaser: gives runs that this node will not finish back to the store in batches: at a stop, after a lost lease or a lost answer to a claim."""
+"""Releaser: gives runs back to the store in batches: at a stop, after a lost lease, after a lost answer to a claim."""
 
 from __future__ import annotations
 

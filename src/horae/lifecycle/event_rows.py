@@ -1,4 +1,4 @@
-"""Constructors of skipped runs and of events, and the failure alerts: one `task.failing` per incident, one `task.recovered` at its end."""
+"""Constructors of skipped runs and of events, and the failure alerts: `task.failing` and `task.recovered`, once each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Missed policy (misfire policy): which occurrences of a due backlog are skipped, run now or queued, after the requested skips."""
+"""Missed policy (misfire policy): which occurrences of a due backlog are skipped, run now or queued."""
 
 from __future__ import annotations
 

@@ -15,12 +15,11 @@ from ..version import __version__
 from . import catalogue
 from .catalogue import Process
 from .counters import MetricSet
-from .deployment import Reading, read_deployment
-from .exposition import render_metrics
-from .log_context import bind_ids
+from .exposition import Reading, read_deployment, render_metrics
+from .health import WriteProbe
+from .logs import bind_ids
 from .store import observe_store
 from .traces import Tracing, end_run
-from .write_probe import WriteProbe
 
 ALWAYS_ONE: Final = 1.0
 

@@ -1,4 +1,4 @@
-"""The whole store port (tasks and runs, records, the journal of runs, transfer), and its wake-up notifications between processes."""
+"""The whole store port: tasks and runs, records, the journal of runs, transfer; and wake-ups between processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The target port: an adapter that executes one invocation and always returns an outcome, and the secrets that it may read."""
+"""The target port: an adapter that executes one invocation and always returns an outcome; and the secrets it reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composition root: builds the service of an opened store from the settings, with encryption key and default quotas; opens a node's targets."""
+"""Composition root: builds the service of an opened store from the settings, and opens the targets of a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that are printed for the user to type next: program name as called, store, server and owner of this one, never a password."""
+"""Commands that are printed for the user to type next, as this one was called: same store, server and owner, no password."""
 
 from __future__ import annotations
 

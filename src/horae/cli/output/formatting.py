@@ -19,7 +19,7 @@ from ...schedule.describe import describe_core
 from ...schedule.preview import format_relative, make_fires
 from ...schedule.value import Schedule
 from ...state_names import state_name
-from ...truncation import truncate
+from ...typography import truncate
 from ...wire.tasks import next_due, waiting_for
 from ..messages import messages
 from .printer import Printer

@@ -1,4 +1,4 @@
-"""Styled text for a terminal: its display width, ANSI styles for our own text, control characters replaced in the text of users."""
+"""Styled text for a terminal: display width, ANSI styles for our own text, control characters of users replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhook and its deliveries: subscription by URL, retry back-off, attempts, secret rotation, and their encoding as records."""
+"""Webhook and its deliveries: subscription to events by URL, back-off, attempts, secret rotation, and their records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zero dialect, read and written: `plan_type` none, time, second, minute, hour, day, week or month, with value, repeats, time and skips."""
+"""Zero dialect: `plan_type` none, time, second, minute, hour, day, week or month, with value, repeats, time and skips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RRULE parser: text to `Rule`; refuses invalid text with its position, and combinations that RFC 5545 forbids or that never match."""
+"""RRULE parser: text to `Rule`; refuses invalid text with its position, and combinations that can never match."""
 
 from __future__ import annotations
 

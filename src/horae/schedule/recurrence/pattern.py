@@ -1,4 +1,4 @@
-"""Wall times of a recurrence rule from one start, computed from any point, and the cost estimate that refuses rare rules.
+"""Wall times of a recurrence rule from one start, computed from any point, and a cost estimate that refuses rare rules.
 
 The calendar ends with year 9999. Within it WEEKLY, MONTHLY, YEARLY and DAILY rules are exact; an HOURLY, MINUTELY or
 SECONDLY rule without a match within 400 years of the requested time has ended.

@@ -1,4 +1,4 @@
-"""Agents of an owner: lookup by name with the nearest name in the refusal, and quotas that an admin sets for one agent or all of them."""
+"""Agents of an owner: lookup by name, and quotas that an admin sets for one agent, or for all agents of an owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Event log as an owner reads it, by cursor: its n-th event has number n, so a number reveals nothing about other owners.
+"""Event log by owner and cursor: the n-th event of an owner has number n, which reveals nothing about other owners.
 
 The log itself is numbered across all owners. The number of an event for its owner is its rank among the owner's events,
 in that order. The log only grows, and retention keeps a count of the removed events of each owner, so a rank never

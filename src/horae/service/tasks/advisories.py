@@ -1,4 +1,4 @@
-"""Warnings about an accepted task, such as a secret in plain text: a code, and a sentence in English and Chinese."""
+"""Warnings about an accepted task: a code, and a sentence in English and Chinese."""
 
 from __future__ import annotations
 

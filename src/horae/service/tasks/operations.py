@@ -1,4 +1,4 @@
-"""Operations, with their refusals: bulk actions that run in the background of this process, one at a time for each owner."""
+"""Operations: bulk actions that run in the background of this process, one at a time for each owner."""
 
 from __future__ import annotations
 

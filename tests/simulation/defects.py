@@ -12,7 +12,7 @@ import pytest
 
 from horae.engine import active_run, dispatcher
 from horae.engine.active_run import ActiveRun
-from horae.engine.lease import Lease
+from horae.engine.keeper import Lease
 from horae.lifecycle import agenda, control, event_rows, fire, missed, occurrence, occurrence_end, recover, settle
 from horae.lifecycle.missed import BacklogAccount
 from horae.model.change import Change, Facts

@@ -1,4 +1,4 @@
-"""OpenAPI document, generated from the declared routes: parameters, bodies, responses, problems, security; and its examples."""
+"""OpenAPI document, generated from the declared routes: parameters, bodies with examples, responses, problems, security."""
 
 from __future__ import annotations
 

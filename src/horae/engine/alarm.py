@@ -1,4 +1,4 @@
-"""Wake-up timer of the dispatcher, on timerfd: sleeps until the agenda's head is due, a notification, or the poll ceiling."""
+"""Wake-up timer of the dispatcher, on timerfd: sleeps until the agenda's head is due, a notification, or the ceiling."""
 
 from __future__ import annotations
 

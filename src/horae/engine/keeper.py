@@ -12,15 +12,46 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from ..clock import Clock
 from ..errors import StoreError
 from ..lifecycle.recover import recover
 from ..ports.store import Agenda, CancelRequest, LeaseRenewal, Node, Terms
 from ..store_retry import StoreRetry
-from .clock_follower import MIN_STEP
-from .lease import Lease
 from .store_clock import CorrectedClock
 
+
+class Lease:
+    """Written by the keeper, read by all other actors. Each write is a single assignment, so any thread may read."""
+
+    def __init__(self, clock: Clock, terms: Terms) -> None:
+        self._clock = clock
+        self._self_stop = terms.self_stop.total_seconds()
+        self._renewed_at: float | None = None
+        self.node = ""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the lease holds: until T − T/4 after the last renewal was sent, before another node may take over."""
+        return self.seconds_left > 0
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until this node must have stopped its runs."""
+        if self._renewed_at is None:
+            return 0.0
+        return self._renewed_at + self._self_stop - self._clock.steady()
+
+    def mark_renewed(self, sent_at: float) -> None:
+        """Record a successful renewal that was sent at monotonic time `sent_at`."""
+        self._renewed_at = sent_at
+
+    def mark_lost(self) -> None:
+        self._renewed_at = None
+
+
 MAX_BATCH: Final = 256
+MIN_CLOCK_STEP: Final = timedelta(seconds=1)
+"""A wall clock that went back by less is not replanned for."""
 RETRY_SECONDS: Final = 0.5
 """Delay of a retry after a failed renewal; shorter where the lease is short."""
 MIN_RENEWAL_SECONDS: Final = 0.05
@@ -158,7 +189,7 @@ class LeaseKeeper:
         if self._last_clocks is not None:
             passed = timedelta(seconds=steady - self._last_clocks[1])
             back = self._last_clocks[0] + passed - wall
-            if back >= MIN_STEP:
+            if back >= MIN_CLOCK_STEP:
                 self._signals.on_clock_set_back(back)
         self._last_clocks = wall, steady
 

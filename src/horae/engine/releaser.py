@@ -13,7 +13,7 @@ from ..lifecycle.recover import release
 from ..ports.store import Agenda
 from ..store_retry import StoreRetry
 from .alarm import WakeTimer
-from .lease import Lease
+from .keeper import Lease
 from .runner import Runner
 from .settler import Settler
 

@@ -15,8 +15,8 @@ from ..model.ids import from_microseconds, to_microseconds
 from ..model.run import Origin
 from ..model.task import Task
 from ..schedule import Once, Past, Schedule
-from ..schedule.clock_changes import ClockChange, Effect, find_clock_changes
 from ..schedule.instants import SECOND, to_datetime, to_instant, wall_reading
+from ..schedule.lint import ClockChange, Effect, find_clock_changes
 from ..schedule.value import last_instant
 from ..schedule.warnings import make_warning
 from ..schedule.zones import find_zone

@@ -71,7 +71,6 @@ def mask_value(value: Any, depth: int = 0) -> Any:
     return mask_text(repr(value))
 
 
-ID_NAMES: Final = ("request", "task", "run", "trace")
 _IDS: Final[ContextVar[Mapping[str, str]]] = ContextVar("horae_ids", default={})  # noqa: B039 - never written to
 
 

@@ -1,4 +1,4 @@
-"""Commands that are printed for the user to type next, as this one was called: same store, server and owner, no password."""
+"""Commands that are printed for the user to type next, as this one was called: same store, server and owner."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ...choices import Language
 from ...schedule.describe import describe_schedule
-from ...schedule.describe.words import CHINESE_WEEKDAYS, WEEKDAYS
+from ...schedule.describe.moments import CHINESE_WEEKDAYS, WEEKDAYS
 from ...schedule.preview import Fire
 from ...schedule.value import Schedule
 from ...schedule.warnings import ScheduleWarning

@@ -12,10 +12,9 @@ from ..cron_fields import CronFields
 from ..every import From
 from ..recurrence import Rule
 from .cron_chinese import describe_cron
-from .moments import describe_clock, duration_parts, group_ranges
+from .moments import CHINESE_WEEKDAYS, describe_clock, duration_parts, group_ranges
 from .recurrence_chinese import describe_rule
 from .recurrence_parts import RuleParts
-from .words import CHINESE_WEEKDAYS
 
 _GAPS: Final[dict[Gap, str]] = {"next": "跳变时顺延", "shift": "跳变时平移", "skip": "跳变时跳过"}
 _FOLDS: Final[dict[Fold, str]] = {"first": "重复时取首次", "last": "重复时取末次", "both": "重复时取两次"}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..cron_fields import CronFields, Field
-from .moments import even_step, group_ranges, is_listed, whole_step
-from .words import CHINESE_WEEKDAYS
+from .moments import CHINESE_WEEKDAYS, even_step, group_ranges, is_listed, whole_step
 
 
 def describe_cron(fields: CronFields) -> str:

@@ -12,10 +12,9 @@ from ..cron_fields import CronFields
 from ..every import From
 from ..recurrence import Rule
 from .cron_english import describe_cron
-from .moments import describe_clock, duration_parts, group_ranges
+from .moments import MONTHS, WEEKDAYS, describe_clock, duration_parts, group_ranges, join_with_and, ordinal
 from .recurrence_english import describe_rule
 from .recurrence_parts import RuleParts
-from .words import MONTHS, WEEKDAYS, join_with_and, ordinal
 
 
 class English:

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from ..recurrence import Frequency
+from .moments import CHINESE_WEEKDAYS
 from .recurrence_parts import RuleParts, describe_ranges, format_until
-from .words import CHINESE_WEEKDAYS
 
 _EVERY: Final = {
     Frequency.YEARLY: ("每年", "年"),

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from ..recurrence import Frequency
+from .moments import MONTHS, WEEKDAYS, join_with_and, ordinal
 from .recurrence_parts import RuleParts, describe_ranges, format_until
-from .words import MONTHS, WEEKDAYS, join_with_and, ordinal
 
 _UNITS: Final = {
     Frequency.YEARLY: "year",

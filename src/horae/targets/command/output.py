@@ -1,4 +1,4 @@
-"""Collects a command's output as plain text: lines to the run's log up to a limit, the tail of each stream to the result."""
+"""Collects a command's output as plain text: lines go to the run's log up to a limit, the tail of each stream to the result."""
 
 from __future__ import annotations
 

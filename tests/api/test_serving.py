@@ -20,8 +20,8 @@ from typing import IO, Any, Final
 import aiohttp
 import pytest
 
-from horae.cli.output.api_lines import show_no_api
 from horae.cli.output.printer import Printer
+from horae.cli.output.startup_lines import show_no_api
 from horae.node.api_server import ListenAddress, open_api_socket
 from tests.api.served import TASK
 from tests.faults.processes import is_alive

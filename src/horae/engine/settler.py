@@ -19,8 +19,8 @@ from ..model.entry import EntryState
 from ..model.limits import ERROR_CHARACTERS, shorten
 from ..model.outcome import Failed, Settlement
 from ..model.run import Run
+from ..ports.node_records import SETTLEMENT_DELAY, WINDOW, DelayWindow
 from ..ports.records import Record, Records
-from ..ports.settlement_delays import SETTLEMENT_DELAY, WINDOW, DelayWindow
 from ..ports.store import Agenda
 from ..store_retry import StoreRetry
 from .alarm import WakeTimer

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from itertools import groupby, islice
 from typing import Final, NamedTuple
 
-from ..lifecycle.entry_removal import count_occurrences
+from ..lifecycle.event_rows import count_occurrences
 from ..model.change import Facts
 from ..model.entry import Entry, EntryKind, EntryState
 from ..model.ids import from_microseconds, to_microseconds

@@ -30,6 +30,7 @@ from .fields import (
     read_required_text,
     refuse_field,
 )
+from .files import read_json
 from .import_result import (
     AgentGroup,
     ImportedTask,
@@ -45,7 +46,6 @@ from .import_result import (
     replace_control_characters,
     target,
 )
-from .json_text import read_json
 from .notes import note, refusal_note
 from .refusals import refuse
 from .zone_evidence import ZoneEvidence

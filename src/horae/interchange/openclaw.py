@@ -33,6 +33,7 @@ from .fields import (
     read_required_text,
     refuse_field,
 )
+from .files import is_encodable, read_json
 from .import_result import (
     ImportedTask,
     ImportOutcome,
@@ -46,7 +47,6 @@ from .import_result import (
     read_item,
     replace_control_characters,
 )
-from .json_text import is_encodable, read_json
 from .notes import note
 from .openclaw_payload import SCRIPT_KIND, ParsedPayload, read_payload
 from .refusals import refuse

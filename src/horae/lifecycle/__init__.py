@@ -6,6 +6,6 @@ control   pause, resume, cancel, delete, skip, run, retry    edit      new sched
 explain   say why an occurrence did or did not run
 
 These use: `due_backlog` (counts due occurrences), `missed` and `overlap` (the policies of these names),
-`entry_removal` (gives a removed entry its row), `event_rows` (constructors of skipped runs and events),
+`event_rows` (constructors of skipped runs and events),
 `occurrence_end` (failure counts and giving up), and `conclude` (frees waiting entries and completes finished tasks).
 """

@@ -21,8 +21,7 @@ from ..model.task import NEW_TASK_STATUS, OPEN_STATES, Pause, PauseCause, TaskSt
 from .agenda import retry_entry
 from .conclude import conclude
 from .due_backlog import MICROSECOND
-from .entry_removal import skip_rows
-from .event_rows import run_event, task_event
+from .event_rows import run_event, skip_rows, task_event
 from .occurrence_end import cancel_waiting_runs
 from .overlap import OverlapAction, decide_overlap, must_wait
 from .resume import end_pause, restart_failed

@@ -13,8 +13,7 @@ from ..model.task import past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import next_entry
 from .due_backlog import DueBacklog, compute_due_backlog, counts_from_end, without_repeat
-from .entry_removal import count_occurrences, skip_rows
-from .event_rows import run_event
+from .event_rows import count_occurrences, run_event, skip_rows
 from .missed import (
     BacklogAccount,
     CatchUpPlan,

@@ -8,7 +8,7 @@ from datetime import timedelta
 from horae.engine.settler import WRITE_INTERVAL_SECONDS
 from horae.model.accounts.principal import Principal
 from horae.model.counts import ALL_OWNERS
-from horae.ports.settlement_delays import (
+from horae.ports.node_records import (
     MAX_OWNERS,
     SETTLEMENT_DELAY,
     WINDOW,

@@ -36,6 +36,7 @@ from .task_json_cache import encode_task
 
 
 def set_trace_links(request: Request, *traces: str) -> None:
+    """Link the span of a request to the traces of the runs that it causes."""
     request.scope["state"][LINKS_KEY] = traces
 
 

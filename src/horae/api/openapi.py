@@ -196,6 +196,7 @@ def _referenced(shapes: Mapping[str, Any], paths: Any) -> dict[str, Any]:
     return {name: used[name] for name in shapes if name in used}
 
 
+# Example request bodies; each is valid as it is.
 NEW_TASK: Final[dict[str, Any]] = {
     "name": "morning report",
     "when": "every weekday at 9am",

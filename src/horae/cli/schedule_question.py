@@ -142,7 +142,7 @@ def hint_explain_command(text: str) -> Iterator[None]:
 
 
 async def owner_zone(app: CommandSession, owner: str | None = None) -> AssumedZone | None:
-    """Return the zone of an owner (None: of the caller); None if it has none, or may not be read."""
+    """Return the zone of an owner (None: of the caller), which takes precedence over that of the process, or None."""
     own = await app.owner()
     name = own if owner is None else owner
     try:

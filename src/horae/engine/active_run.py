@@ -183,7 +183,10 @@ def _timeout_text(active: ActiveRun) -> str:
 
 
 class DeadlineTimer:
-    """Heartbeats move deadlines without touching the timer: it fires early, finds nothing overdue and is set again."""
+    """One loop timer for the earliest deadline of all active runs.
+
+    Heartbeats move deadlines without touching the timer: it fires early, finds nothing overdue and is set again.
+    """
 
     def __init__(self, clock: Clock, active_runs: Mapping[str, ActiveRun]) -> None:
         self._clock = clock

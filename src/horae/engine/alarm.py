@@ -40,7 +40,10 @@ _LIBRARY: Final = _load_library()
 
 @contextmanager
 def timer(seconds: float, then: Callable[[], None], *, fine: bool = True) -> Iterator[None]:
-    """Call `then` on the event loop after `seconds`, unless the context ends before; without `fine` by the loop's timer."""
+    """Call `then` on the event loop after `seconds`, unless the context ends before; without `fine` by the loop's timer.
+
+    Event loops round up to the millisecond, so `fine` uses timerfd where Linux has it.
+    """
     loop = asyncio.get_running_loop()
     handle = _open_timer(seconds) if fine else None
     if handle is None:

@@ -21,7 +21,10 @@ from .store_clock import CorrectedClock
 
 
 class Lease:
-    """Written by the keeper, read by all other actors. Each write is a single assignment, so any thread may read."""
+    """Local view of the node's lease, on the monotonic clock and with a safety margin before its expiry in the store.
+
+    Written by the keeper, read by all other actors. Each write is a single assignment, so any thread may read.
+    """
 
     def __init__(self, clock: Clock, terms: Terms) -> None:
         self._clock = clock
@@ -258,6 +261,8 @@ _T = TypeVar("_T")
 
 
 class LoopThread:
+    """Thread with an event loop of its own: the keeper must not wait for a function that blocks the main loop."""
+
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._jobs: list[asyncio.Task[None]] = []

@@ -33,7 +33,7 @@ class QueuedSettlement(NamedTuple):
 
 
 class FairQueue:
-    """First in, first out within an owner; round-robin between owners."""
+    """First in, first out within an owner; round-robin between owners, so that a burst of one does not delay another."""
 
     def __init__(self) -> None:
         self._queues: dict[str, deque[QueuedSettlement]] = {}
@@ -233,6 +233,8 @@ WRITE_INTERVAL_SECONDS: Final = 10.0
 
 
 class DelayReporter:
+    """Periodic report of this node's settlement delays to the store, for the overview."""
+
     def __init__(self, store: Records, lease: Lease, clock: Clock) -> None:
         self._store = store
         self._lease = lease

@@ -71,6 +71,7 @@ MAX_DEPTH: Final = 64
 
 
 def read_json(data: bytes | str) -> Any:
+    """Parse untrusted JSON: bounded size and depth, no duplicate keys, no NaN or infinity."""
     try:
         value = json.loads(
             decode_text(data),

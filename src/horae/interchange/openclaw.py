@@ -57,6 +57,7 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def read_schedule(job: Fields, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    """Parse `at` (an instant), `every` (milliseconds on a grid) or `cron` (with a zone and a stagger)."""
     fields = read_optional_mapping(job, "schedule")
     kind = fields.get("kind")
     match kind:

@@ -95,7 +95,7 @@ def failure_events(
 
 
 def skip_rows(facts: Facts, entries: Iterable[Entry], reason: Reason, now: datetime) -> tuple[Run, ...]:
-    """Return one skipped run per entry that covers a due occurrence."""
+    """Return one skipped run per removed entry that covers a due occurrence: every occurrence has a row and a reason."""
     rows = (_skip_row(facts, entry, reason, now) for entry in entries)
     return tuple(row for row in rows if row is not None)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..model.invisible_characters import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shorten
-from ..model.refusals import refuse
+from ..model.refusals import refuse as refuse_task
 from ..schedule import to_json
 from ..schedule.compat import Note, nanoclaw
 from ..schedule.text.zone_words import resolve_zone
@@ -16,7 +16,7 @@ from ..wire.fields import check_fields
 from ..wire.tasks import SHORT_TARGETS
 from .call import Arguments, Call
 from .lines import to_single_line
-from .refusals import refuse as refuse_arguments
+from .refusals import refuse
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -44,11 +44,11 @@ def _check(name: str, value: object, schema: Mapping[str, Any]) -> None:
     declared = schema.get("type", ())
     types: tuple[str, ...] = (declared,) if isinstance(declared, str) else tuple(declared)
     if types and not any(_has_type(value, each) for each in types):
-        raise refuse("bad_policy", name=name, value=value, wanted=" / ".join(_TYPE_NAMES[each] for each in types))
+        raise refuse_task("bad_policy", name=name, value=value, wanted=" / ".join(_TYPE_NAMES[each] for each in types))
     if "enum" in schema and value not in schema["enum"]:
-        raise refuse("bad_choice", name=name, value=value, allowed=", ".join(schema["enum"]))
+        raise refuse_task("bad_choice", name=name, value=value, allowed=", ".join(schema["enum"]))
     if "maximum" in schema and isinstance(value, int) and not schema["minimum"] <= value <= schema["maximum"]:
-        raise refuse("bad_number", name=name, value=value, least=schema["minimum"], most=schema["maximum"])
+        raise refuse_task("bad_number", name=name, value=value, least=schema["minimum"], most=schema["maximum"])
 
 
 def _has_type(value: object, kind: str) -> bool:
@@ -59,7 +59,7 @@ def _has_type(value: object, kind: str) -> bool:
 def require(arguments: Arguments, name: str) -> Any:
     """Return an argument; refuse if it is missing."""
     if name not in arguments:
-        raise refuse("missing_field", name=name)
+        raise refuse_task("missing_field", name=name)
     return arguments[name]
 
 
@@ -80,10 +80,10 @@ def id_of(arguments: Arguments) -> str:
 def _one_of(arguments: Arguments, own_name: str, nanoclaw_name: str) -> Any:
     """Return the value of either spelling; refuse if both are given."""
     if own_name in arguments and nanoclaw_name in arguments:
-        raise refuse_arguments("two_spellings", one=own_name, other=nanoclaw_name)
+        raise refuse("two_spellings", one=own_name, other=nanoclaw_name)
     value = arguments.get(own_name, arguments.get(nanoclaw_name))
     if nanoclaw_name in arguments and not isinstance(value, str):
-        raise refuse_arguments("bad_do", problem=nanoclaw_name)
+        raise refuse("bad_do", problem=nanoclaw_name)
     return value
 
 
@@ -98,9 +98,9 @@ def when_of(arguments: Arguments, zone: str | None, owner: str) -> tuple[Any, tu
     if not nanoclaw_fields:
         return arguments.get("when"), ()
     if "when" in arguments:
-        raise refuse_arguments("two_spellings", one="when", other=next(iter(nanoclaw_fields)))
+        raise refuse("two_spellings", one="when", other=next(iter(nanoclaw_fields)))
     if zone is None:
-        raise refuse_arguments("zone_needed", owner=owner)
+        raise refuse("zone_needed", owner=owner)
     reading = nanoclaw.read(nanoclaw_fields, zone=zone)
     return to_json(reading.schedule.with_defaults(zone)), reading.notes
 
@@ -120,7 +120,7 @@ def work_of(arguments: Arguments) -> dict[str, Any]:
 def _context_mode(arguments: Arguments) -> str | None:
     mode = arguments.get("context_mode")
     if mode is not None and mode not in _CONTEXT_MODES:
-        raise refuse_arguments("bad_do", problem=f"context_mode: {' / '.join(_CONTEXT_MODES)}")
+        raise refuse("bad_do", problem=f"context_mode: {' / '.join(_CONTEXT_MODES)}")
     return mode
 
 
@@ -134,7 +134,7 @@ def _parse_do(do: str | Mapping[str, Any]) -> dict[str, Any]:
     if "prompt" in fields:
         return _prompt_target(fields["prompt"]) | {name: fields[name] for name in fields if name != "prompt"}
     if not any(name in fields for name in SHORT_TARGETS):
-        raise refuse_arguments("bad_do", problem=", ".join(fields) or "{}")
+        raise refuse("bad_do", problem=", ".join(fields) or "{}")
     return dict(fields)
 
 
@@ -142,7 +142,7 @@ def _prompt_target(text: object) -> dict[str, Any]:
     """Return an event target that carries a prompt: listeners to the owner's events, the assistant among them, receive
     it when it is due."""
     if not isinstance(text, str) or not text.strip():
-        raise refuse_arguments("bad_do", problem=repr(text))
+        raise refuse("bad_do", problem=repr(text))
     return {"say": text}
 
 

@@ -27,7 +27,10 @@ _PROBE_EXPIRY: Final = timedelta(hours=1)
 
 
 class WriteProbe:
-    """Probe of one process. `count_failures` returns how many store calls of this process have failed so far."""
+    """Write probe of one process: inserts and deletes a record in one transaction, at most every few seconds for all.
+
+    `count_failures` returns how many store calls of this process have failed so far.
+    """
 
     def __init__(self, clock: Clock, count_failures: Callable[[], float] = lambda: 0.0) -> None:
         self._clock = clock

@@ -32,7 +32,10 @@ def is_redirect(answer: Response) -> bool:
 
 
 def next_hop(request: Request, answer: Response, allowed: Networks) -> Request | Unreachable:
-    """Return the request that follows a redirect, with one redirect less to go, or why it is not followed."""
+    """Return the request that follows a redirect, with one redirect less to go, or why it is not followed.
+
+    The new URL is checked like any other; to another origin most headers are dropped and no body is sent.
+    """
     place = request.url.host_and_port
     if request.redirects < 1:
         return Unreachable(FailureKind.REDIRECTED, f"{place} redirects too often")

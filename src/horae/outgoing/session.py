@@ -29,7 +29,10 @@ class MalformedResponseError(Exception):
 
 
 class Decompressor:
-    """Call `feed` with each chunk until it returns False or the body ends, then `finish`."""
+    """Streaming decompression with a size limit, which bounds the cost of a decompression bomb.
+
+    Call `feed` with each chunk until it returns False or the body ends, then `finish`.
+    """
 
     def __init__(self, encoding: str, limit: int) -> None:
         self._body = bytearray()

@@ -86,7 +86,7 @@ def callback_path(run_id: str) -> str:
 
 
 def callback_token(key: str, run_id: str, token: int) -> str:
-    """Return the token of one claim of one run: invalid after the run has ended or was claimed again."""
+    """Return the token of one claim of one run, stored nowhere: invalid after the run has ended or was claimed again."""
     return hmac.digest(key.encode(), f"{_PURPOSE}\n{run_id}\n{token}".encode(), sha256).hex()
 
 

@@ -16,6 +16,8 @@ class FullStore(Store, Records, Journal, Moving, Protocol):
 
 
 class Wakeup(Protocol):
+    """Best-effort notification between processes that ends a wait early, as something may be due."""
+
     def notify(self) -> None:
         """Notify every other process on this store, without waiting for any of them."""
 

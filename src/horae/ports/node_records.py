@@ -70,7 +70,10 @@ _WINDOW_MINUTES: Final = WINDOW // timedelta(minutes=1)
 
 
 class SettlementDelay(NamedTuple):
-    """Summary of delays: p50 and p99 are upper bucket bounds, at most a fifth too long; `longest` is exact."""
+    """Summary of the delays from the end of a run to the commit that records it.
+
+    p50 and p99 are upper bucket bounds, at most a fifth too long; `longest` is exact.
+    """
 
     counted: int = 0
     p50: timedelta | None = None

@@ -13,6 +13,8 @@ from ..model.task import Task
 
 
 class Secrets(Protocol):
+    """Values that tasks reference by name; only a target that executes a run of the same owner reads one."""
+
     async def reveal(self, owner: str, name: str) -> str | None:
         """Return the value of an owner's secret, or None; a secret of another owner answers like an absent one."""
 

@@ -75,6 +75,8 @@ _QUOTA_INTERVAL: Final = 60.0
 
 
 class AuditSealer:
+    """Background loop that seals the audit trail."""
+
     def __init__(self, service: Service, clock: Clock) -> None:
         self._service = service
         self._clock = clock

@@ -33,6 +33,7 @@ _NO_LIMIT: Final = ("off", "none")
 
 
 def read_default_quotas(settings: Settings) -> Quotas:
+    """Return the quotas of owners without admin rights: interval, active tasks, request rate."""
     return MEMBER_QUOTAS._replace(
         shortest_interval=_min_interval(settings),
         active_tasks=_max_active_tasks(settings),

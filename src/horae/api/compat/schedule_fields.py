@@ -70,6 +70,7 @@ _MAX_OPTIONS: Final = 20
 
 
 def read_alert(value: object) -> dict[str, Any]:
+    """Validate `alertConfig`, the client's display settings, which are stored and returned unchanged."""
     if not isinstance(value, Mapping):
         raise _field_refusal("alertConfig", value, "a JSON object")
     for name, (is_valid, expected) in _RULES.items():

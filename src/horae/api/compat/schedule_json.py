@@ -185,6 +185,7 @@ _DONE: Final = {"en": "Done.", "zh": "操作成功。"}
 
 
 def envelope_response(request: Request, data: Any, status: int = 200) -> Response:
+    """Return the data in the envelope of `/schedules`: `success`, `code`, `message` and `data`."""
     now = app_context(request).clock.now()
     envelope = {
         "success": True,

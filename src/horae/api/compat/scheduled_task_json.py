@@ -29,6 +29,8 @@ _TARGET: Final = "target"
 
 
 class Lease(NamedTuple):
+    """Lease of a live run, shown as `locked_by` and `locked_until`."""
+
     holder: str
     until: datetime | None
 

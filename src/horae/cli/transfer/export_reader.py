@@ -29,6 +29,7 @@ _GROUP: Final = frozenset(AgentGroup._fields)
 
 
 def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]], source: str) -> ImportedRun:
+    """Read a run with a check of every field: the file may have been edited."""
     planned = read_instant(body, "planned")
     owner, key = keys.get(read_required_text(body, "task_id"), (None, ""))
     result, error = body.get("result"), body.get("error")

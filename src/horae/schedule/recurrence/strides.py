@@ -48,7 +48,12 @@ class Rotation:
 
 
 def first_common(days: bytes, rotation: Rotation) -> int | None:
-    """The first index at which `days` has a 1 and the rotation is at an allowed position."""
+    """Return the first index at which `days` has a 1 and the rotation is at an allowed position.
+
+    From one day to the next the first unit on the stride moves by a constant amount around a circle of INTERVAL units.
+    Taking every `leap`-th day, with a leap that makes the move small, both the allowed days and the positions on the
+    circle are evenly spaced: two slices of bytes, compared as two large numbers, without iterating over centuries.
+    """
     leap, move = rotation.leap(len(days))
     if move < 0:
         rotation, move = rotation.mirror(), -move

@@ -147,7 +147,10 @@ class ParsedCalendar:
 
 
 def read_icalendar(text: str, zone: str | None) -> ParsedCalendar | None:
-    """Parse a calendar entry; None for other text, and for an RRULE line alone, which may be followed by modifiers in words."""
+    """Parse DTSTART, RRULE and EXDATE properties (RFC 5545), one per line, in any order.
+
+    None for other text, and for an RRULE line alone, which may be followed by modifiers in words.
+    """
     first = _FIRST_PROPERTY.match(text)
     if first is None or (first.group().strip()[:5].upper() == "RRULE" and not _NEXT_PROPERTY.search(text, first.end())):
         return None

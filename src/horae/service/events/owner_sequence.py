@@ -209,6 +209,8 @@ class OwnerEvents:
 
 
 class Events:
+    """Reads of the event log by cursor: a reader that resumes misses no event, and an owner sees only its own."""
+
     def __init__(self, feed: Feed) -> None:
         self.log = OwnerEvents(feed)
 

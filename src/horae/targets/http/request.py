@@ -24,7 +24,7 @@ def check_payload(payload: Any) -> None:
 
 
 def build_body(payload: Any, task: Task, settings: HttpSettings) -> dict[str, Any]:
-    """Return the body of the request."""
+    """Return the body that an agent orchestrator expects; it chooses agent and items, so those fields are dropped."""
     return {
         "text": _text(payload),
         # Owner and task id are always Horae's values, whatever the payload contains.

@@ -24,6 +24,7 @@ _EXPECTED: Final = 'a list of status codes and ranges, such as [200, 404], ["2xx
 
 
 def check_statuses(given: Any) -> Statuses:
+    """Check the status codes that count as success: `204`, `"2xx"`, `"200-204"`."""
     if not isinstance(given, list | tuple) or not 1 <= len(given) <= _MAX_ITEMS:
         raise refuse("http_bad_value", name="success", value=given, wanted=_EXPECTED)
     return tuple(_check_item(each) for each in given)

@@ -8,7 +8,7 @@ from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
 from horae.model.outcome import Settlement, Waiting
-from horae.outgoing.callbacks import callback_token
+from horae.outgoing.signatures import callback_token
 from horae.ports.store import Node
 from tests.api.api_server import Api, serve_api
 

@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
 
-from horae.outgoing.callbacks import callback_token
+from horae.outgoing.signatures import callback_token
 from horae.web.request_context import WebSettings
 from tests.api.api_server import Api, Reply, serve_api, start_run
 from tests.cli.operating.deployment import Deployment

@@ -17,8 +17,8 @@ from typing import Any, Final
 import aiohttp
 import pytest
 
-from horae.cli.output.api_lines import show_no_api
 from horae.cli.output.printer import Printer
+from horae.cli.output.startup_lines import show_no_api
 from horae.node.api_server import ListenAddress, open_api_socket
 from tests.api.api_server import TASK
 from tests.api.up_process import TIMEOUT_SECONDS, WITH_API, Up, run_up

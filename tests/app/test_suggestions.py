@@ -11,9 +11,8 @@ import pytest
 
 from horae import Horae, InvalidTask, Refusal, RunHandle, TaskHandle
 from horae.app import suggestions
-from horae.app.declared_function import TaskFunction
+from horae.app.declared_function import PolicyArguments, TaskFunction
 from horae.app.lifespan import AppLifespan
-from horae.app.policy_arguments import PolicyArguments
 
 KEYWORDS = {*PolicyArguments.__annotations__, *inspect.signature(Horae.schedule).parameters, "isolate"}
 WAYS = {

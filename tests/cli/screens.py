@@ -8,7 +8,7 @@ import sys
 from unittest.mock import patch
 
 from horae.cli.main import main
-from horae.cli.output.width import display_width as width_of
+from horae.cli.output.styled_text import display_width as width_of
 from tests.cli.driving import Cli, surroundings
 
 WIDE_ENOUGH = 4000

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from horae.cli.messages import operating_messages
-from horae.cli.output.command_hints import complete_commands
+from horae.cli.output.command_hints import complete_commands, program_for
 from horae.cli.output.line_breaks import wrap_cell
 from horae.cli.output.printer import Printer
-from horae.cli.output.program_name import program_for
 from horae.cli.output.styled_text import cell_text
 from tests.cli.driving import Cli, Done
 from tests.cli.terminal import Terminal

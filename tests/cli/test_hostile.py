@@ -7,8 +7,7 @@ import json
 import pytest
 
 from horae.cli.output.printer import json_text
-from horae.cli.output.styled_text import cell_width, truncate_cell
-from horae.cli.output.width import display_width
+from horae.cli.output.styled_text import cell_width, display_width, truncate_cell
 from tests.cli.driving import Cli
 
 NAMES = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from horae.api.app import ROUTES
-from horae.api.compat import notices
-from horae.api.compat.labels import SNOOZED_FROM, SOURCE_ID, SOURCE_TYPE, SURFACE, TASK_TYPE, UPDATED
+from horae.api.compat import refusals
 from horae.api.compat.refusals import CATALOGUE
+from horae.api.compat.stored_fields import SNOOZED_FROM, SOURCE_ID, SOURCE_TYPE, SURFACE, TASK_TYPE, UPDATED
 from horae.model.refusals import CATALOGUE as OF_TASKS
 from horae.schedule.compat import Note
 from horae.schedule.compat.translation_notes import note_codes
@@ -27,7 +27,7 @@ def test_page_lists_every_route() -> None:
 
 
 def test_page_lists_every_code_and_codes_are_unique() -> None:
-    notes = {each.code for each in vars(notices).values() if isinstance(each, Note)}
+    notes = {each.code for each in vars(refusals).values() if isinstance(each, Note)}
     assert notes
     for code in {*CATALOGUE, *notes}:
         assert f"`{code}`" in PAGE, code

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import pytest
 
-from horae.cli.messages import service_messages, service_refusals
+from horae.cli.messages import service_messages
 from horae.cli.messages.messages import Message
 from horae.cli.systemd import PROGRAM, UnitOptions, quote_word, unit_text, variable_line
 from tests.cli.driving import Cli, Done
@@ -217,7 +217,7 @@ def test_the_words_exist_in_both_languages_and_are_said() -> None:
         if isinstance(said, Message):
             assert all(said), name
             assert f"words.{name}" in source, name
-    for code in service_refusals.CATALOGUE:
+    for code in service_messages.CATALOGUE:
         assert f'refuse("{code}"' in source, code
 
 

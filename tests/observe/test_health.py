@@ -12,8 +12,7 @@ import pytest
 from horae.clock import SystemClock
 from horae.errors import StoreUnavailable
 from horae.model.record import Record
-from horae.observe.health import Readiness, check_health
-from horae.observe.write_probe import WriteProbe
+from horae.observe.health import Readiness, WriteProbe, check_health
 from horae.ports.node_records import CLOCK_STEP, ClockStep
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore

@@ -11,8 +11,7 @@ from typing import Final
 
 import pytest
 
-from horae.observe.log_context import bind_ids
-from horae.observe.logs import configure_logging
+from horae.observe.logs import bind_ids, configure_logging
 from tests.cli.operating.deployment import Deployment
 
 PREFIX: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{3} \+00:00 (DEBUG|INFO|WARNING|ERROR) (\| )?")

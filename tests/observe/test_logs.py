@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from horae.errors import InvalidTask
-from horae.observe.log_context import bind_ids
-from horae.observe.logs import configure_logging
-from horae.observe.secret_mask import mask_text, mask_value
+from horae.observe.logs import bind_ids, configure_logging, mask_text, mask_value
 from tests.api.api_server import serve_api
 from tests.observe.observed_app import run_observed_app
 

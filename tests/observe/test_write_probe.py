@@ -13,8 +13,8 @@ import pytest
 
 from horae.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from horae.model.record import RecordWrite
-from horae.observe import write_probe as trying
-from horae.observe.write_probe import RECORD_KIND, RETRY_SECONDS, STUCK_SECONDS, VALID_SECONDS, WriteProbe
+from horae.observe import health as trying
+from horae.observe.health import RECORD_KIND, RETRY_SECONDS, STUCK_SECONDS, VALID_SECONDS, WriteProbe
 from horae.runtime.stores import make_store
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore

@@ -19,7 +19,7 @@ from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Target as TargetSpec
 from ..model.task import TaskState
-from ..outgoing.callbacks import verify_callback_token
+from ..outgoing.signatures import verify_callback_token
 from ..ports.store import RunFilter, TaskFilter
 from ..runtime.service_factory import callback_key
 from ..runtime.stores import mask_url
@@ -42,14 +42,20 @@ from ..service.tasks.task_request import (
 from ..stores.shared_transaction_refusals import refuse as refuse_to_share
 from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
-from .declared_function import Declaration, TaskFunction, former_modules, former_name, signature_of
+from .declared_function import (
+    Declaration,
+    PolicyArguments,
+    TaskFunction,
+    former_modules,
+    former_name,
+    signature_of,
+    to_options,
+)
 from .gc_tuning import interpreter_tuning
-from .handles import RunHandle, TaskHandle
+from .handles import RunHandle, RunListing, TaskHandle, TaskListing
 from .lifespan import AppLifespan
 from .listeners import Handler
 from .module_names import function_name
-from .pages import RunListing, TaskListing
-from .policy_arguments import PolicyArguments, to_options
 from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggest_keywords
 from .sync_app import BlockingHorae
 from .wait import Occurrence

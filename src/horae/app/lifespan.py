@@ -21,9 +21,8 @@ from ..errors import Conflict, Refusal
 from ..model.accounts.principal import LOCAL_OWNER, Principal
 from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
-from ..ports.full_store import FullStore
+from ..ports.full_store import FullStore, Wakeup
 from ..ports.target import Target
-from ..ports.wakeup import Wakeup
 from ..runtime import DEFAULT_STORE, NoNotifier, make_store, make_wakeup
 from ..runtime.node_policy import merge_policy, store_policy
 from ..runtime.plain_connection import warn_about_plain_connection

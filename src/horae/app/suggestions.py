@@ -11,10 +11,33 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from ..errors import Refusal
+from ..errors import InvalidTask, Refusal, UnknownAttribute
+from ..refusal_catalogue import RefusalCatalogue, RefusalEntry
 from ..service.tasks.task_request import Options
-from .refusals import refuse
 from .suggested_values import write_moment, write_with_value
+
+CATALOGUE: Final = RefusalCatalogue(
+    {
+        "unknown_option": RefusalEntry(
+            InvalidTask,
+            "There is no option '{name}'.",
+            "Did you mean {way}?",
+            "没有名为“{name}”的选项。",
+            "是不是 {way_zh}?",
+        ),
+        "unknown_attribute": RefusalEntry(
+            UnknownAttribute,
+            "{owner} has no attribute '{name}'.",
+            "Did you mean {way}?",
+            "{owner} 没有属性“{name}”。",
+            "是不是 {way_zh}?",
+        ),
+    }
+)
+
+
+refuse: Final = CATALOGUE.refuse
+
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -21,19 +21,15 @@ from ..store_retry import restart_on_error
 from .admission import Admission
 from .alarm import WakeTimer
 from .clock_follower import ClockFollower
-from .delay_reporter import DelayReporter
 from .dispatcher import Dispatcher
 from .janitor import Janitor
 from .journal_writer import JournalWriter
-from .keeper import KeeperCallbacks, LeaseKeeper
-from .lease import Lease
-from .lease_thread import LeaseThread
-from .lost_claims import LostClaims
+from .keeper import KeeperCallbacks, Lease, LeaseKeeper, LeaseThread
 from .process_identity import is_gone, own_home
-from .releaser import Releaser
+from .releaser import LostClaims, Releaser
 from .runner import Permit, Runner, permit_all
 from .settings import EngineSettings
-from .settler import Settler
+from .settler import DelayReporter, Settler
 from .store_clock import CorrectedClock
 
 LOG: Final = logging.getLogger("horae")

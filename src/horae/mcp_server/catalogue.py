@@ -10,9 +10,9 @@ from mcp_types import ToolAnnotations
 
 from ..wire.shapes.notation import BOOLEAN, INTEGER, OBJECT, TEXT, Schema, list_of, nullable
 from . import control_tools, read_tools, run_tools, task_tools
+from .arguments import NANOCLAW_ARGUMENTS, NANOCLAW_ID
 from .call import Tool
 from .shapes import APPROVAL, DEFINITION, LINE, LOCAL, QUOTAS, RECEIPT, ROW, RUN, TASK, TIME, UTC, object_of
-from .task_arguments import NANOCLAW_ARGUMENTS, NANOCLAW_ID
 
 ID: Final[Schema] = {"type": "string", "description": "Its id, name or key, or as much of it as is unique."}
 WHEN: Final[Schema] = {

@@ -18,6 +18,7 @@ from ..wire.instants import local, utc
 from ..wire.review import review_of
 from ..wire.runs import why_json
 from ..wire.tasks import next_due, task_json
+from .arguments import id_of, zone_of
 from .call import Arguments, Call, ToolResult
 from .lines import join_rows, shorten_line
 from .messages import (
@@ -40,7 +41,6 @@ from .messages import (
     WHO,
 )
 from .receipt import format_moment, list_zone, receipt_of, task_row, with_warnings
-from .task_arguments import id_of, zone_of
 
 _DEFAULT_LIMIT: Final = 20
 _MAX_COUNTED: Final = 1_000

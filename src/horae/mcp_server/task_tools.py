@@ -20,14 +20,13 @@ from ..service.tasks.functions import ResolvedRequest, function_of
 from ..service.tasks.task_request import TaskRequest, read_when
 from ..wire.instants import local, utc
 from ..wire.tasks import definition_json, read_edits, read_task, target_from_shorthand, task_json
-from .arguments import require
+from .arguments import default_name, id_of, require, when_of, work_of, zone_of
 from .call import Arguments, Call, ToolResult
 from .elicitation import choices_of
 from .lines import join_rows, shorten_line
 from .messages import CHANGED, FIRES_CHANGED, LIST_MARK, MEANS, SAME, SCHEDULED, UNDERSTOOD_MANY, WOULD_BE, Message
 from .receipt import approval_json, preview_of, receipt_of, with_assumed_zone, with_warnings
 from .refusals import refuse
-from .task_arguments import default_name, id_of, when_of, work_of, zone_of
 
 PREVIEW_FIRES: Final = 5
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from ..clock import SystemClock
 from ..runtime.http_server import check_libraries, open_listener, serve_app
-from ..runtime.local_servers import LocalServer, register_server
+from ..runtime.local_servers import LocalServer, is_temporary, register_server, token_path, write_token
 from ..runtime.stores import has_secret, sqlite_path, without_password
-from ..runtime.tokens_file import is_temporary, token_path, write_token
 from ..settings import Settings
 from ..store_retry import restart_on_error
 from .control_socket import SupervisorLink, send_ready

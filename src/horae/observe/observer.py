@@ -14,13 +14,12 @@ from ..ports.target import Invocation, Target
 from ..version import __version__
 from . import metric_definitions
 from .counters import MetricSet
-from .deployment import Reading, read_deployment
-from .exposition import render_metrics
-from .log_context import bind_ids
+from .exposition import Reading, read_deployment, render_metrics
+from .health import WriteProbe
+from .logs import bind_ids
 from .metric_definitions import Process
 from .store import observe_store
 from .traces import Tracing, end_run
-from .write_probe import WriteProbe
 
 ALWAYS_ONE: Final = 1.0
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ..clock import Clock
 from . import metric_definitions
 from .counters import MetricSet
-from .log_context import bind_ids
+from .logs import bind_ids
 from .traces import RequestSpan, Tracing, read_traceparent
 
 Scope = MutableMapping[str, Any]

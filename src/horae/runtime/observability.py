@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from ..clock import Clock
 from ..observe import metric_definitions
+from ..observe.counters import MetricSet
 from ..observe.health import TOLERANCE
 from ..observe.logs import RUNS_LOGGER, configure_logging
-from ..observe.loop_lag import watch_lag
 from ..observe.metric_definitions import Process
 from ..observe.metrics_server import EnginePeer, MetricsEndpoint, Observability, serve_metrics
 from ..observe.observer import Observer
@@ -27,6 +27,19 @@ from .process_settings import read_clock_tolerance
 
 if TYPE_CHECKING:
     from ..engine.engine import Engine
+
+
+SAMPLE_SECONDS: Final = 0.25
+
+
+async def watch_lag(clock: Clock, figures: MetricSet) -> None:
+    """Sample the lag until cancelled."""
+    lag = figures.histogram(metric_definitions.LOOP_LAG)
+    while True:
+        due = clock.steady() + SAMPLE_SECONDS
+        await clock.pause(SAMPLE_SECONDS)
+        lag.add(clock.steady() - due)
+
 
 _VIA: Final = "metrics"
 

@@ -9,8 +9,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from ..model.refusals import refuse
-from ..ports.full_store import FullStore
-from ..ports.wakeup import Wakeup
+from ..ports.full_store import FullStore, Wakeup
 from ..stores.masked_url import has_secret as has_secret  # noqa: PLC0414 - shown here too
 from ..stores.masked_url import mask_url as mask_url  # noqa: PLC0414
 from ..stores.masked_url import without_password as without_password  # noqa: PLC0414

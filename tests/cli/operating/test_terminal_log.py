@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from horae.cli.output.printer import Printer
+from horae.cli.output.styled_text import display_width
 from horae.cli.output.terminal_log import TerminalFormatter
-from horae.cli.output.width import display_width
 from tests.cli.driving import Cli
 from tests.cli.terminal import Terminal
 

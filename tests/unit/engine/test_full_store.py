@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from horae.errors import StoreFull
-from horae.runtime.maintenance import AuditSealer
+from horae.runtime.api_service import AuditSealer
 from horae.schedule import Every
 from horae.service.service import Service
 from horae.testing.factories import NOON

@@ -11,7 +11,7 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.engine.engine import Engine
-from horae.engine.lease_thread import LeaseThread
+from horae.engine.keeper import LeaseThread
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreError
 from horae.lifecycle.control import cancel

@@ -27,9 +27,8 @@ from horae.service.accounts.quota_sweep import QuotaSweep
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.tokens import Tokens
 from horae.service.events.event_bodies import EventEncoder
-from horae.service.events.event_log import Events
 from horae.service.events.listeners import ListenerKind, ListenerRegistry
-from horae.service.events.owner_sequence import Gap
+from horae.service.events.owner_sequence import Events, Gap
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations

@@ -20,7 +20,7 @@ from horae.service.accounts.audit import Audit
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.tokens import Tokens
-from horae.service.events.event_log import Events
+from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.explanations import Explanations
 from horae.service.runs.lanes import Lanes

@@ -17,7 +17,7 @@ from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter
-from horae.runtime.maintenance import QuotaEnforcer
+from horae.runtime.api_service import QuotaEnforcer
 from horae.service.accounts.stored_output import AMPLE_BYTES, FREQUENT_SECONDS, RARE_SECONDS, StoredOutput
 from horae.service.tasks.edits import Edits
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON

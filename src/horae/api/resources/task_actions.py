@@ -34,10 +34,9 @@ from ...wire.instants import utc
 from ...wire.previews import preview_json
 from ...wire.review import review_json
 from ...wire.runs import why_json
-from ..examples import APPROVE, BACKFILL, PAUSE, RESUME, SKIP
-from ..openapi import IF_MATCH, Operation
+from ..create_task import set_trace_links
+from ..openapi import APPROVE, BACKFILL, IF_MATCH, PAUSE, RESUME, SKIP, Operation
 from ..parameters import DryRun, Include, TaskId, caller_zone, parse_include, parse_time, render_task, service_for
-from ..trace_links import set_trace_links
 
 routes: Final = RouteGroup("/v1/tasks/{task_id}", "tasks")
 

@@ -10,8 +10,7 @@ import click
 from ..command import Command
 from ..messages import operating_messages as words
 from ..output.printer import Printer
-from ..output.styled_text import Style, StyledText, cell_width
-from ..output.width import terminal_width
+from ..output.styled_text import Style, StyledText, cell_width, terminal_width
 
 if TYPE_CHECKING:
     from pathlib import Path

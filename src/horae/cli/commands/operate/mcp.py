@@ -14,9 +14,9 @@ from ...messages import operating_messages as words
 from ...output.command_hints import complete_commands
 from ...output.failure import find_option
 from ...output.printer import Printer
+from ...schedule_question import owner_zone
 from ...session.local import LocalSession, run_locally
 from ...session.open_store import refuse_memory
-from ...session.owner_zone import owner_zone
 from ...session.servers import refuse_server_for
 
 

@@ -11,7 +11,7 @@ import click
 
 from ...command import CommandGroup
 from ...messages import service_messages as words
-from ...messages.service_refusals import refuse
+from ...messages.service_messages import refuse
 from ...output.printer import Printer
 from ...parameters import FILE
 from ...systemd import (

@@ -26,6 +26,7 @@ from ....state_names import state_name
 from ....wire.runs import run_json
 from ....wire.tasks import task_json
 from ...command import Command
+from ...lookup import find_failed_run, find_run, is_run
 from ...messages import messages
 from ...messages.refusals import refuse
 from ...output.formatting import duration_message, error_text, exact_duration, first_line, sign_of
@@ -34,7 +35,6 @@ from ...output.readiness import Readiness, show_readiness
 from ...output.run_tail import RunTail, follow_lines, wait_for_claim
 from ...output.styled_text import StyledText
 from ...parameters import Values
-from ...run_lookup import find_failed_run, find_run, is_run
 from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import (
     CONFIRM_ABOVE,

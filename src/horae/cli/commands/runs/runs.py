@@ -21,6 +21,7 @@ from ....service.query.instants import parse_span
 from ....wire.overview import event_json
 from ....wire.runs import line_json, run_json
 from ...command import Command
+from ...lookup import FAILURES, find_run
 from ...messages import messages
 from ...output.command_hints import note_next_page
 from ...output.formatting import (
@@ -41,7 +42,6 @@ from ...output.run_tail import RunTail, follow_lines
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit
 from ...parameters import IntegerRange, after_option, limit_option, typed_limit
-from ...run_lookup import FAILURES, find_run
 from ...session.command_session import CommandSession, has_store, run_in_session
 from ...task_filter import optional_task_argument
 

@@ -20,18 +20,16 @@ from ....service.tasks.functions import start_command
 from ....wire.instants import utc
 from ....wire.runs import why_json
 from ...command import Command
+from ...lookup import is_run, task_reference
 from ...messages import messages
 from ...output.command_hints import complete_command, complete_commands
 from ...output.fixes import Fix, fixes_for
 from ...output.formatting import full_time, sign_of
 from ...output.printer import Printer
 from ...output.readiness import node_start_command
-from ...output.styled_text import StyledText
-from ...output.width import display_width, pad
-from ...run_lookup import is_run
+from ...output.styled_text import StyledText, display_width, pad
 from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import task_argument
-from ...task_reference import task_reference
 from ..tasks.show import run_line
 from .show_run import show_lines
 

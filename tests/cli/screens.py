@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from horae.cli.main import main
 from horae.cli.output.width import display_width as width_of
-from tests.cli.driving import Cli, surroundings
+from tests.cli.command_line import Cli, patched_process
 
 WIDE_ENOUGH = 4000
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -31,7 +31,7 @@ def screen(cli: Cli, *arguments: str, columns: int, language: str = "en", code: 
     shown = _Screen()
     locale = {"en": "C.UTF-8", "zh": "zh_CN.UTF-8"}[language]
     known = cli.environment(COLUMNS=str(columns), LANG=locale, TERM="xterm")
-    with surroundings(cli.directory, arguments, known), patch.multiple(sys, stdout=shown, stderr=shown):
+    with patched_process(cli.directory, arguments, known), patch.multiple(sys, stdout=shown, stderr=shown):
         try:
             main()
         except SystemExit as ending:

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from horae.clock import SystemClock
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.fork_server import MODULE, Fork, is_same_interpreter
 
 _ORDERS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")

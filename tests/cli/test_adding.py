@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 
 def test_the_receipt_says_what_when_and_how_to_undo_it(cli: Cli) -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from horae.choices import Language
-from tests.cli.driving import Cli
-from tests.cli.remote.served import ServedCli
+from tests.cli.command_line import Cli
+from tests.cli.remote.server import RemoteCli
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 
 def test_agent_lists_its_own_tasks(tmp_path: Path) -> None:
-    served = ServedCli(tmp_path)
+    served = RemoteCli(tmp_path)
     try:
         token = served("token", "make", "bot", "--owner", "local", "--agent", "bot", "--json").json["text"]
         path = tmp_path / "bot.token"
@@ -34,7 +34,7 @@ def test_agent_lists_its_own_tasks(tmp_path: Path) -> None:
 
 
 def test_invalid_token_leads_to_a_token_of_its_owner(tmp_path: Path) -> None:
-    served = ServedCli(tmp_path, members=("bob",))
+    served = RemoteCli(tmp_path, members=("bob",))
     try:
         path = served.token_file("bob")
         made = served("token", "ls", "--json").json

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from horae.wire.problems import ExitCode
-
-from .driving import Cli
+from tests.cli.command_line import Cli
 
 
 @pytest.fixture

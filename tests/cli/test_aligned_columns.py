@@ -14,7 +14,7 @@ from horae.cli.output.line_breaks import wrap_cell
 from horae.cli.output.styled_text import cell_text
 from horae.cli.output.table import Fit, is_table, render_table
 from horae.cli.output.width import display_width
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import failures
 from tests.cli.terminal import Terminal
 

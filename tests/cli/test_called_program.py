@@ -17,7 +17,7 @@ from horae.cli.output.line_breaks import wrap_cell
 from horae.cli.output.printer import Printer
 from horae.cli.output.program_name import program_for
 from horae.cli.output.styled_text import cell_text
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 from tests.cli.terminal import Terminal
 
 INSTALLED = Path(sys.executable).with_name("horae")
@@ -33,7 +33,7 @@ def relative(cli: Cli) -> str:
     return os.path.relpath(INSTALLED, cli.directory)
 
 
-def call(cli: Cli, *words: str, path: str = ELSEWHERE) -> Done:
+def call(cli: Cli, *words: str, path: str = ELSEWHERE) -> CommandResult:
     """Without the settings of the tests: `words` begin with the program."""
     done = subprocess.run(
         words,
@@ -44,7 +44,7 @@ def call(cli: Cli, *words: str, path: str = ELSEWHERE) -> Done:
         cwd=cli.directory,
         env=cli.environment(PATH=path),
     )
-    return Done(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -26,7 +26,7 @@ from horae.model.task import TaskState
 from horae.refusal_catalogue import RefusalEntry
 from horae.testing.factories import a_run, a_task
 from horae.typography import full_width
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import failures
 
 CHINESE = re.compile("[\u4e00-\u9fff]")

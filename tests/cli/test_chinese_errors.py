@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from horae.testing import TimeTravel
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import an_app, failures, hour_before
 
 TIMED_OUT = "5 秒内没有任何信号"

@@ -12,8 +12,8 @@ import pytest
 
 from horae import Horae
 from horae.errors import InvalidTask
-from tests.cli.driving import Cli
-from tests.cli.remote.served import ServedCli
+from tests.cli.command_line import Cli
+from tests.cli.remote.server import RemoteCli
 from tests.cli.test_private_networks import running_node
 
 AGENT = {"kind": "agent", "prompt": "look"}
@@ -90,11 +90,11 @@ async def test_a_kind_that_nothing_runs_is_refused_by_the_library(tmp_path: Path
 
 @pytest.mark.parametrize("place", ["file", "server"])
 def test_a_kind_that_nothing_runs_is_refused_by_a_tasks_file(tmp_path: Path, place: str) -> None:
-    served = ServedCli(tmp_path)
+    served = RemoteCli(tmp_path)
     document = {"tasks": [{"name": "look", "when": "every day at 9am", "target": AGENT}]}
     (tmp_path / "tasks.json").write_text(json.dumps(document), encoding="utf-8")
     try:
-        command: Any = served if place == "server" else served.on_file
+        command: Any = served if place == "server" else served.on_store
         refused = command("apply", "-f", "tasks.json", "--yes", "--json")
     finally:
         served.stop()
@@ -117,10 +117,10 @@ def a_nanoclaw_file(folder: Path) -> Path:
 
 @pytest.mark.parametrize("place", ["file", "server"])
 def test_an_import_takes_over_what_nothing_runs_as_paused_and_says_so(tmp_path: Path, place: str) -> None:
-    served = ServedCli(tmp_path)
+    served = RemoteCli(tmp_path)
     path = str(a_nanoclaw_file(tmp_path))
     try:
-        command: Any = served if place == "server" else served.on_file
+        command: Any = served if place == "server" else served.on_store
         tried = command("import", path, "--dry-run", "--json")
         taken = command("import", path, "--json")
         again = command("import", path, "--json")
@@ -139,7 +139,7 @@ def test_an_import_takes_over_what_nothing_runs_as_paused_and_says_so(tmp_path: 
 
 @pytest.mark.parametrize("place", ["file", "server"])
 def test_what_nothing_runs_is_neither_resumed_nor_run(tmp_path: Path, place: str) -> None:
-    served = ServedCli(tmp_path)
+    served = RemoteCli(tmp_path)
     path = str(a_nanoclaw_file(tmp_path))
     deeds = (
         ("resume",),
@@ -148,7 +148,7 @@ def test_what_nothing_runs_is_neither_resumed_nor_run(tmp_path: Path, place: str
         ("backfill", "--from", "yesterday", "--to", "yesterday"),
     )
     try:
-        command: Any = served if place == "server" else served.on_file
+        command: Any = served if place == "server" else served.on_store
         command("import", path, "--json")
         (task,) = command("ls", "--json", "--all").json
         refused = {deed[0]: command(deed[0], task["id"], *deed[1:], "--json") for deed in deeds}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from horae.testing import TimeTravel
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import an_app, failures, hour_before
 from tests.cli.terminal import Terminal
 

@@ -15,8 +15,8 @@ import pytest
 
 from horae import Horae
 from tests.app.declared_functions import declaring_app, register
-from tests.cli.driving import Cli
-from tests.cli.remote.served import ServedCli
+from tests.cli.command_line import Cli
+from tests.cli.remote.server import RemoteCli
 
 MAIL = ("--function", "mail", "--payload", '{"user": 7}')
 
@@ -208,7 +208,7 @@ async def test_import_with_arguments_that_do_not_fit_is_refused(cli: Cli, tmp_pa
 
 
 async def test_declaration_counts_through_a_server_too(tmp_path: Path) -> None:
-    cli = ServedCli(tmp_path, members=("bob",))
+    cli = RemoteCli(tmp_path, members=("bob",))
     try:
         await register(cli.url, labels=False)
         made = cli("add", "every day at 09:00", *MAIL, "--json").json

@@ -14,7 +14,7 @@ from horae.cli.command_table import COMMANDS
 from horae.cli.main import app as command_line
 from horae.cli.messages.help_topics import TOPICS
 from horae.testing import TimeTravel
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import hour_before
 from tests.cli.screens import WIDE_ENOUGH, faults, screen, words_of
 from tests.cli.terminal import Terminal

@@ -11,7 +11,7 @@ import pytest
 from horae.cli.messages.messages import Message
 from horae.cli.messages.refusals import CATALOGUE
 from horae.wire.problems import ExitCode
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.terminal import Terminal
 
 ENDINGS = [

@@ -10,8 +10,8 @@ import pytest
 
 from horae import Horae
 from tests.app.declared_functions import declaring_app, register
-from tests.cli.driving import Cli, Done
-from tests.cli.remote.served import ServedCli
+from tests.cli.command_line import Cli, CommandResult
+from tests.cli.remote.server import RemoteCli
 
 
 def test_receipt_of_at_most_once_shows_no_retries(cli: Cli) -> None:
@@ -62,7 +62,7 @@ async def test_why_of_a_function_that_a_node_has_says_nothing_of_it(cli: Cli) ->
 async def _asked_while_running(cli: Cli) -> None:
     async with declaring_app(cli.url, engine=True):
         await asyncio.to_thread(cli, "add", "in 1h", "--function", "report", "--name", "letters")
-        why: Done = await asyncio.to_thread(cli, "why", "letters")
+        why: CommandResult = await asyncio.to_thread(cli, "why", "letters")
         assert "node" not in why.out
         await _look_at_nodes(cli)
 
@@ -112,7 +112,7 @@ async def test_edit_keeps_what_was_chosen_for_the_task(cli: Cli) -> None:
 
 
 async def test_functions_at_a_server(tmp_path: Path) -> None:
-    cli = ServedCli(tmp_path)
+    cli = RemoteCli(tmp_path)
     try:
         await register(cli.url)
         cli("add", "every day at 09:00", "--function", "reprot", "--name", "letters")

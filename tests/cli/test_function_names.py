@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from horae import Horae
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 
 JOBS: Final = """
 from horae import Horae
@@ -60,7 +60,7 @@ def write_jobs(cli: Cli, text: str = CURRENT, file: str = "jobs.py") -> None:
     path.write_text(text)
 
 
-def run_python(cli: Cli, *arguments: str) -> Done:
+def run_python(cli: Cli, *arguments: str) -> CommandResult:
     done = subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,
@@ -71,7 +71,7 @@ def run_python(cli: Cli, *arguments: str) -> Done:
         env=cli.environment(),
     )
     assert done.returncode == 0, done.stderr
-    return Done(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def load(cli: Cli, how: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 
 @pytest.mark.usefixtures("node")

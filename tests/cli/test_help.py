@@ -17,7 +17,7 @@ from horae.cli.main import app
 from horae.cli.messages.help_topics import TOPICS
 from horae.version import __version__
 from horae.wire.problems import ExitCode
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 ROOT = Path(__file__).parents[2]
 MANUAL = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 
 from horae import Horae, RetryPolicy
 from horae.errors import InvalidTask
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.mcp.process import desk_of
 from tests.mcp.stage import text_of
 

@@ -9,7 +9,7 @@ import pytest
 from horae.cli.output.printer import json_text
 from horae.cli.output.styled_text import cell_width, truncate_cell
 from horae.cli.output.width import display_width
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 NAMES = [
     "<img src=x onerror=alert(1)>",

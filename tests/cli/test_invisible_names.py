@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from horae.wire.problems import ExitCode
-
-from .driving import Cli
+from tests.cli.command_line import Cli
 
 
 @pytest.fixture

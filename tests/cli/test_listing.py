@@ -12,7 +12,7 @@ import pytest
 from horae import Horae
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import an_outage, failures, missed_three
 from tests.cli.terminal import Terminal
 

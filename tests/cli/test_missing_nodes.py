@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from horae import Horae
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 from tests.cli.operating.deployment import Deployment
 
 JOBS = """
@@ -37,7 +37,7 @@ def declare(cli: Cli, folder: Path) -> Path:
     return file
 
 
-def waiting_task(cli: Cli, name: str) -> Done:
+def waiting_task(cli: Cli, name: str) -> CommandResult:
     return cli("add", "now", "--function", "remind", "--name", name)
 
 
@@ -61,7 +61,7 @@ def plain_node(cli: Cli) -> Iterator[str]:
         process.communicate(timeout=60)
 
 
-def fixes(done: Done) -> list[str]:
+def fixes(done: CommandResult) -> list[str]:
     return [each["command"] for each in done.json["fixes"]]
 
 

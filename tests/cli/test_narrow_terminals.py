@@ -13,7 +13,7 @@ import pytest
 
 from horae import Horae
 from horae.cli.output.width import display_width as width_of
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import an_app, failures, hour_before
 from tests.cli.terminal import Terminal
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.terminal import Terminal
 
 WEBHOOK = "https://93.184.216.34/hook"

@@ -13,7 +13,7 @@ from horae import Horae
 from horae.model.accounts.account import Owner, owner_record
 from horae.model.accounts.principal import Role, Scope
 from horae.model.record import RecordWrite
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 from tests.servers.ports import ReservedPort
 

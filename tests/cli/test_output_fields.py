@@ -11,7 +11,7 @@ import pytest
 
 from horae.cli import output_fields
 from horae.cli.main import app
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 OTHER_PROTOCOL = {"mcp"}

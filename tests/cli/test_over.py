@@ -9,7 +9,7 @@ import pytest
 
 from horae import Horae
 from horae.testing import TimeTravel
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import failures, hour_before
 
 REFUSED = 5

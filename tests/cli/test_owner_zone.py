@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from horae.clock import SystemClock
-from tests.cli.driving import Cli
-from tests.cli.remote.served import ServedCli
+from tests.cli.command_line import Cli
+from tests.cli.remote.server import RemoteCli
 
 
 def no_zone(receipt: Any) -> list[str]:
@@ -62,7 +62,7 @@ def test_time_of_today_is_read_in_the_zone_of_the_owner(cli: Cli) -> None:
 
 
 def test_at_a_server_it_is_the_zone_of_the_token_owner(cli: Cli) -> None:
-    served = ServedCli(cli.directory)
+    served = RemoteCli(cli.directory)
     try:
         served("owner", "set", "local", "--zone", "Asia/Shanghai")
         made = served("add", "every day at 9am", "--say", "x", "--json").json
@@ -73,7 +73,7 @@ def test_at_a_server_it_is_the_zone_of_the_token_owner(cli: Cli) -> None:
 
 
 def test_tables_at_a_server_show_times_in_the_zone_of_the_owner(cli: Cli) -> None:
-    served = ServedCli(cli.directory)
+    served = RemoteCli(cli.directory)
     try:
         served("owner", "set", "local", "--zone", "Asia/Shanghai")
         served("add", "every day at 9am Asia/Shanghai", "--say", "x", "--name", "daily")
@@ -90,7 +90,7 @@ def test_tables_at_a_server_show_times_in_the_zone_of_the_owner(cli: Cli) -> Non
 
 
 def test_owner_without_a_zone_at_a_server_sees_the_zone_of_the_client(cli: Cli) -> None:
-    served = ServedCli(cli.directory)
+    served = RemoteCli(cli.directory)
     try:
         served("add", "every day at 9am UTC", "--say", "x", "--name", "daily")
         listed = served("ls", HORAE_ZONE="Europe/Berlin")

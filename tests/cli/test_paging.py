@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 from tests.cli.histories import failures
 
 
-def more(done: Done) -> list[str]:
+def more(done: CommandResult) -> list[str]:
     """The command that a page offers, as a shell would read it."""
     (line,) = [each for each in done.err.splitlines() if each.startswith("more: ")]
     program, *arguments = shlex.split(line.removeprefix("more: "))

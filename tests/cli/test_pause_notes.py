@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .driving import Cli
-from .terminal import Terminal
-from .test_agent_rights import import_task
+from tests.cli.command_line import Cli
+from tests.cli.terminal import Terminal
+from tests.cli.test_agent_rights import import_task
 
 NOTE = "waits until the new supplier has confirmed the address of the second warehouse"
 

@@ -16,7 +16,7 @@ from horae.cli.main import app
 from horae.cli.messages.messages import Message
 from horae.cli.output.command_hints import complete_commands
 from horae.cli.output.printer import Printer
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 ROOM = Path(horae.cli.__file__).parent
 NAMES = {*COMMANDS, *ALIASES}

@@ -23,7 +23,7 @@ from horae.runtime.stores import make_store
 from horae.runtime.target_kinds import TargetKinds
 from horae.service.events.webhook_dispatcher import WebhookDispatcher
 from horae.settings import read_settings
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 WAYS: Final = ("toml", "environment")
 

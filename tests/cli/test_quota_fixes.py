@@ -8,8 +8,8 @@ import shlex
 from horae.cli.output.fixes import fixes_for
 from horae.lifecycle.explain import Verdict
 from horae.testing.factories import HOUR
-from tests.cli.driving import Cli
-from tests.cli.remote.places import without_store
+from tests.cli.command_line import Cli
+from tests.cli.remote.server import without_store
 from tests.unit.service.service_harness import ServiceHarness, open_harness
 
 CY = ("--owner", "cy")

@@ -11,7 +11,7 @@ import pytest
 
 from horae.cli.session import open_store
 from horae.cli.session.open_store import find_access_problem
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 READ_ONLY = "Read-only file system"
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import failures, missed_three
 from tests.cli.terminal import Terminal
 

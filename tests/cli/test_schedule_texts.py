@@ -6,13 +6,13 @@ from datetime import date, timedelta
 
 import pytest
 
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 
 BERLIN = "Europe/Berlin"
 AFTER = ("--after", "2027-01-01T00:00:00Z")
 
 
-def instants(done: Done) -> list[str]:
+def instants(done: CommandResult) -> list[str]:
     assert done.code == 0, done.err
     return [fire["at"].removesuffix(":00Z") for fire in done.json["fires"]]
 

@@ -16,7 +16,7 @@ from horae import Horae
 from horae.cli.output.event_lines import EventFollower
 from horae.cli.output.printer import Printer
 from horae.wire.tasks import read_task
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import At, failures, hour_before
 
 

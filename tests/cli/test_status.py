@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from tests.cli.driving import Cli
-from tests.cli.remote.served import ServedCli
+from tests.cli.command_line import Cli
+from tests.cli.json_schemas import check_schema
+from tests.cli.remote.server import RemoteCli
 from tests.cli.test_private_networks import running_node
-from tests.cli.test_schemas import check
 
 
 def test_without_a_store_it_says_that_no_node_runs(cli: Cli) -> None:
@@ -24,7 +24,7 @@ def test_without_a_store_it_says_that_no_node_runs(cli: Cli) -> None:
 def test_with_a_node_and_nothing_wrong_it_is_fine(cli: Cli) -> None:
     cli("add", "every 1h", "--name", "tick", "--say", "tick")
     said = cli("status", "--json")
-    check("status", said.json)
+    check_schema("status", said.json)
     assert (said.code, said.json["ok"], said.json["node_up"], said.json["problems"]) == (0, True, True, [])
     shown = cli("status").out
     for expected in ("a node is up", str(cli.path), "1 active", "tick"):
@@ -41,7 +41,7 @@ def test_a_failing_task_needs_attention(cli: Cli) -> None:
         while (said := cli("status", "--json")).json["problems"] == []:
             pass
         quiet = cli("status", "--quiet")
-    check("status", said.json)
+    check_schema("status", said.json)
     assert said.code == 1
     assert said.json["node_up"]
     assert quiet.out.split() == [each["code"] for each in said.json["problems"]]
@@ -57,13 +57,13 @@ def test_a_node_that_was_killed_is_not_up(cli: Cli, node: subprocess.Popen[str])
 
 
 def test_at_a_server_it_names_the_server(cli: Cli) -> None:
-    served = ServedCli(cli.directory)
+    served = RemoteCli(cli.directory)
     try:
         served("add", "every 1h", "--name", "tick", "--say", "tick")
         said = served("status", "--json")
     finally:
         served.stop()
-    check("status", said.json)
+    check_schema("status", said.json)
     assert said.json["store"].startswith("http://127.0.0.1:")
     assert said.code == 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 
 def test_command_for_another_token_works_as_printed(cli: Cli) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from horae import Context, Horae
 from horae.testing import TimeTravel
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import hour_before
 from tests.cli.terminal import Terminal
 

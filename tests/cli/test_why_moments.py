@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from horae.clock import SystemClock
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 SHANGHAI = "Asia/Shanghai"
 

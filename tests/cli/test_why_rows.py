@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from horae.testing import TimeTravel
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.histories import an_app, hour_before
 
 

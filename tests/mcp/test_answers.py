@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from horae import Horae
 from horae.choices import Language
 from horae.model.accounts.principal import Principal
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.mcp.process import desk_of
 from tests.mcp.stage import AGENT, tools_for
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.mcp.process import desk_of, started
 from tests.mcp.stage import PERSON, text_of
 from tests.mcp.stage import desk_of as desk_in_memory

@@ -17,7 +17,7 @@ from horae import Horae
 from horae.mcp_server.catalogue import TOOLS
 from horae.model.accounts.principal import Role
 from horae.wire.problems import ExitCode
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.terminal import Terminal
 from tests.mcp.process import desk_of
 from tests.mcp.stage import ERAS, ZONE

@@ -129,6 +129,6 @@ def test_installed_node_logs_what_a_command_said_without_letting_it_forge_lines(
     try:
         line = up.expect("| 2026-01-01")
         assert not line.startswith(FORGED[:10])
-        assert "\x1b" not in "".join(up.said)
+        assert "\x1b" not in "".join(up.output)
     finally:
         deployment.end()

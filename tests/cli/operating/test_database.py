@@ -13,7 +13,7 @@ from tests.cli.operating.deployment import Deployment
 
 
 def names(deployment: Deployment) -> list[str]:
-    return sorted(task.name for task in deployment.inside(lambda app: app.tasks()))
+    return sorted(task.name for task in deployment.call_library(lambda app: app.tasks()))
 
 
 def test_a_backup_is_whole_private_and_remembered(deployment: Deployment) -> None:
@@ -179,5 +179,5 @@ def test_a_failed_task_is_an_error_for_the_doctor(deployment: Deployment) -> Non
     assert found["failed"]["grade"] == "error"
     assert "doomed" in found["failed"]["message"]
     assert found["failed"]["fix"]
-    (task,) = deployment.inside(lambda app: app.tasks())
-    assert deployment.inside(lambda app: app.service.tasks.get(app.who, task.id)).status.state is TaskState.FAILED
+    (task,) = deployment.call_library(lambda app: app.tasks())
+    assert deployment.call_library(lambda app: app.service.tasks.get(app.who, task.id)).status.state is TaskState.FAILED

@@ -49,7 +49,7 @@ def test_what_no_node_can_run_is_told(deployment: Deployment) -> None:
 
 
 def test_a_key_that_others_can_read_is_an_error(deployment: Deployment) -> None:
-    deployment.ok("secret", "set", "token", "-", said="s3cret")
+    deployment.ok("secret", "set", "token", "-", stdin="s3cret")
     (deployment.folder / "horae.key").chmod(0o644)
     done = deployment.horae("doctor")
     assert done.returncode == 1

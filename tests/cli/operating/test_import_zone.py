@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from horae.wire.problems import ExitCode
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 from tests.unit.interchange.nanoclaw_files import GROUP, TASK, made
 
 MACHINE_ZONE_ONLY = {"HORAE_ZONE": ""}
@@ -45,7 +45,7 @@ def zones(cli: Cli) -> set[str]:
     return {line["task"]["zone"] for line in cli("export").lines if "task" in line}
 
 
-def notes(done: Done) -> list[str]:
+def notes(done: CommandResult) -> list[str]:
     return [each["note"] for each in done.json["notes"] if each["source"] == "*"]
 
 

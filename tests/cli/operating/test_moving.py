@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from horae.wire.tasks import task_json
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 from tests.unit.interchange.nanoclaw_files import GROUP, RUN, TASK, made
 
@@ -29,17 +29,17 @@ def shapes(deployment: Deployment) -> dict[str, dict[str, Any]]:
         page = await app.service.tasks.page(app.who)
         return {facts.task.name: task_json(facts) for facts in page.items}
 
-    return deployment.inside(read)
+    return deployment.call_library(read)
 
 
 def fill(deployment: Deployment) -> None:
     deployment.add(name="hourly", when="every 1h", say="x", key="mine", labels={"a": "b"}, lane="one")
     deployment.add(name="berlin", when="0 9 * * 1-5", zone="Europe/Berlin", say="x", policies={"retries": 7})
     paused = deployment.add(name="resting", when="every day at 9:00", zone="UTC", http="https://example.com/")
-    deployment.inside(lambda app: app.service.tasks.pause(app.who, paused, note="on holiday"))
+    deployment.call_library(lambda app: app.service.tasks.pause(app.who, paused, note="on holiday"))
     over = deployment.add(name="over", when="every 1h", say="x")
-    deployment.inside(lambda app: app.service.tasks.cancel(app.who, over))
-    deployment.inside(lambda app: app.lane("one", 3))
+    deployment.call_library(lambda app: app.service.tasks.cancel(app.who, over))
+    deployment.call_library(lambda app: app.lane("one", 3))
 
 
 def test_what_is_exported_arrives_as_it_was(deployment: Deployment, elsewhere: Deployment) -> None:
@@ -60,18 +60,18 @@ def test_what_is_exported_arrives_as_it_was(deployment: Deployment, elsewhere: D
     assert here["resting"]["next"] is None
     # The beat of a grid goes on where it was.
     assert here["hourly"]["next"] == there["hourly"]["next"]
-    assert elsewhere.inside(lambda app: app.store.lanes())[0].limit == 3
+    assert elsewhere.call_library(lambda app: app.store.lanes())[0].limit == 3
 
 
 def test_importing_twice_changes_nothing(deployment: Deployment, elsewhere: Deployment) -> None:
     fill(deployment)
     text = deployment.ok("export")
-    elsewhere.ok("import", "-", said=text)
-    before, number = shapes(elsewhere), elsewhere.inside(lambda app: app.store.last_event())
-    again = elsewhere.answer("import", "-", said=text)
+    elsewhere.ok("import", "-", stdin=text)
+    before, number = shapes(elsewhere), elsewhere.call_library(lambda app: app.store.last_event())
+    again = elsewhere.answer("import", "-", stdin=text)
     assert (again["new"], again["changed"], again["same"]) == (0, 0, 3)
     assert shapes(elsewhere) == before
-    assert elsewhere.inside(lambda app: app.store.last_event()) == number
+    assert elsewhere.call_library(lambda app: app.store.last_event()) == number
 
 
 def test_history_comes_along_once(deployment: Deployment, elsewhere: Deployment) -> None:
@@ -88,16 +88,16 @@ def test_history_comes_along_once(deployment: Deployment, elsewhere: Deployment)
     assert runs >= 1
     assert runs + left == len(states)
     for taken in (runs, 0):
-        tried = elsewhere.answer("import", "-", "--dry-run", said=text)
-        told = elsewhere.answer("import", "-", said=text)
+        tried = elsewhere.answer("import", "-", "--dry-run", stdin=text)
+        told = elsewhere.answer("import", "-", stdin=text)
         assert tried["runs"] == told["runs"] == {"taken": taken, "left": left, "there": runs - taken}
     verb = "is" if runs == 1 else "are"
-    assert f"0 runs from before, {runs} {verb} here already" in elsewhere.ok("import", "-", said=text)
+    assert f"0 runs from before, {runs} {verb} here already" in elsewhere.ok("import", "-", stdin=text)
     (task,) = shapes(elsewhere).values()
     rows = elsewhere.runs(task["id"])
     assert len(rows) == runs
     assert all(row.state.value == "succeeded" and row.lateness is not None for row in rows)
-    assert elsewhere.inside(lambda app: app.store.check()) == ()
+    assert elsewhere.call_library(lambda app: app.store.check()) == ()
 
 
 def test_history_goes_to_its_own_owner_where_two_have_the_same_key(deployment: Deployment) -> None:
@@ -110,7 +110,7 @@ def test_history_goes_to_its_own_owner_where_two_have_the_same_key(deployment: D
         return json.dumps({"run": {"task_id": f"tsk_{name}", "planned": planned, "state": "succeeded"}})
 
     lines = ['{"horae": "export", "version": 1}', task("ada"), run("ada", 1), run("ada", 2), task("bob"), run("bob", 3)]
-    assert deployment.answer("import", "-", said="\n".join(lines))["runs"] == {"taken": 3, "left": 0, "there": 0}
+    assert deployment.answer("import", "-", stdin="\n".join(lines))["runs"] == {"taken": 3, "left": 0, "there": 0}
     rows = {name: deployment.runs(shape["id"]) for name, shape in shapes(deployment).items()}
     assert {name: sorted(row.planned.hour for row in rows[name]) for name in rows} == {"ada": [1, 2], "bob": [3]}
     assert all(row.owner == name for name in rows for row in rows[name])
@@ -118,7 +118,7 @@ def test_history_goes_to_its_own_owner_where_two_have_the_same_key(deployment: D
 
 def test_a_dry_run_writes_nothing(deployment: Deployment, elsewhere: Deployment) -> None:
     fill(deployment)
-    done = elsewhere.horae("import", "-", "--dry-run", said=deployment.ok("export"))
+    done = elsewhere.horae("import", "-", "--dry-run", stdin=deployment.ok("export"))
     assert done.returncode == 0
     assert done.stdout.splitlines()[0] == "+ 3 tasks  ~ 0 changed  = 0 as they are  ? 0 unclear"
     assert "nothing written" in done.stderr
@@ -195,8 +195,8 @@ def test_nanoclaw_groups_become_records_and_lanes(deployment: Deployment) -> Non
     told = deployment.answer("import", str(path), "--zone", "UTC")
     assert told["groups"] > 0
     assert tried["runs"] == told["runs"] == {"taken": 1, "left": 0, "there": 0}
-    lanes = {lane.name: lane.limit for lane in deployment.inside(lambda app: app.store.lanes())}
-    groups = deployment.inside(lambda app: app.store.records("group")).items
+    lanes = {lane.name: lane.limit for lane in deployment.call_library(lambda app: app.store.lanes())}
+    groups = deployment.call_library(lambda app: app.store.records("group")).items
     assert len(groups) == told["groups"]
     assert all(lanes[record.owner] == 1 for record in groups)
 
@@ -229,11 +229,11 @@ def test_import_prints_the_ids_that_are_stored(deployment: Deployment, elsewhere
     deployment.add(name="one", when="every 1h", say="1", key="one")
     deployment.add(name="two", when="every 2h", say="2")
     text = deployment.ok("export")
-    new = elsewhere.answer("import", "-", said=text)
+    new = elsewhere.answer("import", "-", stdin=text)
     stored = {task["name"]: task["id"] for task in elsewhere.answer("ls")}
     assert [each["change"] for each in new["tasks"]] == ["new", "new"]
     assert {each["name"]: each["id"] for each in new["tasks"]} == stored
     deployment.ok("edit", "two", "--when", "every 3h")
-    again = elsewhere.answer("import", "-", said=deployment.ok("export"))
+    again = elsewhere.answer("import", "-", stdin=deployment.ok("export"))
     assert sorted(each["change"] for each in again["tasks"]) == ["changed", "same"]
     assert {each["name"]: each["id"] for each in again["tasks"]} == stored

@@ -56,7 +56,7 @@ def test_a_drained_node_ends_what_it_carries_and_is_not_begun_again(deployment: 
     if gone.returncode:
         assert "There is no node" in gone.stderr, "it may have been faster"
     assert up.ends() == 0
-    kinds = [json.loads(line)["type"] for line in up.said if line.startswith("{")]
+    kinds = [json.loads(line)["type"] for line in up.output if line.startswith("{")]
     assert kinds[-3:] == ["node.drained", "node.stopping", "node.stopped"]
     assert "worker.died" not in kinds
     assert [run.state for run in deployment.runs(held)] == [RunState.SUCCEEDED]

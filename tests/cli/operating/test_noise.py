@@ -46,7 +46,7 @@ def jobs(deployment: Deployment) -> str:
 def test_a_failure_is_one_line_and_a_retry_that_succeeds_is_one_too(deployment: Deployment) -> None:
     app = jobs(deployment)
     up = deployment.up(app).ready()
-    deployment.inside(
+    deployment.call_library(
         lambda app: app.schedule({"kind": "function", "name": "flaky"}, "now", name="flaky", retry=IN_A_SECOND)
     )
     failed = up.expect("✕ flaky")
@@ -59,7 +59,7 @@ def test_a_failure_is_one_line_and_a_retry_that_succeeds_is_one_too(deployment: 
     (short,) = re.findall(r"has given up; see: horae why (tsk_[0-9a-f]+)", given_up)
     assert task.startswith(short)
     assert stopped(up) == 0
-    whole = "\n".join(up.said)
+    whole = "\n".join(up.output)
     assert whole.count("once is enough") == 1
     assert whole.count("for ever") == 1
     assert "WARNING" not in whole
@@ -72,7 +72,7 @@ def test_a_log_for_people_has_one_zone(deployment: Deployment) -> None:
     deployment.ok("add", "now", "--function", "broken", "--name", "broken", "--retries", "0")
     up.expect("task.failed")
     assert stopped(up) == 0
-    (line,) = [each for each in up.said if "WARNING broken, attempt 1" in each]
+    (line,) = [each for each in up.output if "WARNING broken, attempt 1" in each]
     times = re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} ([+-]\d\d:\d\d)", line)
     assert times == ["+08:00", "+08:00"], line
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 from tests.cli.operating.test_database import names
 from tests.cli.operating.test_terminal import beside

@@ -8,11 +8,11 @@ VALUE = "s3cret-value"
 
 
 def revealed(deployment: Deployment, name: str) -> str | None:
-    return deployment.inside(lambda app: app.service.secrets.reveal("local", name))
+    return deployment.call_library(lambda app: app.service.secrets.reveal("local", name))
 
 
 def test_a_secret_comes_from_a_pipe_or_a_file_and_is_never_shown(deployment: Deployment) -> None:
-    said = deployment.ok("secret", "set", "token", "-", said=f"{VALUE}\n")
+    said = deployment.ok("secret", "set", "token", "-", stdin=f"{VALUE}\n")
     deployment.write("value.txt", f"{VALUE}2\n")
     said += deployment.ok("secret", "set", "other", "--from-file", "value.txt", "--json")
     said += deployment.ok("secret", "ls") + deployment.ok("secret", "ls", "--json") + deployment.ok("export")
@@ -32,7 +32,7 @@ def test_a_value_on_the_command_line_is_refused_and_not_repeated(deployment: Dep
 def test_nobody_there_to_ask(deployment: Deployment) -> None:
     assert deployment.horae("secret", "set", "token").returncode == 2
     assert deployment.horae("secret", "set", "token", "--from-file", "absent").returncode == 6
-    assert deployment.horae("secret", "set", "bad name", "-", said="x").returncode == 6
+    assert deployment.horae("secret", "set", "bad name", "-", stdin="x").returncode == 6
 
 
 def test_where_nothing_is_yet_there_are_no_secrets(deployment: Deployment) -> None:
@@ -41,7 +41,7 @@ def test_where_nothing_is_yet_there_are_no_secrets(deployment: Deployment) -> No
 
 
 def test_remove_and_rotate(deployment: Deployment) -> None:
-    deployment.ok("secret", "set", "token", "-", said=VALUE)
+    deployment.ok("secret", "set", "token", "-", stdin=VALUE)
     key = (deployment.folder / "horae.key").read_bytes()
     told = deployment.answer("secret", "rotate")
     assert told["resealed"] == 1

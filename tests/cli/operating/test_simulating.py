@@ -52,8 +52,8 @@ def test_strict_ends_with_1_when_there_is_a_problem(deployment: Deployment) -> N
 def test_the_tasks_of_the_store_are_tried_as_they_stand(deployment: Deployment) -> None:
     deployment.add(name="hourly", when="every 1h", say="x")
     paused = deployment.add(name="resting", when="every 1h", say="x")
-    deployment.inside(lambda app: app.service.tasks.pause(app.who, paused))
-    number = deployment.inside(lambda app: app.store.last_event())
+    deployment.call_library(lambda app: app.service.tasks.pause(app.who, paused))
+    number = deployment.call_library(lambda app: app.store.last_event())
     report = deployment.answer("simulate", "--for", "5h")
     assert {task["name"]: task["planned"] for task in report["tasks"]} == {"hourly": 5}
-    assert deployment.inside(lambda app: app.store.last_event()) == number
+    assert deployment.call_library(lambda app: app.store.last_event()) == number

@@ -141,7 +141,7 @@ def test_what_was_running_when_its_node_was_killed_is_recovered_after_the_move(d
 
 
 def test_secrets_move_with_their_key_file(deployment: Deployment) -> None:
-    deployment.ok("secret", "set", "token", "-", said="hush")
+    deployment.ok("secret", "set", "token", "-", stdin="hush")
     (deployment.folder / "there").mkdir()
     target = f"sqlite:///{deployment.folder}/there/target.db"
     said = deployment.horae("move", deployment.url, target)

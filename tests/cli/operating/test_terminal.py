@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 from tests.cli.operating.test_moving import shapes
 from tests.cli.operating.test_secrets import revealed

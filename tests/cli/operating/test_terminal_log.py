@@ -11,7 +11,7 @@ import pytest
 from horae.cli.output.printer import Printer
 from horae.cli.output.terminal_log import TerminalFormatter
 from horae.cli.output.width import display_width
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.terminal import Terminal
 
 SHORT = re.compile(r"\d\d:\d\d:\d\d\.\d{3}  ! this node claims nothing more: it was told to drain")

@@ -53,7 +53,7 @@ def jobs(deployment: Deployment) -> str:
 
 def test_it_says_how_it_stands_and_what_was_said(deployment: Deployment) -> None:
     up = deployment.up("--demo").ready()
-    said = "\n".join(up.said)
+    said = "\n".join(up.output)
     assert "horae 0." in said
     assert "ready in" in said
     assert str(deployment.path) in said
@@ -62,7 +62,7 @@ def test_it_says_how_it_stands_and_what_was_said(deployment: Deployment) -> None
     assert "tick  +" in up.expect("demo-tick")
     up.signal(signal.SIGINT)
     assert up.ends() == 0
-    assert up.said[-1].strip() == "stopped"
+    assert up.output[-1].strip() == "stopped"
 
 
 def test_polling_is_said_too_and_chinese_is_spoken(deployment: Deployment) -> None:
@@ -103,7 +103,7 @@ def test_json_is_one_line_for_each_thing(deployment: Deployment) -> None:
     assert (said["task"], said["text"]) == ("demo-tick", "tick")
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
-    assert [json.loads(line)["type"] for line in up.said][-1] == "node.stopped"
+    assert [json.loads(line)["type"] for line in up.output][-1] == "node.stopped"
 
 
 def test_it_ends_by_itself_when_it_was_told_when(deployment: Deployment) -> None:
@@ -145,7 +145,7 @@ def test_a_stop_hands_back_what_runs(deployment: Deployment) -> None:
     assert up.ends() == 0
     (run,) = deployment.runs(held)
     assert run.ended is not None
-    assert deployment.inside(lambda app: app.store.nodes()) == ()
+    assert deployment.call_library(lambda app: app.store.nodes()) == ()
 
 
 def test_a_second_signal_kills(deployment: Deployment) -> None:
@@ -183,7 +183,7 @@ def test_a_killed_supervisor_is_not_told_as_a_stop_in_good_order(deployment: Dep
     up = deployment.up().ready()
     up.process.kill()
     up.expect("stopped")
-    deployment.inside(move_stop_back)
+    deployment.call_library(move_stop_back)
     again = deployment.up()
     assert "(killed)" in again.expect("Nothing ran")
     again.signal(signal.SIGTERM)
@@ -220,7 +220,7 @@ def test_it_goes_on_when_nobody_reads_its_lines_any_more(deployment: Deployment)
     )
     assert "ready in" in told.read_text(encoding="utf-8")
     assert (done.returncode, done.stderr) == (0, "")
-    tick = deployment.inside(lambda app: app.get("demo-tick")).id
+    tick = deployment.call_library(lambda app: app.get("demo-tick")).id
     assert deployment.runs(tick)[0].state.value == "succeeded"
 
 
@@ -309,7 +309,7 @@ def test_a_file_that_is_taken_away_ends_it_loudly(deployment: Deployment, *, rep
     line = up.expect("is gone or was replaced; what was written since is not in it")
     assert str(deployment.path) in line
     assert up.ends() == 7
-    assert not any("begins again" in each for each in up.said)
+    assert not any("begins again" in each for each in up.output)
     assert deployment.path.exists() is replaced
 
 

@@ -6,11 +6,10 @@ from typing import Final
 
 import pytest
 
-from tests.cli.remote.places import PLACES, Command, at, without_store
-from tests.cli.remote.served import ServedCli
-from tests.cli.test_schemas import check
+from tests.cli.json_schemas import check_schema
+from tests.cli.remote.server import SESSIONS, Command, RemoteCli, command_for, without_store
 
-at_both = pytest.mark.parametrize("place", PLACES)
+at_both = pytest.mark.parametrize("session", SESSIONS)
 CHANGES: Final = {
     "revoked": (("owner", "revoke", "bob", "--yes"), "horae owner restore bob"),
     "viewer": (("owner", "set", "bob", "--role", "viewer"), "horae owner set bob --role member"),
@@ -18,14 +17,14 @@ CHANGES: Final = {
 by_change = pytest.mark.parametrize("change", CHANGES)
 
 
-def task_of_bob(horae: Command, cli: ServedCli) -> None:
+def task_of_bob(horae: Command, cli: RemoteCli) -> None:
     horae("owner", "add", "bob", "--role", "member")
     text = cli("token", "make", "bob", "--owner", "bob", "--json").json["text"]
     cli.token_file("bob").write_text(text, encoding="utf-8")
     assert cli("add", "every 1h", "--say", "x", "--name", "news", HORAE_TOKEN_FILE=str(cli.token_file("bob"))).code == 0
 
 
-def new_token_of_bob(cli: ServedCli) -> dict[str, str]:
+def new_token_of_bob(cli: RemoteCli) -> dict[str, str]:
     """For an answer by the quotas as they are now: a server remembers those of a token for half a second."""
     text = cli("token", "make", "another", "--owner", "bob", "--json").json["text"]
     cli.token_file("bob").write_text(text, encoding="utf-8")
@@ -39,9 +38,9 @@ def one_line(text: str) -> str:
 @at_both
 @by_change
 def test_every_view_says_that_a_task_does_not_fire_because_of_its_owner(
-    cli: ServedCli, place: str, change: str
+    cli: RemoteCli, session: str, change: str
 ) -> None:
-    horae = at(place, cli)
+    horae = command_for(session, cli)
     task_of_bob(horae, cli)
     command, remedy = CHANGES[change]
     before = horae("status", "--json").json["problems"]
@@ -50,20 +49,20 @@ def test_every_view_says_that_a_task_does_not_fire_because_of_its_owner(
     assert "不会触发" in horae("show", "news", "--lang", "zh").out
     (listed,) = horae("ls", "--json").json
     assert listed["waiting_for"] == "owner:owner_revoked"
-    check("task", listed)
+    check_schema("task", listed)
     for view in (("show", "news"), ("why", "news")):
         assert "horae owner show bob" in without_store(one_line(horae(*view).out)), view
     why = horae("why", "news", "--json").json
     assert (why["verdict"], why["reason"]) == ("pending", "owner_revoked")
     assert "It will be skipped" in why["sentence"]
     status = horae("status", "--json").json
-    check("status", status)
+    check_schema("status", status)
     assert [each["kind"] for each in status["overview"]["needs_you"]] == ["owner_revoked"]
     assert status["problems"] == before, "rights are taken away on purpose"
     assert "news: does not fire" in one_line(horae("status").out)
     assert "its tasks do not fire" in one_line(horae("owner", "ls").out)
     assert remedy in without_store(one_line(horae("owner", "show", "bob").out))
-    checks = {each["check"]: each for each in cli.on_file("doctor", "--json").json["checks"]}
+    checks = {each["check"]: each for each in cli.on_store("doctor", "--json").json["checks"]}
     assert "bob" in checks["owners"]["message"]
     assert horae(*remedy.split()[1:]).code == 0
     assert "does not fire" not in one_line(horae("ls").out)
@@ -72,8 +71,8 @@ def test_every_view_says_that_a_task_does_not_fire_because_of_its_owner(
 
 @at_both
 @pytest.mark.usefixtures("node")
-def test_waiting_for_a_run_that_is_skipped_recommends_why(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+def test_waiting_for_a_run_that_is_skipped_recommends_why(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     task_of_bob(horae, cli)
     horae("owner", "revoke", "bob", "--yes")
     done = horae("run", "news", "--wait", "--json")
@@ -87,8 +86,8 @@ def test_waiting_for_a_run_that_is_skipped_recommends_why(cli: ServedCli, place:
 
 @at_both
 @pytest.mark.usefixtures("node")
-def test_owner_that_has_used_up_its_stored_bytes_is_told_so_and_what_helps(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+def test_owner_that_has_used_up_its_stored_bytes_is_told_so_and_what_helps(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     task_of_bob(horae, cli)
     assert horae("run", "news", "--wait").code == 0
     assert horae("owner", "set", "bob", "--quota", "stored_bytes=50").code == 0
@@ -105,7 +104,7 @@ def test_owner_that_has_used_up_its_stored_bytes_is_told_so_and_what_helps(cli: 
     assert "used up its stored bytes" in one_line(horae("owner", "ls").out)
     assert "存储字节数已用完" in one_line(horae("owner", "ls", "--lang", "zh").out)
     owner = horae("owner", "show", "bob", "--json").json
-    check("owner", owner)
+    check_schema("owner", owner)
     assert owner["storage_full"]["bytes"] >= 50
     assert owner["exhausted"] is None
     refused = cli("add", "every 1h", "--say", "x", "--json", **new_token_of_bob(cli)).problem

@@ -128,7 +128,7 @@ def test_refused_token_is_named_with_commands_that_replace_it(deployment: AppDep
     make, login = re.findall(r"'(horae [^']*)'", refused["hint"])
     made = deployment.ok(*shlex.split(make.replace("OWNER", "local"))[1:])
     assert deployment.problem(*shlex.split(login)[1:])["code"] == "bad_token", "the kept token is still the revoked one"
-    deployment.ok(*shlex.split(login)[1:], "--token-stdin", said=made)
+    deployment.ok(*shlex.split(login)[1:], "--token-stdin", stdin=made)
     assert deployment.answer("--server", url, "ls") == []
 
 

@@ -19,10 +19,10 @@ from horae.client.refusals import CATALOGUE as CLIENT
 from horae.model.refusals import CATALOGUE as MODEL
 from horae.service.accounts.refusals import CATALOGUE as SERVICE
 from horae.web.refusals import CATALOGUE as WEB
-from tests.cli.test_schemas import OURS
+from tests.cli.json_schemas import SCHEMAS
 
 FAMILIES = ("login", "context", "token", "owner", "webhook", "audit")
-SCHEMAS = (
+SCHEMA_NAMES = (
     *(
         "token",
         "tokens",
@@ -65,9 +65,9 @@ def test_the_manual_has_every_command_and_option(name: str) -> None:
                 assert f"`{option}" in section.group() + everywhere, (verb, option)
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("name", SCHEMA_NAMES)
 def test_every_schema_is_one_allows_nothing_unknown_and_is_in_the_manual(name: str) -> None:
-    schema = OURS[name]
+    schema = SCHEMAS[name]
     Draft202012Validator.check_schema(schema)
     assert schema["$id"] == f"urn:horae:schema:{name}"
     if schema["type"] == "object":

@@ -13,7 +13,7 @@ from horae.clock import SystemClock
 from horae.errors import Conflict
 from horae.ports.store import TaskFilter
 from horae.service.tasks import lookup
-from tests.cli.remote.served import ServedCli
+from tests.cli.remote.server import RemoteCli
 
 MANY = 230
 
@@ -21,8 +21,8 @@ MANY = 230
 class Counting(Connection):
     """Notes what was asked."""
 
-    def __init__(self, cli: ServedCli) -> None:
-        super().__init__(cli.opened.url, cli.opened.tokens["local"], SystemClock())
+    def __init__(self, cli: RemoteCli) -> None:
+        super().__init__(cli.server.url, cli.server.tokens["local"], SystemClock())
         self.asked: list[str] = []
 
     async def request(self, method: str, path: str, *more: Any, **others: Any) -> Any:
@@ -30,14 +30,14 @@ class Counting(Connection):
         return await super().request(method, path, *more, **others)
 
 
-async def _make(cli: ServedCli, number: int) -> None:
+async def _make(cli: RemoteCli, number: int) -> None:
     connection = Counting(cli)
     tasks = [{"name": f"task {each}", "when": "every 1h", "zone": "UTC", "say": "x"} for each in range(number)]
     await connection.post("/v1/tasks/bulk", {"tasks": tasks})
     await connection.close()
 
 
-async def _pause(cli: ServedCli) -> list[str]:
+async def _pause(cli: RemoteCli) -> list[str]:
     connection = Counting(cli)
     try:
         seen: list[int] = []
@@ -52,7 +52,7 @@ async def _pause(cli: ServedCli) -> list[str]:
 
 
 @pytest.mark.parametrize("number", [3, MANY])
-async def test_one_request_does_it_and_many_are_followed(cli: ServedCli, number: int) -> None:
+async def test_one_request_does_it_and_many_are_followed(cli: RemoteCli, number: int) -> None:
     await _make(cli, number)
     asked = await _pause(cli)
     assert asked[0] == "POST /v1/tasks/actions"
@@ -60,9 +60,9 @@ async def test_one_request_does_it_and_many_are_followed(cli: ServedCli, number:
     assert {each.rpartition("/")[0] for each in asked[1:-1]} == ({"GET /v1/operations"} if number == MANY else set())
 
 
-async def test_the_command_line_does_many_at_a_server(cli: ServedCli) -> None:
+async def test_the_command_line_does_many_at_a_server(cli: RemoteCli) -> None:
     await _make(cli, MANY)
-    cli.on_file("cancel", "task 7")
+    cli.on_store("cancel", "task 7")
     done = cli("pause", "--all", "--until", "2099-01-01 09:00", "--yes", "--json")
     assert done.code == 0, done.err
     assert (done.json["matched"], done.json["done"]) == (MANY, MANY - 1)
@@ -71,7 +71,7 @@ async def test_the_command_line_does_many_at_a_server(cli: ServedCli) -> None:
     assert paused["pause"]["until"] == "2099-01-01T09:00:00.000Z"
 
 
-async def test_what_ends_too_early_is_told(cli: ServedCli, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_ends_too_early_is_told(cli: RemoteCli, monkeypatch: pytest.MonkeyPatch) -> None:
     await _make(cli, MANY)
 
     connection = Counting(cli)
@@ -90,7 +90,7 @@ async def test_what_ends_too_early_is_told(cli: ServedCli, monkeypatch: pytest.M
 
 
 async def test_who_removes_more_than_a_server_counts_is_told_that_there_are_more(
-    cli: ServedCli, monkeypatch: pytest.MonkeyPatch
+    cli: RemoteCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await _make(cli, 25)
     # The server of these tests lives in this process.
@@ -102,7 +102,7 @@ async def test_who_removes_more_than_a_server_counts_is_told_that_there_are_more
     assert "25" in cli("rm", "--all").err, "what is counted anyway is told exactly"
 
 
-async def test_a_condition_that_is_empty_is_one_at_a_server_too(cli: ServedCli) -> None:
+async def test_a_condition_that_is_empty_is_one_at_a_server_too(cli: RemoteCli) -> None:
     await _make(cli, 2)
     done = cli("pause", "--owner", "", "--state", "active", "--yes", "--json")
     assert (done.json["matched"], done.json["done"]) == (0, 0)
@@ -121,7 +121,7 @@ class _Waiting(SystemClock):
         await asyncio.Event().wait()
 
 
-async def test_whoever_stops_waiting_stops_the_operation(cli: ServedCli) -> None:
+async def test_whoever_stops_waiting_stops_the_operation(cli: RemoteCli) -> None:
     await _make(cli, MANY)
 
     connection, clock = Counting(cli), _Waiting()

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from tests.cli.histories import failures, hour_before, missed_three
-from tests.cli.remote.served import ServedCli
+from tests.cli.remote.server import RemoteCli
 
 PASSING: Final = re.compile(
     r"(?<=\"at\": \")[^\"]+|(?<=\"after\": \")[^\"]+|(?<=\"in_seconds\": )[\d.]+"
@@ -53,25 +53,25 @@ LOOKED_AT: Final = [
 
 
 @pytest.fixture
-def past(cli: ServedCli) -> ServedCli:
+def past(cli: RemoteCli) -> RemoteCli:
     failures(cli.path)
     return cli
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_look_through_the_file_and_through_the_server_are_the_same(past: ServedCli, language: str) -> None:
+def test_a_look_through_the_file_and_through_the_server_are_the_same(past: RemoteCli, language: str) -> None:
     for arguments in LOOKED_AT:
         for manner in ([], ["--json"]):
             asked = [*arguments, "--lang", language, *manner]
-            here, there = past.on_file(*asked), past(*asked)
+            here, there = past.on_store(*asked), past(*asked)
             assert (there.code, steady(there.out)) == (here.code, steady(here.out)), asked
 
 
-def test_a_missed_stretch_looks_the_same(cli: ServedCli) -> None:
+def test_a_missed_stretch_looks_the_same(cli: RemoteCli) -> None:
     last = missed_three(cli.path, "merge")
     for arguments in (["ls"], ["why", "report", "--at", f"{last:%Y-%m-%dT%H:%M:%SZ}"], ["runs"], ["overview"]):
         for manner in ([], ["--json"]):
-            here, there = cli.on_file(*arguments, *manner), cli(*arguments, *manner)
+            here, there = cli.on_store(*arguments, *manner), cli(*arguments, *manner)
             assert (there.code, steady(there.out)) == (here.code, steady(here.out)), arguments
 
 
@@ -99,12 +99,12 @@ REFUSED: Final = [
 ]
 
 
-def test_what_is_refused_on_a_file_is_refused_alike_at_a_server(past: ServedCli) -> None:
+def test_what_is_refused_on_a_file_is_refused_alike_at_a_server(past: RemoteCli) -> None:
     """Same code, same exit, same sentence, same hint, in both languages."""
     for arguments in REFUSED:
         for language in ("en", "zh"):
             asked = [*arguments, "--lang", language, "--json"]
-            here, there = past.on_file(*asked), past(*asked)
+            here, there = past.on_store(*asked), past(*asked)
             assert there.code == here.code != 0, (asked, here, there)
             told = [
                 {name: value for name, value in done.problem.items() if name not in ("position", "hint")}
@@ -132,10 +132,10 @@ def changes() -> list[list[str]]:
     ]
 
 
-def test_two_identical_stores_answer_alike(past: ServedCli, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_two_identical_stores_answer_alike(past: RemoteCli, tmp_path_factory: pytest.TempPathFactory) -> None:
     """One is worked at through a server, its copy as a file."""
     copy = tmp_path_factory.mktemp("copy") / "horae.db"
-    assert past.on_file("db", "backup", str(copy)).code == 0
+    assert past.on_store("db", "backup", str(copy)).code == 0
     for arguments in changes():
         for manner in ([], ["--json"]):
             there = past(*arguments, *manner)
@@ -151,7 +151,7 @@ def changed(text: str) -> str:
     return MOMENTS.sub("<at>", steady(text))
 
 
-def test_a_new_task_has_the_same_receipt(past: ServedCli) -> None:
+def test_a_new_task_has_the_same_receipt(past: RemoteCli) -> None:
     asked = [
         "add",
         "every weekday at 9am",
@@ -164,6 +164,6 @@ def test_a_new_task_has_the_same_receipt(past: ServedCli) -> None:
         "--dry-run",
     ]
     for manner in ([], ["--json"]):
-        here, there = past.on_file(*asked, *manner), past(*asked, *manner)
+        here, there = past.on_store(*asked, *manner), past(*asked, *manner)
         mask = re.compile(r"tsk_[0-9a-f]+")
         assert mask.sub("<id>", changed(there.out)) == mask.sub("<id>", changed(here.out))

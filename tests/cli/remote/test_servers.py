@@ -18,9 +18,9 @@ import pytest
 from horae import Horae
 from horae.version import __version__
 from horae.wire.tasks import read_task
+from tests.cli.json_schemas import check_schema
 from tests.cli.operating.deployment import Deployment
-from tests.cli.remote.served import ServedCli, Server
-from tests.cli.test_schemas import check
+from tests.cli.remote.server import RemoteCli, Server
 from tests.servers.ports import ReservedPort
 
 
@@ -32,10 +32,10 @@ def free_port() -> int:
         return port
 
 
-def test_a_server_that_is_not_there_ends_with_7(cli: ServedCli) -> None:
+def test_a_server_that_is_not_there_ends_with_7(cli: RemoteCli) -> None:
     for language, word in (("en", "cannot be reached"), ("zh", "无法连接")):
         done = cli("ls", "--json", "--lang", language, "--server", f"http://127.0.0.1:{free_port()}")
-        check("problem", done.problem)
+        check_schema("problem", done.problem)
         assert (done.code, done.problem["code"]) == (7, "server_unreachable")
         assert word in done.problem["detail"]
         assert done.problem["hint"]
@@ -44,7 +44,7 @@ def test_a_server_that_is_not_there_ends_with_7(cli: ServedCli) -> None:
 @pytest.mark.parametrize(
     "address", ["127.0.0.1:4672/", "ftp://example.com", "http://ada:secret@example.com", "http://x/?token=y", "http://"]
 )
-def test_an_address_that_is_none_is_refused_without_what_is_secret_in_it(cli: ServedCli, address: str) -> None:
+def test_an_address_that_is_none_is_refused_without_what_is_secret_in_it(cli: RemoteCli, address: str) -> None:
     done = cli("ls", "--json", "--server", address)
     assert done.code != 0
     assert done.problem["code"] in ("bad_server_address", "no_such_context")
@@ -64,18 +64,18 @@ def test_an_address_that_is_none_is_refused_without_what_is_secret_in_it(cli: Se
     ],
     ids=" ".join,
 )
-def test_what_is_done_on_this_machine_is_not_done_at_a_server(cli: ServedCli, arguments: list[str]) -> None:
-    done = cli(*arguments, "--server", cli.opened.url, "--json")
+def test_what_is_done_on_this_machine_is_not_done_at_a_server(cli: RemoteCli, arguments: list[str]) -> None:
+    done = cli(*arguments, "--server", cli.server.url, "--json")
     assert (done.code, done.problem["code"]) == (2, "only_here")
     assert done.problem["hint"]
 
 
-def test_the_store_can_still_be_named(cli: ServedCli) -> None:
+def test_the_store_can_still_be_named(cli: RemoteCli) -> None:
     assert cli("db", "check", "--json").problem["code"] == "only_here_variable"
-    assert cli.on_file("db", "check", "--json").code == 0
+    assert cli.on_store("db", "check", "--json").code == 0
 
 
-def test_a_file_of_tasks_is_applied_exported_and_taken_over(cli: ServedCli, tmp_path: Path) -> None:
+def test_a_file_of_tasks_is_applied_exported_and_taken_over(cli: RemoteCli, tmp_path: Path) -> None:
     file = cli.directory / "tasks.json"
     file.write_text('{"lanes": {"a": 2}, "tasks": [{"name": "x", "when": "every 1h", "say": "x", "lane": "a"}]}')
     applied = cli("apply", "-f", str(file), "--yes", "--json")
@@ -96,14 +96,14 @@ def test_a_file_of_tasks_is_applied_exported_and_taken_over(cli: ServedCli, tmp_
     assert cli("simulate", "--for", "3h", "--json").code == 0
 
 
-def test_completion_knows_what_is_at_the_server(cli: ServedCli) -> None:
+def test_completion_knows_what_is_at_the_server(cli: RemoteCli) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "there")
     assert "there" in cli("completion", "answer", "--", "show", "th").out
     assert "local" in cli("completion", "answer", "--", "owner", "show", "lo").out
     assert cli("completion", "answer", "--", "--server", f"http://127.0.0.1:{free_port()}", "show", "th").out == ""
 
 
-def test_doctor_looks_at_the_server_that_commands_go_to(cli: ServedCli) -> None:
+def test_doctor_looks_at_the_server_that_commands_go_to(cli: RemoteCli) -> None:
     found = {each["check"]: each for each in cli("doctor", "--json").json["checks"]}
     assert found["server"]["grade"] == found["token"]["grade"] == "ok"
     assert __version__ in found["server"]["message"]
@@ -167,17 +167,17 @@ def stranger() -> Iterator[tuple[str, list[str]]]:
     ("path", "code"), [("page", "not_our_server"), ("odd", "not_our_server"), ("newer", "other_version")]
 )
 def test_who_does_not_answer_like_us_is_told_apart(
-    cli: ServedCli, stranger: tuple[str, list[str]], path: str, code: str
+    cli: RemoteCli, stranger: tuple[str, list[str]], path: str, code: str
 ) -> None:
     done = cli("ls", "--json", "--server", f"{stranger[0]}/{path}")
-    check("problem", done.problem)
+    check_schema("problem", done.problem)
     assert (done.code, done.problem["code"]) == (7, code)
     if code == "other_version":
         assert "9.9.9" in done.problem["detail"]
         assert __version__ in done.problem["detail"]
 
 
-def test_a_token_follows_nobody_elsewhere(cli: ServedCli, stranger: tuple[str, list[str]]) -> None:
+def test_a_token_follows_nobody_elsewhere(cli: RemoteCli, stranger: tuple[str, list[str]]) -> None:
     address, seen = stranger
     done = cli("ls", "--json", "--server", f"{address}/moved")
     assert (done.code, done.problem["code"]) == (7, "not_our_server")
@@ -187,7 +187,7 @@ def test_a_token_follows_nobody_elsewhere(cli: ServedCli, stranger: tuple[str, l
 # --- streams -----------------------------------------------------------------------------------------------------------
 
 
-def test_events_are_followed_over_a_restart_of_the_server(cli: ServedCli) -> None:
+def test_events_are_followed_over_a_restart_of_the_server(cli: RemoteCli) -> None:
     """Each event once, although the server was away while some of them happened."""
     reserved = ReservedPort()
     port = reserved.number
@@ -206,14 +206,14 @@ def test_events_are_followed_over_a_restart_of_the_server(cli: ServedCli) -> Non
     )
     try:
         assert following.stdout is not None
-        cli.on_file("add", "every 1h", "--say", "x", "--name", "a")
+        cli.on_store("add", "every 1h", "--say", "x", "--name", "a")
         seen = [json.loads(following.stdout.readline())]
         first.stop()
-        cli.on_file("pause", "a")
+        cli.on_store("pause", "a")
         second = Server(cli.url, port)
         second.start()
         seen.append(json.loads(following.stdout.readline()))
-        cli.on_file("resume", "a")
+        cli.on_store("resume", "a")
         seen.append(json.loads(following.stdout.readline()))
         second.stop()
     finally:
@@ -223,10 +223,10 @@ def test_events_are_followed_over_a_restart_of_the_server(cli: ServedCli) -> Non
     assert [each["type"] for each in seen] == ["task.created", "task.paused", "task.resumed"]
     assert [each["number"] for each in seen] == sorted({each["number"] for each in seen})
     for each in seen:
-        check("event", each)
+        check_schema("event", each)
 
 
-async def test_a_page_is_as_long_as_was_asked_for(cli: ServedCli) -> None:
+async def test_a_page_is_as_long_as_was_asked_for(cli: RemoteCli) -> None:
     """However few a server tells at once."""
     wishes = [read_task({"name": f"t{number:03d}", "when": "every 1h", "say": "x"}) for number in range(205)]
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 
 PASSWORD: Final = "hush-4711-hush"  # noqa: S105 - the server asks nobody for it

@@ -7,12 +7,12 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 from tests.cli.servers.conftest import PASSWORD
 from tests.faults.processes import ROOT
 
 
-def checked(name: str, done: Done) -> Done:
+def checked(name: str, done: CommandResult) -> CommandResult:
     assert (done.code, done.err) == (0, "")
     schema = json.loads((ROOT / f"docs/schemas/db-{name}.json").read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(done.json)

@@ -13,7 +13,7 @@ from horae.model.ids import from_microseconds
 from horae.ports.store import Node
 from horae.runtime.store_status import ServerStatus
 from horae.settings import read_settings
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.servers.conftest import PASSWORD
 
 SOUND = ServerStatus(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 
 

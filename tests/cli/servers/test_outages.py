@@ -70,7 +70,7 @@ def wait_for_lines(up: Up, *wanted: str) -> None:
     """Lines with these words, or the end of the patience: the exit code is judged before the wording."""
     deadline = CLOCK.steady() + OUTAGE_SECONDS
     for words in wanted:
-        up.hears(words, deadline - CLOCK.steady())
+        up.wait_for_line(words, deadline - CLOCK.steady())
 
 
 def wait_for_pauses(up: Up, loops: Sequence[str]) -> None:
@@ -79,7 +79,7 @@ def wait_for_pauses(up: Up, loops: Sequence[str]) -> None:
 
 def wait_for_ends(up: Up) -> None:
     """Until every loop that was paused has said that it goes on."""
-    wait_for_lines(up, *(f"{loop}{GOES_ON}" for loop in loops_with(WAITS, up.said)))
+    wait_for_lines(up, *(f"{loop}{GOES_ON}" for loop in loops_with(WAITS, up.output)))
 
 
 def loops_with(words: str, said: list[str]) -> list[str]:
@@ -90,8 +90,8 @@ def stop(up: Up) -> list[str]:
     """SIGTERM, a clean exit, and all that it printed."""
     up.signal(signal.SIGTERM)
     code = up.ends()
-    assert (code, [line for line in up.said if "Traceback" in line]) == (0, []), "\n".join(up.said)
-    return up.said
+    assert (code, [line for line in up.output if "Traceback" in line]) == (0, []), "\n".join(up.output)
+    return up.output
 
 
 def assert_two_lines_per_loop(said: list[str], loops: Sequence[str]) -> None:
@@ -112,7 +112,7 @@ def test_worker_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Out
     wait_for_ends(up)
     # What notices tasks without a node is alive as well.
     postgres_outage.deployment.ok("add", "now", "--function", "absent_everywhere")
-    assert up.hears("for a node that can run", NOTICE_SECONDS), "\n".join(up.said)
+    assert up.wait_for_line("for a node that can run", NOTICE_SECONDS), "\n".join(up.output)
     assert_two_lines_per_loop(stop(up), loops)
 
 

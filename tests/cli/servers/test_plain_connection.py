@@ -28,7 +28,7 @@ def test_node_and_doctor_warn_about_mariadb_without_tls(deployment: Deployment) 
     up = deployment.up(command="worker").ready()
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
-    assert sum(f"the connection to {NAME} is not encrypted" in line for line in up.said) == 1
+    assert sum(f"the connection to {NAME} is not encrypted" in line for line in up.output) == 1
     done = deployment.horae("doctor")
     assert f"The connection to {NAME} is not encrypted" in done.stdout
     assert "add ssl-mode=verify-identity to the address of the store" in done.stdout

@@ -9,10 +9,10 @@ import pytest
 from horae import Horae
 from horae.errors import Conflict
 from horae.model.accounts.principal import LOCAL_OWNER
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 
 
-def set_token(served: Cli, key: str, name: str = "token") -> Done:
+def set_token(served: Cli, key: str, name: str = "token") -> CommandResult:
     return served("secret", "set", name, "-", "--json", stdin="s3cret", HORAE_KEY_FILE=key)
 
 

@@ -22,7 +22,7 @@ WITHOUT_UVLOOP = "raise ImportError('as if it were not installed')\n"
 def ended(up: Up) -> str:
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
-    return "\n".join(up.said)
+    return "\n".join(up.output)
 
 
 def arguments_of(process: int) -> str:
@@ -32,8 +32,8 @@ def arguments_of(process: int) -> str:
 def test_it_says_which_server_and_the_hints_need_no_store(deployment: Deployment) -> None:
     up = deployment.up("--demo").ready()
     parts = urlsplit(deployment.url)
-    said = up.expect("demo-tick") and "\n".join(up.said)
-    data = next(line for line in up.said if line.strip().startswith("Data"))
+    said = up.expect("demo-tick") and "\n".join(up.output)
+    data = next(line for line in up.output if line.strip().startswith("Data"))
     place = f"at {parts.hostname}:{parts.port}, database {parts.path[1:]}, schema horae"
     assert data.split("Data")[1].strip().startswith("PostgreSQL ")
     assert place in data

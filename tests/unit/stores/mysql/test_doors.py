@@ -11,7 +11,7 @@ import pytest
 
 from horae.errors import UnusableStore
 from horae.stores.mysql import MySQLStore, server_version
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.ports import HOST, ReservedPort
 from tests.servers.proxy import Proxy

@@ -19,7 +19,7 @@ import pytest
 from horae.errors import UnusableStore
 from horae.stores.postgres import PostgresStore, migrate
 from horae.stores.postgres.connection_factory import PostgresConnectionFactory
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 from tests.servers.pgbouncer import PgBouncer
 from tests.servers.ports import HOST, ReservedPort
 from tests.servers.postgres import PostgresServer
@@ -67,7 +67,7 @@ def refused(cli: Cli, url: str, code: str, **environment: str) -> str:
     return plain
 
 
-def heard(done: Done) -> str:
+def heard(done: CommandResult) -> str:
     """What it said before it ended: a sentence and what would help, and nothing that is secret."""
     code, out, err = done
     assert code == UNREACHABLE, err

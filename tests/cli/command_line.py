@@ -1,4 +1,4 @@
-"""The command line as tests use it: the real `main`, in this process where that is the same, or in one of its own."""
+"""Test driver of the `horae` command: runs `main` in this process, in a fork, or in a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from unittest.mock import patch
 from horae.cli.main import main
 from tests.cli import fork_server
 
-_OURS = ("HORAE_", "LC_", "LANG", "TZ", "TIMEZONE", "NO_COLOR")
+_OWN_VARIABLES = ("HORAE_", "LC_", "LANG", "TZ", "TIMEZONE", "NO_COLOR")
 
 
-class Done(NamedTuple):
+class CommandResult(NamedTuple):
     code: int
     out: str
     err: str
@@ -32,23 +32,23 @@ class Done(NamedTuple):
 
     @property
     def lines(self) -> list[Any]:
-        """Of a stream: each line a document."""
+        """Parse standard output as one JSON document per line."""
         return [json.loads(line) for line in self.out.splitlines()]
 
     @property
     def problem(self) -> Any:
-        """The last line of standard error: before it there may be notes."""
+        """Parse the last line of standard error; notes may come before it."""
         return json.loads(self.err.splitlines()[-1])
 
 
 def clean_environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-    return {**kept, "PYTHONUTF8": "1", "LANG": "C.UTF-8", "HORAE_ZONE": "UTC", "HORAE_API": "off", **more}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OWN_VARIABLES)}
+    return {**inherited, "PYTHONUTF8": "1", "LANG": "C.UTF-8", "HORAE_ZONE": "UTC", "HORAE_API": "off", **more}
 
 
 @contextmanager
-def surroundings(directory: Path, arguments: tuple[str, ...], environment: dict[str, str]) -> Iterator[None]:
-    """As a fresh process would find them."""
+def patched_process(directory: Path, arguments: tuple[str, ...], environment: dict[str, str]) -> Iterator[None]:
+    """Set working directory, environment and `sys.argv` as in a fresh process; restore them on exit."""
     before = Path.cwd()
     os.chdir(directory)
     try:
@@ -59,7 +59,7 @@ def surroundings(directory: Path, arguments: tuple[str, ...], environment: dict[
 
 
 def exit_code() -> int:
-    """Run the command that `sys.argv` says."""
+    """Run the command in `sys.argv`; return its exit code."""
     try:
         main()
     except SystemExit as ending:
@@ -76,7 +76,7 @@ def has_running_loop() -> bool:
 
 
 class Cli:
-    """`cli("ls", "--json")` in a private folder with a private store."""
+    """Run commands in a private folder with a private store: `cli("ls", "--json")`."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -85,30 +85,30 @@ class Cli:
 
     def environment(self, **more: str) -> dict[str, str]:
         home = str(self.directory)
-        ours = {"HORAE_STORE": self.url, "HOME": home, "XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home}
-        return clean_environment(**(ours | more))
+        own = {"HORAE_STORE": self.url, "HOME": home, "XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home}
+        return clean_environment(**(own | more))
 
-    def __call__(self, *arguments: str, stdin: str = "", **environment: str) -> Done:
+    def __call__(self, *arguments: str, stdin: str = "", **environment: str) -> CommandResult:
         out, err = io.StringIO(), io.StringIO()
         with (
-            surroundings(self.directory, arguments, self.environment(**environment)),
+            patched_process(self.directory, arguments, self.environment(**environment)),
             patch.multiple(sys, stdin=io.StringIO(stdin), stdout=out, stderr=err),
         ):
             if has_running_loop():
-                # A command has an event loop of its own, and a thread has room for one.
+                # A command starts its own event loop, and a thread can run only one.
                 with ThreadPoolExecutor(max_workers=1) as thread:
                     code = thread.submit(exit_code).result()
             else:
                 code = exit_code()
-        return Done(code, out.getvalue(), err.getvalue())
+        return CommandResult(code, out.getvalue(), err.getvalue())
 
-    def process(self, *arguments: str, **environment: str) -> Done:
-        """The same in a process of its own, whose imports are done already."""
+    def process(self, *arguments: str, **environment: str) -> CommandResult:
+        """Run the command in a fork of a process that has imported it."""
         done = fork_server.run(arguments, cwd=self.directory, env=self.environment(**environment), timeout=60)
-        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return CommandResult(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def interpreter(self, *arguments: str, **environment: str) -> Done:
-        """The same in a fresh interpreter, which imports only what the command needs."""
+    def interpreter(self, *arguments: str, **environment: str) -> CommandResult:
+        """Run the command in a fresh interpreter, which imports only what the command needs."""
         done = subprocess.run(
             [sys.executable, "-m", "horae", *arguments],
             capture_output=True,
@@ -120,4 +120,4 @@ class Cli:
             cwd=self.directory,
             env=self.environment(**environment),
         )
-        return Done(done.returncode, done.stdout, done.stderr)
+        return CommandResult(done.returncode, done.stdout, done.stderr)

@@ -1,4 +1,4 @@
-"""Functions that mean no good, or know no better. Each name is a case of `test_hostile_functions.py`."""
+"""Hostile task functions; each function name is a case of `test_hostile_functions.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from horae import Context, Horae, Retry
 from horae.clock import SystemClock
 from tests.faults.functions import FOLDER
-from tests.faults.place import LOOK_SECONDS, Place
+from tests.faults.testbed import POLL_SECONDS, Testbed
 
 LOTS: Final = 100_000_000
 MANY_LINES: Final = 100_000
@@ -26,18 +26,18 @@ Where = Literal["loop", "thread", "process"]
 
 
 class Unusual(BaseException):
-    """Neither an `Exception` nor one of Python's own."""
+    """A BaseException that is neither an `Exception` nor built in."""
 
 
 class MuteError(Exception):
-    """Nobody can ask it what it has to say."""
+    """Exception whose `str()` raises."""
 
     def __str__(self) -> str:
         raise MuteError
 
 
 class Unspeakable:
-    """Something that answers every question about it by raising what it was made with."""
+    """Object whose `str()` and `repr()` raise the given exception."""
 
     def __init__(self, error: type[BaseException]) -> None:
         self._error = error
@@ -49,7 +49,7 @@ class Unspeakable:
         raise self._error
 
 
-# --- it raises ---------------------------------------------------------------------------------------------------
+# --- raise -------------------------------------------------------------------------------------------------------
 
 
 def exits() -> None:
@@ -85,7 +85,7 @@ def groups() -> None:
 
 
 def asks_again_for_no_reason() -> None:
-    """A verdict whose words cannot be had."""
+    """Raise a verdict whose reason cannot be rendered."""
     raise Retry(reason=Unspeakable(MuteError))  # type: ignore[arg-type]
 
 
@@ -93,7 +93,7 @@ def asks_again_with_a_bang() -> None:
     raise Retry(reason=Unspeakable(KeyboardInterrupt))  # type: ignore[arg-type]
 
 
-# --- it returns --------------------------------------------------------------------------------------------------
+# --- return ------------------------------------------------------------------------------------------------------
 
 
 def returns_a_long_text() -> str:
@@ -122,14 +122,14 @@ def returns_an_unusual_trap() -> Unspeakable:
     return Unspeakable(Unusual)
 
 
-def _begin(function: Callable[..., Any]) -> Place:
-    """Tell the test that it was really called."""
+def _begin(function: Callable[..., Any]) -> Testbed:
+    """Record for the test that the function was called."""
     folder = Path(os.environ[FOLDER])
     (folder / f"began-{function.__name__}").touch()
-    return Place.on_file(folder)
+    return Testbed.on_file(folder)
 
 
-# --- it does not end -----------------------------------------------------------------------------------------------
+# --- never end -----------------------------------------------------------------------------------------------------
 
 
 async def awaits_for_ever() -> None:
@@ -138,7 +138,7 @@ async def awaits_for_ever() -> None:
 
 
 async def will_not_be_cancelled() -> None:
-    """Not the first three times."""
+    """Ignore the first three cancellations."""
     _begin(will_not_be_cancelled)
     for _ in range(3):
         try:
@@ -149,12 +149,12 @@ async def will_not_be_cancelled() -> None:
 
 
 def stays_until_the_gate_opens(ctx: Context) -> None:
-    """Notices that it is to end, and goes on all the same."""
-    place, clock = _begin(stays_until_the_gate_opens), SystemClock()
-    while not place.gate("thread").exists():
+    """Notice the cancellation and continue until the gate opens."""
+    testbed, clock = _begin(stays_until_the_gate_opens), SystemClock()
+    while not testbed.gate("thread").exists():
         if ctx.cancelled:
-            place.open_gate("asked")
-        clock.sleep(LOOK_SECONDS)
+            testbed.open_gate("asked")
+        clock.sleep(POLL_SECONDS)
 
 
 def spins() -> None:
@@ -173,7 +173,7 @@ async def blocks_the_loop() -> None:
     SystemClock().sleep(BLOCKED_SECONDS)
 
 
-# --- it leaves something behind, or takes something with it --------------------------------------------------------
+# --- leave child processes, or kill the process --------------------------------------------------------------------
 
 
 def has_deaf_children() -> None:
@@ -209,7 +209,7 @@ def overflows_the_stack() -> None:
     repr(nested)
 
 
-# --- it says too much ----------------------------------------------------------------------------------------------
+# --- write too much ------------------------------------------------------------------------------------------------
 
 
 def floods_its_log(ctx: Context) -> None:
@@ -220,7 +220,7 @@ def floods_its_log(ctx: Context) -> None:
 def fills_its_output() -> None:
     line = "x" * 9_999
     for _ in range(LOTS // 10_000):
-        print(line)  # noqa: T201 - that is what it does
+        print(line)  # noqa: T201 - floods standard output on purpose
 
 
 PLAIN: Final[tuple[Callable[..., Any], ...]] = (
@@ -242,7 +242,7 @@ PLAIN: Final[tuple[Callable[..., Any], ...]] = (
     returns_an_unusual_trap,
     floods_its_log,
 )
-"""Those that can be done anywhere: on the node's loop, in a thread of it, in a process of its own."""
+"""Functions for every place: the node's event loop, a thread of the node, an isolated process."""
 
 ONLY: Final[Mapping[Where, tuple[Callable[..., Any], ...]]] = {
     "loop": (awaits_for_ever, will_not_be_cancelled, blocks_the_loop),
@@ -275,7 +275,7 @@ def register(app: Horae) -> None:
 
 
 def _on_the_loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same as a coroutine: then the node awaits it itself."""
+    """Wrap the function in a coroutine, so that the node awaits it on its loop."""
     if function is floods_its_log:
 
         async def with_context(ctx: Context) -> Any:

@@ -1,4 +1,4 @@
-"""What looks for leftovers finds them: otherwise that nothing was found would say nothing."""
+"""Process statistics of the hostile tests: leftovers that exist are found."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.faults.functions import FOLDER
-from tests.faults.hostile_surroundings import memory_of, open_sockets, survivors
+from tests.faults.process_stats import memory_of, open_sockets, survivors
 
 
 @contextmanager
-def left_behind(**environment: str) -> Iterator[int]:
+def running_process(**environment: str) -> Iterator[int]:
     code = "print('here', flush=True); input()"
     with subprocess.Popen(
         (sys.executable, "-c", code), env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -25,26 +25,26 @@ def left_behind(**environment: str) -> Iterator[int]:
         yield process.pid
 
 
-def test_a_process_of_the_folder_is_found(tmp_path: Path) -> None:
-    with left_behind(**{FOLDER: str(tmp_path)}) as pid:
+def test_survivors_finds_process_by_folder(tmp_path: Path) -> None:
+    with running_process(**{FOLDER: str(tmp_path)}) as pid:
         assert survivors(tmp_path, []) == [pid]
     assert survivors(tmp_path, []) == []
 
 
-def test_a_process_of_a_run_is_found(tmp_path: Path) -> None:
+def test_survivors_finds_process_by_run_id(tmp_path: Path) -> None:
     run = f"run_of_{os.getpid()}"
-    with left_behind(HORAE_RUN_ID=run) as pid:
+    with running_process(HORAE_RUN_ID=run) as pid:
         assert survivors(tmp_path, [run]) == [pid]
         assert survivors(tmp_path, ["another"]) == []
 
 
-def test_an_open_socket_is_counted() -> None:
+def test_open_sockets_counts_an_open_socket() -> None:
     before = open_sockets(os.getpid())
     with socket.socket():
         assert open_sockets(os.getpid()) == before + 1
 
 
-def test_what_was_held_for_a_moment_is_in_the_peak() -> None:
+def test_peak_memory_includes_released_memory() -> None:
     before = memory_of(os.getpid())
     held = bytes(b"x" * (int(before.peak - before.resident) + 50) * 1024 * 1024)
     del held

@@ -1,4 +1,4 @@
-"""What the machine says of a node: its memory, its connections, and the processes that it left behind."""
+"""Process statistics from /proc: memory, sockets, and child processes that outlived a node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.faults.processes import is_alive
 
 
 class Memory(NamedTuple):
-    """In megabytes."""
+    """Sizes in megabytes."""
 
     resident: float
     peak: float
@@ -29,7 +29,7 @@ def open_sockets(pid: int) -> int:
 
 
 def survivors(folder: Path, runs: Sequence[str]) -> list[int]:
-    """Processes that inherited what only the node's own children have: its folder, or the id of a run."""
+    """Find processes that inherited the node's folder or the id of a run in their environment."""
     marks = [f"{FOLDER}={folder}\0".encode(), *(f"HORAE_RUN_ID={run}\0".encode() for run in runs)]
     return [pid for pid, environment in _environments() if is_alive(pid) and any(mark in environment for mark in marks)]
 

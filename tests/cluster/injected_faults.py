@@ -1,4 +1,4 @@
-"""What was done to whom, and what came of it: a run may be taken from a node only after something was done to that node."""
+"""Injected faults and their consequences: a run may be taken over only after a fault of its node."""
 
 from __future__ import annotations
 
@@ -8,36 +8,38 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
-from tests.faults.evidence import Evidence
 from tests.faults.ledger import Mark
+from tests.faults.store_snapshot import Snapshot
 
 
-class Hit(NamedTuple):
-    """A fault, from its first moment until it was over. Without a `pid` it was done to everybody: to the database."""
+class InjectedFault(NamedTuple):
+    """A fault from start to end. Without a `pid` it hit the database, and so every node."""
 
     fault: str
     pid: int | None
     since: datetime
     until: datetime
 
-    def may_cost(self, pid: int, at: datetime, patience: timedelta) -> bool:
-        """Whether what a process carried may have been taken from it at an instant because of this."""
+    def may_explain(self, pid: int, at: datetime, patience: timedelta) -> bool:
+        """Whether this fault explains that the process lost a run at an instant."""
         return self.pid in (pid, None) and self.since <= at <= self.until + patience
 
 
-def unprovoked(hits: Sequence[Hit], marks: Sequence[Mark], evidence: Evidence, patience: timedelta) -> Iterator[str]:
-    """Runs that were taken from nodes to which nothing was done: a lease that was falsely lost, or falsely taken."""
+def unprovoked(
+    hits: Sequence[InjectedFault], marks: Sequence[Mark], snapshot: Snapshot, patience: timedelta
+) -> Iterator[str]:
+    """Return runs taken from nodes without a fault: the lease was lost, or taken over, wrongly."""
     carriers = {mark.run: mark.pid for mark in marks}
-    for row in evidence.rows:
+    for row in snapshot.rows:
         if row.state != "lost" or row.reason != "lease_lost" or row.run not in carriers or row.ended is None:
             continue
         pid, ended = carriers[row.run], row.ended
-        if not any(hit.may_cost(pid, ended, patience) for hit in hits):
+        if not any(hit.may_explain(pid, ended, patience) for hit in hits):
             yield f"unprovoked: {row.run} was taken from {pid} at {ended}, and nothing had been done to it"
 
 
-def takeovers(hits: Sequence[Hit], marks: Sequence[Mark]) -> dict[str, list[float]]:
-    """Seconds from a fault to the start of the attempt that came after it, for each run that was going then; by fault."""
+def takeovers(hits: Sequence[InjectedFault], marks: Sequence[Mark]) -> dict[str, list[float]]:
+    """Return the seconds from each fault to the next start of every run that it interrupted, by fault."""
     starts: dict[tuple[str, datetime], list[Mark]] = defaultdict(list)
     for mark in marks:
         if mark.phase == "start":

@@ -1,4 +1,4 @@
-"""Where one test happens: the store, the ledger that the targets write, gates, and a clock that can be set."""
+"""Testbed of one fault test: store, ledger of the targets, gates, and clock offsets."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Self
 from horae.clock import SystemClock
 from horae.runtime import sqlite_path
 
-LOOK_SECONDS = 0.01
+POLL_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """`folder` holds everything but the store, which may be a file on a file system of its own, or a server's."""
+class Testbed:
+    """`folder` holds everything but the store, which may be on another file system or a database server."""
 
     folder: Path
     url: str
@@ -26,7 +26,7 @@ class Place:
 
     @property
     def store(self) -> Path:
-        """Where the store is a file, that file."""
+        """Path of the store; raises AssertionError unless it is SQLite."""
         path = sqlite_path(self.url)
         assert path is not None, "only SQLite's store is a file"
         return Path(path)
@@ -43,12 +43,12 @@ class Place:
         return self.folder / f"gate-{name}"
 
     def open_gate(self, name: str) -> None:
-        """Whoever waits before it goes on, in whichever process that is."""
+        """Let every function that waits for this gate continue, in any process."""
         self.gate(name).touch()
 
 
-def until(condition: Callable[[], bool], within: float, what: str, every: float = LOOK_SECONDS) -> float:
-    """Wait until something is so, and say how many seconds that took; that it never comes to be so is a failure."""
+def wait_until(condition: Callable[[], bool], within: float, what: str, every: float = POLL_SECONDS) -> float:
+    """Poll until `condition` is true; return the seconds. Raises AssertionError after `within` seconds."""
     clock = SystemClock()
     began = clock.steady()
     while not condition():

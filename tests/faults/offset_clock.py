@@ -1,4 +1,4 @@
-"""A clock that others can set while a process lives by it: the machine's own, with offsets that stand in a file."""
+"""System clock with offsets in a shared file, which a test can change while a process runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Final
 from horae.clock import SystemClock
 
 _OFFSETS: Final = struct.Struct("<qq")
-"""Microseconds that are added to the wall clock, and to the steady clock."""
+"""Microseconds added to the wall clock and to the steady clock."""
 
 
-class ShiftedClock(SystemClock):
-    """Sleeping takes as long as ever: a timer knows nothing of a clock that was set, or of a machine that slept."""
+class OffsetClock(SystemClock):
+    """Offsets change the readings only: sleeps and timers take as long as on the real clock."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -30,7 +30,7 @@ class ShiftedClock(SystemClock):
 
 
 def set_offsets(path: Path, wall: timedelta, steady: timedelta = timedelta(0)) -> None:
-    """Written in place, so that those who have it open see it at once."""
+    """Write the offsets in place, so that processes with the file mapped see them at once."""
     numbers = _OFFSETS.pack(*(offset // timedelta(microseconds=1) for offset in (wall, steady)))
     with path.open("r+b" if path.exists() else "wb") as file:
         file.write(numbers)

@@ -1,4 +1,4 @@
-"""A store's tables with plain SQL, beside all of the code that works on them: in a file, PostgreSQL, or MariaDB."""
+"""Plain SQL on a store's tables in SQLite, PostgreSQL or MariaDB, independent of the store's code."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ _SCHEMA: Final = "horae"
 _PREFIX: Final = "horae_"
 _TABLE: Final = re.compile(r"\b(FROM|JOIN|UPDATE) (\w+)(?![\w.])")
 PATIENCE: Final = 10.0
-"""So long an answer may take, on whatever store."""
+"""Longest time for an answer of any store, in seconds."""
 
 
 def read(url: str, statement: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """All rows; `?` stands for each binding. A connection of its own for each question, so that no fault spoils another."""
-    return _ask(url, statement, bindings, flags=apsw.SQLITE_OPEN_READONLY)
+    """Return all rows; `?` marks a binding. Each call opens a connection, so that no fault affects a later call."""
+    return _execute(url, statement, bindings, flags=apsw.SQLITE_OPEN_READONLY)
 
 
 def write(url: str, statement: str, bindings: Sequence[Any] = ()) -> None:
-    """Behind the back of everybody: for defects."""
-    _ask(url, statement, bindings, flags=apsw.SQLITE_OPEN_READWRITE)
+    """Change rows without the store: for planted defects."""
+    _execute(url, statement, bindings, flags=apsw.SQLITE_OPEN_READWRITE)
 
 
-def _ask(url: str, statement: str, bindings: Sequence[Any], flags: int) -> list[tuple[Any, ...]]:
+def _execute(url: str, statement: str, bindings: Sequence[Any], flags: int) -> list[tuple[Any, ...]]:
     if (path := sqlite_path(url)) is not None:
-        return _ask_file(path, statement, bindings, flags)
+        return _execute_file(path, statement, bindings, flags)
     where = urlsplit(url)
-    asking = _ask_postgres if where.scheme.startswith("postgres") else _ask_mariadb
-    return asyncio.run(asyncio.wait_for(asking(where, statement, bindings), PATIENCE))
+    execute = _execute_postgres if where.scheme.startswith("postgres") else _execute_mariadb
+    return asyncio.run(asyncio.wait_for(execute(where, statement, bindings), PATIENCE))
 
 
-def _ask_file(path: str, statement: str, bindings: Sequence[Any], flags: int) -> list[tuple[Any, ...]]:
+def _execute_file(path: str, statement: str, bindings: Sequence[Any], flags: int) -> list[tuple[Any, ...]]:
     connection = apsw.Connection(path, flags=flags)
     try:
         connection.set_busy_timeout(int(PATIENCE * 1_000))
@@ -49,7 +49,7 @@ def _ask_file(path: str, statement: str, bindings: Sequence[Any], flags: int) ->
         connection.close()
 
 
-async def _ask_postgres(where: SplitResult, statement: str, bindings: Sequence[Any]) -> list[tuple[Any, ...]]:
+async def _execute_postgres(where: SplitResult, statement: str, bindings: Sequence[Any]) -> list[tuple[Any, ...]]:
     numbers = count(1)
     numbered = "".join(f"${next(numbers)}" if each == "?" else each for each in statement)
     connection = await asyncpg.connect(where.geturl(), server_settings={"search_path": _SCHEMA})
@@ -60,11 +60,11 @@ async def _ask_postgres(where: SplitResult, statement: str, bindings: Sequence[A
 
 
 def _with_prefix(statement: str) -> str:
-    """The same tables by the names that they have there."""
+    """Put the table prefix of MariaDB before each table name."""
     return _TABLE.sub(rf"\1 {_PREFIX}\2 AS \2", statement)
 
 
-async def _ask_mariadb(where: SplitResult, statement: str, bindings: Sequence[Any]) -> list[tuple[Any, ...]]:
+async def _execute_mariadb(where: SplitResult, statement: str, bindings: Sequence[Any]) -> list[tuple[Any, ...]]:
     connection = await asyncmy.connect(
         host=where.hostname,
         port=where.port,

@@ -1,4 +1,4 @@
-"""How large the tables are, and how much of them is dead: what a store that never rests must not let grow."""
+"""Table sizes and dead rows of a store, which must not grow without limit during a soak."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from tests.cluster.stores import StoreKind
-from tests.faults.evidence import query
-from tests.faults.place import Place
+from tests.faults.store_snapshot import query
+from tests.faults.testbed import Testbed
 
 _QUESTIONS: Final[dict[StoreKind, str]] = {
     "postgres": """
@@ -29,12 +29,12 @@ class Size(NamedTuple):
     dead: int
 
 
-def sizes(place: Place, kind: StoreKind) -> list[Size]:
-    return [Size(str(table), int(size or 0), int(dead or 0)) for table, size, dead in query(place, _QUESTIONS[kind])]
+def sizes(testbed: Testbed, kind: StoreKind) -> list[Size]:
+    return [Size(str(table), int(size or 0), int(dead or 0)) for table, size, dead in query(testbed, _QUESTIONS[kind])]
 
 
 def as_lines(seen: Iterable[tuple[float, list[Size]]], kind: StoreKind) -> list[str]:
-    """One line for each table, one column for each look."""
+    """Render one line per table, one column per measurement."""
     looks = list(seen)
     tables = sorted({each.table for _, found in looks for each in found})
     head = f"{'kB, ' + DEAD[kind] if DEAD[kind] else 'kB':24}" + "".join(f"{at:>16.0f} s" for at, _ in looks)

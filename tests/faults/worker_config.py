@@ -1,4 +1,4 @@
-"""What a worker is told when it is started."""
+"""Configuration of a worker process, passed as JSON in its argument."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from typing import Final, Literal, TypeAlias
 
 from horae.engine.settings import EngineSettings
 from horae.ports.store import Terms
-from tests.faults.place import Place
+from tests.faults.testbed import Testbed
 
 Point: TypeAlias = Literal["claiming", "claimed", "starting", "started", "settling", "settled", "deciding", "ending"]
-"""Where a worker stops, the first time that it gets there, and says so: before or after one call of its store; or, frozen
-by its own hand, in the middle of the transaction of a claim (`deciding`) or of a settlement (`ending`)."""
+"""Where a worker stops the first time it gets there, and prints it: before or after one call of its store; or, by
+SIGSTOP, inside the transaction of a claim (`deciding`) or of a settlement (`ending`).
+"""
 
-ELSEWHERE: Final = "another machine/1/1"
-"""Whoever says to live there can be seen by nobody here to be gone: only its lease tells."""
+OTHER_MACHINE: Final = "another machine/1/1"
+"""Process identity on another machine: peers notice its death only by its lease."""
 LEASE = 2.0
 CEILING = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class WorkerConfig:
     folder: str
     url: str
     point: Point | None = None
@@ -32,20 +33,20 @@ class Orders:
     ceiling: float = CEILING
     capacity: int = 512
     home: str | None = None
-    """Where it says that it lives, when others on this machine are to take it for a stranger."""
+    """Process identity to report, so that peers on this machine take the worker for a remote one."""
 
     @property
-    def place(self) -> Place:
-        return Place(Path(self.folder), self.url)
+    def testbed(self) -> Testbed:
+        return Testbed(Path(self.folder), self.url)
 
     @property
     def settings(self) -> EngineSettings:
         terms = Terms(timedelta(seconds=self.lease), timedelta(seconds=self.ceiling))
         return EngineSettings(terms=terms, capacity=self.capacity, grace=timedelta(seconds=1))
 
-    def written(self) -> str:
+    def to_json(self) -> str:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def read(text: str) -> Orders:
-        return Orders(**json.loads(text))
+    def from_json(text: str) -> WorkerConfig:
+        return WorkerConfig(**json.loads(text))

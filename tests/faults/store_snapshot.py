@@ -1,4 +1,4 @@
-"""What the store says, read with plain SQL beside all of the code that wrote it."""
+"""Snapshot of a store's runs and events, read with plain SQL instead of the store's code."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Final, NamedTuple
 
 from horae.clock import SystemClock
 from horae.runtime import make_store, sqlite_path
-from tests.faults.place import LOOK_SECONDS, Place, until
-from tests.faults.reading import read
+from tests.faults.raw_sql import read
+from tests.faults.testbed import POLL_SECONDS, Testbed, wait_until
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS: Final = """id, task, planned, attempt, state, reason, token, claimed, started, ended,
   span_first, span_last, span_count"""
-_ON_A_SERVER: Final = f"SELECT {_COLUMNS} FROM runs UNION ALL SELECT {_COLUMNS} FROM live_runs"  # noqa: S608 - our own words
-"""There, what goes on has a table of its own."""
+_ON_A_SERVER: Final = f"SELECT {_COLUMNS} FROM runs UNION ALL SELECT {_COLUMNS} FROM live_runs"  # noqa: S608 - constant text
+"""Database servers have live runs in their own table."""
 _ROWS: Final = """
 SELECT tasks.id, every.id, planned, attempt, state, reason, token, claimed, started, ended,
   span_first, span_last, span_count
@@ -31,12 +31,12 @@ SELECT run_id, kind FROM (
   WHERE starts_with((kinds::text[])[step], 'run.')
 ) AS all_events ORDER BY tx, place
 """
-"""On PostgreSQL what many have in common stands in one row."""
+"""PostgreSQL packs events of many runs into one row."""
 _BUSY: Final = "SELECT (SELECT count(*) FROM {}) + (SELECT count(*) FROM agenda WHERE due <= ?)"
 
 
 class Row(NamedTuple):
-    """One row of the store's ledger. `span` is (first, last, count) where it stands for a stretch."""
+    """One run of the store. `span` is (first, last, count) of a skipped stretch."""
 
     task: str
     run: str
@@ -51,14 +51,14 @@ class Row(NamedTuple):
     span: tuple[datetime, datetime, int] | None
 
 
-class Evidence(NamedTuple):
+class Snapshot(NamedTuple):
     rows: tuple[Row, ...]
     events: tuple[tuple[str, str], ...]
-    """(run, kind), in the order in which they were told."""
+    """(run, kind), in the order of their numbers."""
 
 
-def query(place: Place, statement: str, bindings: tuple[Any, ...] = ()) -> list[Any]:
-    return read(place.url, statement, bindings)
+def query(testbed: Testbed, statement: str, bindings: tuple[Any, ...] = ()) -> list[Any]:
+    return read(testbed.url, statement, bindings)
 
 
 def instant(number: int) -> datetime:
@@ -69,38 +69,38 @@ def number(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(microseconds=1)
 
 
-def gather(place: Place) -> Evidence:
-    every = f"SELECT {_COLUMNS} FROM runs" if sqlite_path(place.url) else _ON_A_SERVER  # noqa: S608
-    rows = tuple(_row(*values) for values in query(place, _ROWS.format(every)))
-    events = _EVENTS_IN_BUNDLES if place.url.startswith("postgres") else _EVENTS
-    return Evidence(rows, tuple((run, kind) for run, kind in query(place, events)))
+def read_snapshot(testbed: Testbed) -> Snapshot:
+    every = f"SELECT {_COLUMNS} FROM runs" if sqlite_path(testbed.url) else _ON_A_SERVER  # noqa: S608
+    rows = tuple(_row(*values) for values in query(testbed, _ROWS.format(every)))
+    events = _EVENTS_IN_BUNDLES if testbed.url.startswith("postgres") else _EVENTS
+    return Snapshot(rows, tuple((run, kind) for run, kind in query(testbed, events)))
 
 
-def busy(place: Place, until: datetime) -> int:
-    """How much is going, or due by an instant and waiting."""
-    live = "runs WHERE live = 1" if sqlite_path(place.url) else "live_runs"
-    found: int = query(place, _BUSY.format(live), (number(until),))[0][0]
+def busy(testbed: Testbed, due_by: datetime) -> int:
+    """Count live runs, and agenda entries due by an instant."""
+    live = "runs WHERE live = 1" if sqlite_path(testbed.url) else "live_runs"
+    found: int = query(testbed, _BUSY.format(live), (number(due_by),))[0][0]
     return found
 
 
-def until_quiet(
-    place: Place, last: datetime, within: float, offset: timedelta = timedelta(0), every: float = LOOK_SECONDS
+def wait_until_quiet(
+    testbed: Testbed, last: datetime, within: float, offset: timedelta = timedelta(0), every: float = POLL_SECONDS
 ) -> float:
-    """Until an instant has passed, nothing runs, and nothing that is due waits; how many seconds that took.
+    """Wait until `last` has passed, nothing runs and nothing due is left; return the seconds.
 
     `offset` is how far the workers' clock is ahead of the machine's.
     """
 
     def quiet() -> bool:
         now = SystemClock().now() + offset
-        return now > last and not busy(place, now)
+        return now > last and not busy(testbed, now)
 
-    return until(quiet, within, "nothing running, and nothing due left", every)
+    return wait_until(quiet, within, "nothing running, and nothing due left", every)
 
 
-def doubts(place: Place) -> tuple[str, ...]:
-    """What the store's own check finds wrong."""
-    return asyncio.run(_check_store(place.url))
+def check_store(testbed: Testbed) -> tuple[str, ...]:
+    """Return the findings of the store's own check."""
+    return asyncio.run(_check_store(testbed.url))
 
 
 async def _check_store(url: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A store that stops at one point of a worker's life, so that a kill comes exactly there."""
+"""Store wrapper that stops a worker at a chosen point, so that a kill hits exactly there."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from horae.model.change import Change, FireDecision, SettleDecision
 from horae.model.outcome import Settlement
 from horae.ports.full_store import FullStore
 from horae.ports.store import Claim
-from tests.faults.orders import Point
-from tests.faults.place import LOOK_SECONDS, Place
+from tests.faults.testbed import POLL_SECONDS, Testbed
+from tests.faults.worker_config import Point
 
 _P = ParamSpec("_P")
 
 
 class StoppingStore:
-    """Everything is the real store's; what a stale settlement was answered with is told."""
+    """Delegates to the real store; reports each settlement that the store refused as stale."""
 
-    def __init__(self, store: FullStore, place: Place, point: Point | None, say: Callable[[str], None]) -> None:
+    def __init__(self, store: FullStore, testbed: Testbed, point: Point | None, report: Callable[[str], None]) -> None:
         self._store = store
-        self.place = place
+        self.testbed = testbed
         self._point = point
-        self._say = say
+        self._report = report
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -35,7 +35,7 @@ class StoppingStore:
         head = await self._store.next_due() if self._point == "claiming" else None
         if head is not None and head <= now:
             await self._stop("claiming")
-        claim = await self._store.claim_due(now, node, room, self._freezing(decide, "deciding"))
+        claim = await self._store.claim_due(now, node, room, self._freeze_at(decide, "deciding"))
         if claim.runs:
             await self._stop("claimed")
         return claim
@@ -48,33 +48,33 @@ class StoppingStore:
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         await self._stop("settling")
-        stale = await self.settle_at_last(batch, decide)
+        stale = await self.settle_real(batch, decide)
         for run_id in sorted(stale):
-            self._say(f"stale {run_id}")
+            self._report(f"stale {run_id}")
         await self._stop("settled")
         return stale
 
-    async def settle_at_last(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
-        return await self._store.settle(batch, self._freezing(decide, "ending"))
+    async def settle_real(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        return await self._store.settle(batch, self._freeze_at(decide, "ending"))
 
-    def _freezing(self, decide: Callable[_P, Change], point: Point) -> Callable[_P, Change]:
-        """Whoever decides is in the middle of a transaction, and holds what it has locked."""
+    def _freeze_at(self, decide: Callable[_P, Change], point: Point) -> Callable[_P, Change]:
+        """Freeze the process inside `decide`: the transaction is open and holds its locks."""
 
         def decide_and_freeze(*arguments: _P.args, **named: _P.kwargs) -> Change:
             if self._point == point:
                 self._point = None
-                self._say(f"at {point}")
+                self._report(f"at {point}")
                 os.kill(os.getpid(), signal.SIGSTOP)
             return decide(*arguments, **named)
 
         return decide if self._point != point else decide_and_freeze
 
     async def _stop(self, point: Point) -> None:
-        """Once. The gate is for those that are not killed here."""
+        """Report the point once, and wait for its gate if the worker is not killed there."""
         if point != self._point:
             return
         self._point = None
-        self._say(f"at {point}")
+        self._report(f"at {point}")
         clock = SystemClock()
-        while not self.place.gate(point).exists():
-            await clock.pause(LOOK_SECONDS)
+        while not self.testbed.gate(point).exists():
+            await clock.pause(POLL_SECONDS)

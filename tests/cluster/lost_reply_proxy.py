@@ -1,7 +1,7 @@
 """Proxy that passes a COMMIT to the server and drops the reply: it is done, and the client sees an error (F16).
 
-A single statement that writes commits by itself. PostgreSQL receives the text of a prepared statement once and then only
-its name, so the proxy remembers the names of such statements.
+A single statement that writes commits by itself. PostgreSQL receives the text of a prepared statement once and then
+only its name, so the proxy remembers the names of such statements.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def test_f6_database_outage_repeats_nothing(
     wait_until(has_marks(testbed, "effect", 3), TIMEOUT, "a few effects")
     take_away(server, outage)
     away = SystemClock().steady()
-    wait_until(has_marks(testbed, "cancelled"), LOCAL_NODE["lease"], "the end of what nobody can hold any more")
+    wait_until(has_marks(testbed, "cancelled"), LOCAL_NODE["lease"], "the cancellation of the run")
     pass_leases(2, since=away)
     before = sum(effects(testbed).values())
     bring_back(server, outage)

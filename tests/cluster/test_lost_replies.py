@@ -42,13 +42,13 @@ def test_f16_lost_commit_replies_repeat_nothing(
     wait_until_quiet(testbed, last_instant(*due), TIMEOUT)
     assert lost_reply_proxy.lost == ANSWERS
     released = [row for row in read_snapshot(testbed).rows if row.state == "lost"]
-    measured("F16 claims that nobody heard of", len(released))
+    measured("F16 claims without a reply", len(released))
     assert violations(testbed, *due) == []
     assert effects(testbed) == once_per_instant(*due)
     # Both were hit: unanswered claims were released, and recorded ends were settled a second time.
     assert {row.reason for row in released} == {"released"}
     assert node.is_ready
-    assert any(said.startswith("stale ") for said in node.output)
+    assert any(line.startswith("stale ") for line in node.output)
 
 
 async def test_f16_add_by_key_is_repeated_after_a_lost_reply(

@@ -1,4 +1,4 @@
-"""Network partition between a node and its store (F9): the node cancels its run before a peer starts it, and rejoins."""
+"""Network partition between a node and its store (F9): the node cancels its run before a takeover, and rejoins."""
 
 from __future__ import annotations
 

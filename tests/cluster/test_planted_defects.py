@@ -31,11 +31,11 @@ def test_checker_detects_takeover_from_live_node(testbed: Testbed, workers: Work
     (due,) = add(testbed, one_shot("awaited", {"gate": "done"}))
     wait_until(started(testbed, due), TIMEOUT, "the start")
     workers.ready(defect="a live node is taken for dead", **LOCAL_NODE)
-    wait_until(started(testbed, due, 2), TIMEOUT, "somebody who takes it over")
+    wait_until(started(testbed, due, 2), TIMEOUT, "the takeover")
     testbed.open_gate("done")
     wait_until_quiet(testbed, last_instant(due), TIMEOUT)
     marks, snapshot, patience = read(testbed.ledger), read_snapshot(testbed), timedelta(seconds=LEASE)
-    assert [said.partition(":")[0] for said in unprovoked([], marks, snapshot, patience)][:1] == ["unprovoked"]
+    assert [sentence.partition(":")[0] for sentence in unprovoked([], marks, snapshot, patience)][:1] == ["unprovoked"]
     isolated = [InjectedFault("kill -9", victim.pid + 1, began, from_now(0))]
     assert list(unprovoked(isolated, marks, snapshot, patience))
     deserved = [InjectedFault("kill -9", pid, began, from_now(0)) for pid in {mark.pid for mark in marks}]

@@ -1,4 +1,4 @@
-"""Checker of fault tests: compares the target's ledger and the store's rows with the instants that the oracle lists as due.
+"""Checker of fault tests: compares the target's ledger and the store's rows with the due instants of the oracle.
 
 Every rule yields one sentence per violation; no sentence means that every guarantee held.
 """
@@ -34,7 +34,7 @@ class Case(NamedTuple):
 
     @property
     def occurrences(self) -> dict[tuple[str, datetime], list[Row]]:
-        """Attempts by occurrence, in order; an occurrence without a run has none, and the last attempt may be superseded."""
+        """Attempts of each occurrence that was given a run, in order; the last one may be superseded."""
         found: dict[tuple[str, datetime], list[Row]] = defaultdict(list)
         for row in self.snapshot.rows:
             if row.token or row.attempt > 1:
@@ -76,7 +76,7 @@ def every_run_ends_with_a_reason(case: Case) -> Iterator[str]:
             yield f"unexplained: {row.run} is {row.state} without a reason"
     for (task, planned), rows in case.occurrences.items():
         if rows[-1].state == "lost" and task not in at_most_once:
-            yield f"dropped: {task} at {planned} was lost, and nobody tried again"
+            yield f"dropped: {task} at {planned} was lost, and was not retried"
 
 
 def required_instants_have_effects(case: Case) -> Iterator[str]:
@@ -135,13 +135,13 @@ def nothing_is_early(case: Case) -> Iterator[str]:
 
 def stale_writes_change_nothing(case: Case) -> Iterator[str]:
     """Each run has one end event, equal to its state; tokens of an occurrence only rise."""
-    told: dict[str, list[str]] = defaultdict(list)
+    ends: dict[str, list[str]] = defaultdict(list)
     for run, kind in case.snapshot.events:
         if kind.removeprefix("run.") in _ENDS:
-            told[run].append(kind.removeprefix("run."))
+            ends[run].append(kind.removeprefix("run."))
     for row in case.snapshot.rows:
-        if row.state in _ENDS and told[row.run] != [row.state]:
-            yield f"stale: {row.run} is {row.state}, and its ends were told as {told[row.run]}"
+        if row.state in _ENDS and ends[row.run] != [row.state]:
+            yield f"stale: {row.run} is {row.state}, and its end events are {ends[row.run]}"
     for (task, planned), rows in case.occurrences.items():
         tokens = [row.token for row in rows if row.token]
         if tokens != sorted(set(tokens)):

@@ -40,8 +40,8 @@ def plant_defect(name: str | None) -> AbstractContextManager[None]:
 
 def _fire_forgets_the_next(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     change = fire(facts, entry, token, claim)
-    kept = tuple(each for each in change.put if each.kind is not EntryKind.NEXT)
-    return change._replace(put=kept, dropped=(*change.dropped, entry.slot))
+    remaining = tuple(each for each in change.put if each.kind is not EntryKind.NEXT)
+    return change._replace(put=remaining, dropped=(*change.dropped, entry.slot))
 
 
 def _fire_again(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:

@@ -153,7 +153,7 @@ def stays_until_the_gate_opens(ctx: Context) -> None:
     testbed, clock = _begin(stays_until_the_gate_opens), SystemClock()
     while not testbed.gate("thread").exists():
         if ctx.cancelled:
-            testbed.open_gate("asked")
+            testbed.open_gate("cancelled")
         clock.sleep(POLL_SECONDS)
 
 

@@ -131,7 +131,7 @@ class HostileHarness:
 
         wait_until(caught_up, PATIENCE, "both neighbours", every=0.05)
 
-    # --- checks: each returns one sentence per violation -----------------------------------------------------------------
+    # --- checks: each returns one sentence per violation --------------------------------------------------------------
 
     def find_leftovers(self) -> list[str]:
         """Find processes, connections and files that outlived their run."""
@@ -237,9 +237,9 @@ def find_differences(case: Case, ends: Sequence[End]) -> list[str]:
     if len(ends) != 1:
         return [f"{len(ends)} ends: {ends}"]
     (end,) = ends
-    told = f"{end.error or ''}{end.result or ''}"
-    wrong = [f"{end.state}, {end.reason}: {told[:300]}"] if (end.state, end.reason) != (case.state, case.reason) else []
-    wrong += [] if case.contains in told else [f"it says {told[:300]!r}"]
+    text = f"{end.error or ''}{end.result or ''}"
+    wrong = [f"{end.state}, {end.reason}: {text[:300]}"] if (end.state, end.reason) != (case.state, case.reason) else []
+    wrong += [] if case.contains in text else [f"it contains {text[:300]!r}"]
     wrong += [f"an error of {len(end.error)}"] if end.error and len(end.error) > ERROR_CHARACTERS else []
     wrong += [f"a result of {len(end.result)}"] if end.result and len(end.result.encode()) > RESULT_BYTES else []
     return wrong + ([f"{end.lines} lines"] if end.lines > LOG_LINES + 1 else [])

@@ -18,7 +18,7 @@ class Series(NamedTuple):
         return tuple(self.first + self.every * number for number in range(self.times))
 
     def due_from(self, created: datetime) -> tuple[datetime, ...]:
-        """Return the due instants of a task created at `created`: a single past instant is due then, a series drops past ones."""
+        """Return the due instants: a single past instant is due at `created`, a series drops past ones."""
         if self.times == 1:
             return (max(self.first, created),)
         return tuple(instant for instant in self.instants if instant >= created)

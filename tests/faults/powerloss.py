@@ -1,6 +1,6 @@
 """SQLite VFS that simulates power loss: unsynced writes may be lost, kept in part, or torn.
 
-Every write also goes to the real file, so that SQLite's locks, shared memory and reads work. For each file the VFS keeps
+Every write also goes to the real file, so that SQLite's locks, shared memory and reads work. For each file the VFS has
 an image of the synced content and the list of writes since the last sync. At a power loss both freeze, and
 `write_survivors` writes the files that a machine would find afterwards.
 """
@@ -117,11 +117,11 @@ def _survivors(pending: list[Write], chance: random.Random) -> list[Write]:
         return []
     if kind == "subset":
         return [written for written in pending if chance.random() < 0.5]
-    kept = pending[: chance.randrange(len(pending) + 1)]
-    if kept and kept[-1].data is not None:
-        sectors = chance.randrange(len(kept[-1].data) // SECTOR + 1)
-        kept[-1] = Write(kept[-1].offset, kept[-1].data[: sectors * SECTOR])
-    return kept
+    written = pending[: chance.randrange(len(pending) + 1)]
+    if written and written[-1].data is not None:
+        sectors = chance.randrange(len(written[-1].data) // SECTOR + 1)
+        written[-1] = Write(written[-1].offset, written[-1].data[: sectors * SECTOR])
+    return written
 
 
 def _apply(image: bytearray, written: Write) -> None:

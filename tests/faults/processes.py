@@ -73,7 +73,7 @@ class Worker:
             except Empty:
                 raise AssertionError(f"not within {within:g} s: a worker that says {words!r}{self._log_end}") from None
             if line is None:
-                raise AssertionError(f"a worker ended and never said {words!r}{self._log_end}")
+                raise AssertionError(f"the worker ended without a line with {words!r}{self._log_end}")
             self.output.append(line)
             if line.startswith(words):
                 return line

@@ -51,8 +51,9 @@ class Failover:
 
 
 def freeze(worker: Worker, testbed: Testbed) -> float:
-    """Freeze the worker, and return the steady time. On SQLite never inside a write, which would block every other writer;
-    a database server ends such a transaction itself.
+    """Freeze the worker, and return the steady time.
+
+    On SQLite never inside a write, which would block every other writer; a database server ends such a transaction.
     """
     path = sqlite_path(testbed.url)
     if path is None:

@@ -1,4 +1,4 @@
-"""Backlog of thirty days with many minutely tasks (F13): punctual tasks run at once, and the backlog is recorded fast."""
+"""Backlog of thirty days with many minutely tasks (F13): punctual tasks run at once, the rest is recorded fast."""
 
 from __future__ import annotations
 

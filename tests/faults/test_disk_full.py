@@ -71,7 +71,7 @@ def add_until_refused(testbed: Testbed) -> list[Due]:
             added += add(testbed, one_shot())
         except StoreFull:
             return added
-    raise AssertionError("the store never said that it is full")
+    raise AssertionError("the store never raised StoreFull")
 
 
 def is_overdue(testbed: Testbed, seconds: float) -> bool:
@@ -132,11 +132,11 @@ async def test_f7_readyz_reports_full_disk_and_recovery(testbed: Testbed, measur
     async with served(f"sqlite:///{testbed.store}") as api:
         await ready(api, 200)
         filler.fill()
-        begun = clock.steady()
-        told = await ready(api, 503)
-        measured("F7 not ready, after the disk is full", clock.steady() - begun)
-        assert (told["parts"]["store"], told["problem"]["code"]) == (True, "no_space_left")
+        since = clock.steady()
+        report = await ready(api, 503)
+        measured("F7 not ready, after the disk is full", clock.steady() - since)
+        assert (report["parts"]["store"], report["problem"]["code"]) == (True, "no_space_left")
         filler.remove()
-        begun = clock.steady()
+        since = clock.steady()
         assert (await ready(api, 200))["problem"] is None
-        measured("F7 ready again, after space is back", clock.steady() - begun)
+        measured("F7 ready again, after space is back", clock.steady() - since)

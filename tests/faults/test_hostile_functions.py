@@ -89,12 +89,12 @@ class Results(NamedTuple):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
-    """Run all cases of each place at once on one node; then the case that blocks the loop, which delays the neighbours."""
+    """Run all cases of each place at once on one node; then the case that blocks the loop."""
     still_there: list[str] = []
     with harness(tmp_path_factory.mktemp("functions")) as made:
 
         def let_go() -> None:
-            wait_until(made.testbed.gate("asked").exists, PATIENCE, "its deadline")
+            wait_until(made.testbed.gate("cancelled").exists, PATIENCE, "its deadline")
             still_there.extend(name for (name,) in query(made.testbed, _LIVE))
             made.testbed.open_gate("thread")
 
@@ -114,8 +114,8 @@ def test_case_ends_in_expected_state(results: Results, case: Case) -> None:
 
 def test_timed_out_cases_had_started(results: Results) -> None:
     """A case that only waited in the queue would also time out."""
-    begun = {path.name.removeprefix("began-") for path in results.harness.testbed.folder.glob("began-*")}
-    assert {case.name.partition(" ")[0] for case in _ALL if case.state == "timed_out"} <= begun
+    started = {path.name.removeprefix("began-") for path in results.harness.testbed.folder.glob("began-*")}
+    assert {case.name.partition(" ")[0] for case in _ALL if case.state == "timed_out"} <= started
 
 
 def test_thread_that_ignores_cancellation_stays_live_until_it_returns(results: Results) -> None:

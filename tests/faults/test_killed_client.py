@@ -25,14 +25,14 @@ def test_acknowledged_tasks_survive_kill_of_the_adding_process(testbed: Testbed,
         (sys.executable, "-m", "tests.faults.adder", testbed.url), stdout=subprocess.PIPE, text=True, cwd=ROOT
     ) as adder:
         assert adder.stdout is not None
-        told = [adder.stdout.readline().strip()]
+        acknowledged = [adder.stdout.readline().strip()]
         SystemClock().sleep(chance.random() * 0.3)
         adder.kill()
-        told += adder.stdout.read().split("\n")[:-1]
+        acknowledged += adder.stdout.read().split("\n")[:-1]
     there = dict(query(testbed, _BATCHES))
-    assert told[0] == "batch 0"
-    assert set(told) <= there.keys()
+    assert acknowledged[0] == "batch 0"
+    assert set(acknowledged) <= there.keys()
     # At most one batch more: committed, and killed before it printed.
-    assert len(there) <= len(told) + 1
+    assert len(there) <= len(acknowledged) + 1
     assert set(there.values()) == {BATCH}
     assert check_store(testbed) == ()

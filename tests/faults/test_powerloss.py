@@ -162,7 +162,7 @@ async def _missing(store: SQLiteStore, known: Acknowledged) -> AsyncIterator[str
         each.event.task_id for each in await store.events(0, 10_000) if each.event.kind is EventKind.TASK_CREATED
     ]
     if sorted(created) != sorted(there):
-        yield "half-written: tasks and what was told of them"
+        yield "half-written: tasks without their events"
     for run_id, token in known.claimed.items():
         run = await store.run(run_id, None)
         if run is None or run.token != token:

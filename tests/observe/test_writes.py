@@ -24,7 +24,7 @@ from horae.virtual_time import VirtualClock
 from tests.api.served import Api, served
 from tests.observe.stage import TEST_SECONDS
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.sqlite.test_faults import filled_up, most_pages
+from tests.unit.stores.sqlite.test_disk_faults import fill_store, limit_growth
 
 PATIENCE = 2.0
 
@@ -138,8 +138,8 @@ async def readyz(api: Api, spoken: str = "en") -> tuple[int, dict[str, Any]]:
 
 async def fill(store: SQLiteStore) -> None:
     """The file may not grow any more, and there is no room left in it."""
-    await most_pages(store, 8)
-    await filled_up(store)
+    await limit_growth(store, 8)
+    await fill_store(store)
 
 
 async def test_a_full_file_is_told_with_the_reason_and_so_is_its_end(
@@ -162,7 +162,7 @@ async def test_a_full_file_is_told_with_the_reason_and_so_is_its_end(
         assert "Free disk space" in told["problem"]["hint"]
         assert "腾出磁盘空间" in (await readyz(api, "zh"))[1]["problem"]["hint"]
         assert str(tmp_path) not in str(told), "anybody may ask"
-        await most_pages(store, 100)
+        await limit_growth(store, 100)
         status, told = await readyz(api)
         assert (status, told["parts"]["writes"], told["problem"]) == (200, True, None)
 

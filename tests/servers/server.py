@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, ClassVar, Final, Self, TypedDict
 
-from tests.servers import families
+from tests.servers import process_tree
 from tests.servers.ports import ReservedPort
 from tests.servers.programs import account, program
 from tests.servers.watcher import PID_FILE
@@ -114,7 +114,7 @@ class Server(ABC):
     def shut_down(self) -> None:
         if self._process is None:
             return
-        families.thaw(self.pid)
+        process_tree.thaw(self.pid)
         self._process.send_signal(self.gentle)
         self._process.wait(PATIENCE)
         self._reap()
@@ -122,7 +122,7 @@ class Server(ABC):
     def kill(self) -> None:
         """`kill -9`, to all its processes."""
         if self._process is not None:
-            families.kill(self.pid)
+            process_tree.kill(self.pid)
             self._reap()
 
     def restart(self) -> None:
@@ -132,10 +132,10 @@ class Server(ABC):
 
     def freeze(self) -> None:
         """It keeps its connections, takes new ones, and answers nobody."""
-        families.freeze(self.pid)
+        process_tree.freeze(self.pid)
 
     def thaw(self) -> None:
-        families.thaw(self.pid)
+        process_tree.thaw(self.pid)
 
     @property
     def _log_path(self) -> Path:

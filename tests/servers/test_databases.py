@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import families
+from tests.servers import process_tree
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.server import PATIENCE, ROOT
@@ -29,7 +29,7 @@ sys.stdin.read()
 
 
 def states(pid: int) -> set[str]:
-    family = (pid, *families.children(pid))
+    family = (pid, *process_tree.children(pid))
     return {Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[0] for one in family}
 
 

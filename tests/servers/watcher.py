@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tests.servers import families
+from tests.servers import process_tree
 
 PID_FILE = "owner-saw.pid"
 
@@ -15,7 +15,7 @@ def watch(folder: Path) -> None:
     sys.stdin.buffer.read()
     pid_file = folder / PID_FILE
     if pid_file.exists():
-        families.kill(int(pid_file.read_text()))
+        process_tree.kill(int(pid_file.read_text()))
     shutil.rmtree(folder, ignore_errors=True)
 
 

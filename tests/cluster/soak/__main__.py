@@ -35,7 +35,7 @@ def main() -> int:
     with running_server(kind) as server, tempfile.TemporaryDirectory(prefix="horae-soak-") as folder:
         violations = _soak(plan, Path(folder) / "soak", server)
         violations += _crowd(crowd, Path(folder) / "crowd", server) if crowd else []
-    _log("\n".join(["the promises were broken:", *violations[:100]]) if violations else "every promise was kept")
+    _log("\n".join(["guarantees were broken:", *violations[:100]]) if violations else "every guarantee held")
     _log(f"SOAK_SEED={seed}")
     return 1 if violations else 0
 

@@ -35,7 +35,7 @@ def kill(_amount: float, _fleet: Fleet, slot: NodeSlot, _lease: float) -> Inject
 
 
 def terminate(_amount: float, _fleet: Fleet, slot: NodeSlot, lease: float) -> Injection:
-    """Send SIGTERM; the undo waits for the exit and restarts. A node without its store retries for a while before it exits."""
+    """Send SIGTERM; the undo waits for the exit and restarts. Without its store a node exits late."""
     worker = slot.worker
     worker.terminate()
 

@@ -54,7 +54,7 @@ class Load(Thread):
     def stop(self, within: float) -> None:
         self._finished.set()
         self.join(within)
-        assert not self.is_alive(), "whoever adds tasks does not come to an end"
+        assert not self.is_alive(), "the load generator did not stop"
 
     @property
     def last(self) -> datetime:

@@ -43,7 +43,7 @@ def as_lines(seen: Iterable[tuple[float, list[Size]]], kind: StoreKind) -> list[
         cells = []
         for _, found in looks:
             size = next((each for each in found if each.table == table), Size(table, 0, 0))
-            told = f"{size.size / 1024:,.0f}" + (f" ({size.dead:,})" if DEAD[kind] else "")
-            cells.append(f"{told:>18}")
+            cell = f"{size.size / 1024:,.0f}" + (f" ({size.dead:,})" if DEAD[kind] else "")
+            cells.append(f"{cell:>18}")
         lines.append(f"{table:24}" + "".join(cells))
     return lines

@@ -11,10 +11,10 @@ from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory, qualify_tables
 from horae.stores.mysql.templates import parse_templates
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import new_prefix, opened
-from tests.unit.stores.mysql.test_statements import KNOWN, SAID_BY_THE_SERVER, STATEMENTS, given_to
+from tests.unit.stores.mysql.store_setup import new_prefix, open_store
+from tests.unit.stores.mysql.test_statements import KNOWN, STATEMENTS, TRANSACTION_CONTROL, sample_arguments
 
-LOOKS_AT_EVERYTHING: Final = {
+FULL_SCANS: Final = {
     "orphan_entries",
     "orphan_runs",
     "tasks_without_status",
@@ -41,8 +41,8 @@ LISTS: Final = {
 }
 """Pages that people read, and what is swept out: each is planned for what was asked."""
 GROWING: Final = {"tasks", "labels", "task_state", "agenda", "runs", "events", "lines", "records", "metadata"}
-HOT: Final = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS]
-ONLY_THE_HEAD: Final = {"expired_rows": {"events"}}
+HOT: Final = [name for name in STATEMENTS if name not in FULL_SCANS | LISTS]
+HEAD_OF_INDEX: Final = {"expired_rows": {"events"}}
 """Where the first rows of an index, as many as a LIMIT says, are all that is read."""
 ROWS: Final = 20_000
 EXPLAINED: Final = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
@@ -77,11 +77,11 @@ async def _explained(store: MySQLStore, names: Collection[str]) -> dict[str, lis
         for name in names:
             text = named_sql.expand_columns(name, KNOWN)
             for template in parse_templates(qualify_tables(text, store.address, server)):
-                for each in template.render(given_to(text)).split("; "):
-                    if EXPLAINED.match(each) and not SAID_BY_THE_SERVER.fullmatch(each):
+                for each in template.render(sample_arguments(text)).split("; "):
+                    if EXPLAINED.match(each) and not TRANSACTION_CONTROL.fullmatch(each):
                         await cursor.execute(f"EXPLAIN {each}")
                         steps = await cursor.fetchall()
-                        found.setdefault(name, []).extend(_costly(steps, each, ONLY_THE_HEAD.get(name, set())))
+                        found.setdefault(name, []).extend(_costly(steps, each, HEAD_OF_INDEX.get(name, set())))
     connection.close()
     return {name: steps for name, steps in found.items() if steps}
 
@@ -99,12 +99,12 @@ def _costly(steps: Any, text: str, allowed: set[str]) -> list[str]:
     return found
 
 
-async def test_what_a_statement_costs_does_not_grow(mariadb_server: MariaDBServer) -> None:
-    async with opened(new_prefix(mariadb_server)) as store:
+async def test_no_hot_statement_scans_a_growing_table(mariadb_server: MariaDBServer) -> None:
+    async with open_store(new_prefix(mariadb_server)) as store:
         assert await _explained(store, HOT) == {}
 
 
-async def test_a_look_at_everything_is_noticed(mariadb_server: MariaDBServer) -> None:
-    async with opened(new_prefix(mariadb_server)) as store:
+async def test_full_scan_is_detected(mariadb_server: MariaDBServer) -> None:
+    async with open_store(new_prefix(mariadb_server)) as store:
         wanted = {"tasks_without_work", "orphan_runs", "wrong_state_counters"}
         assert (await _explained(store, sorted(wanted))).keys() == wanted

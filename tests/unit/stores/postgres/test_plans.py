@@ -13,10 +13,10 @@ from horae.stores import named_sql
 from horae.stores.postgres.address import Address
 from horae.stores.postgres.connection_factory import PostgresConnectionFactory, qualify_tables
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import Connection, connected, new_schema, opened
+from tests.unit.stores.postgres.store_setup import Connection, new_schema, open_connection, open_store
 from tests.unit.stores.postgres.test_statements import KNOWN, STATEMENTS
 
-LOOKS_AT_EVERYTHING = {
+FULL_SCANS = {
     "orphan_entries",
     "orphan_runs",
     "tasks_without_status",
@@ -57,7 +57,7 @@ GROWING = {
     "metadata",
 }
 """The other tables hold what goes on just now: nodes, lanes, live runs and their seats, counts that are not summed up yet."""
-ONLY_THE_HEAD = {
+HEAD_OF_INDEX = {
     "agenda_timed",
     "agenda_ready",
     "agenda_ready_due",
@@ -68,15 +68,15 @@ ONLY_THE_HEAD = {
 """Indexes of which the first row, or as many as a LIMIT says, may be all that is wanted."""
 SMALL = {"event_batches_unnumbered", "task_state_ended", "agenda_parked"}
 """Indexes that hold only what waits."""
-HOT = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS | COUNTS_THE_LOG]
+HOT = [name for name in STATEMENTS if name not in FULL_SCANS | LISTS | COUNTS_THE_LOG]
 ROWS = 20_000
 
 
 async def plans(server: PostgresServer, *, rows: int, analysed: bool) -> dict[str, Any]:
     """Of every hot statement, on a connection such as the store makes them."""
     url = new_schema(server)
-    async with opened(url) as store:
-        async with connected(store) as connection:
+    async with open_store(url) as store:
+        async with open_connection(store) as connection:
             if rows:
                 await connection.execute(FILL.format(rows=rows))
             if analysed:
@@ -108,7 +108,7 @@ def costly(node: Any) -> list[str]:
         table, kind, index = step.get("Relation Name"), step["Node Type"], step.get("Index Name", "")
         if kind == "Seq Scan" and table in GROWING:
             found.append(f"all of {table}")
-        by_index = kind in ("Index Scan", "Index Only Scan", "Bitmap Index Scan") and index not in ONLY_THE_HEAD | SMALL
+        by_index = kind in ("Index Scan", "Index Only Scan", "Bitmap Index Scan") and index not in HEAD_OF_INDEX | SMALL
         if by_index and "Index Cond" not in step and (table or index.split("_")[0]) in GROWING:
             found.append(f"all of {index}")
         if kind in ("Hash Join", "Merge Join"):
@@ -117,14 +117,18 @@ def costly(node: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(("rows", "analysed"), [(0, False), (ROWS, False), (ROWS, True)])
-async def test_what_a_statement_costs_does_not_grow(postgres_server: PostgresServer, rows: int, analysed: bool) -> None:  # noqa: FBT001
+async def test_no_hot_statement_scans_a_growing_table(
+    postgres_server: PostgresServer,
+    rows: int,
+    analysed: bool,  # noqa: FBT001
+) -> None:
     found = await plans(postgres_server, rows=rows, analysed=analysed)
     assert {name: costly(found[name]) for name in HOT if costly(found[name])} == {}
 
 
-async def test_a_look_at_everything_is_noticed(postgres_server: PostgresServer) -> None:
+async def test_full_scan_is_detected(postgres_server: PostgresServer) -> None:
     url = new_schema(postgres_server)
-    async with opened(url) as store, connected(store) as connection:
+    async with open_store(url) as store, open_connection(store) as connection:
         for name in ("tasks_without_work", "runs_live_and_ended"):
             assert costly(await plan(connection, name, store.address.schema)) != []
 
@@ -154,9 +158,9 @@ UPDATE runs SET state = CASE WHEN planned % 2000 = 0 THEN 'cancelled' ELSE 'skip
 
 
 @pytest.mark.parametrize("analysed", [False, True])
-async def test_a_page_of_what_is_rare_goes_by_its_index(postgres_server: PostgresServer, analysed: bool) -> None:  # noqa: FBT001
+async def test_page_of_rare_rows_uses_its_index(postgres_server: PostgresServer, analysed: bool) -> None:  # noqa: FBT001
     url = new_schema(postgres_server)
-    async with opened(url) as store, connected(store) as connection:
+    async with open_store(url) as store, open_connection(store) as connection:
         await connection.execute(FILL.format(rows=ROWS) + RARE)
         if analysed:
             await connection.execute("ANALYZE")

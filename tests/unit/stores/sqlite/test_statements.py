@@ -14,7 +14,7 @@ from horae.stores.sqlite.connection import STATEMENTS, BulkStatement, sql
 
 ROOM = Path(str(resources.files("horae.stores.sqlite")))
 COLUMNS = {name for name in STATEMENTS if name.endswith(("_columns", "_filter"))}
-LOOKS_AT_EVERYTHING = {
+FULL_SCANS = {
     "integrity",
     "orphan_entries",
     "orphan_runs",
@@ -67,13 +67,13 @@ def test_every_statement_is_used() -> None:
     assert unused == set()
 
 
-def test_an_unknown_statement_is_an_error() -> None:
+def test_unknown_statement_is_an_error() -> None:
     with pytest.raises(KeyError):
         sql("no_such_statement")
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 127, 128, 129, 1_000])
-def test_a_large_statement_takes_every_row_once(count: int) -> None:
+def test_large_statement_takes_every_row_once(count: int) -> None:
     width = 6
     parts = list(BulkStatement("insert_events", width).split(count * width))
     assert [start for _, start, _ in parts] == [0, *(end for _, _, end in parts)][: len(parts)]
@@ -84,7 +84,7 @@ def test_a_large_statement_takes_every_row_once(count: int) -> None:
 @pytest.mark.parametrize(
     ("count", "statements"), [(1, 1), (7, 1), (31, 1), (32, 1), (33, 2), (63, 2), (96, 2), (128, 1), (159, 2)]
 )
-def test_a_few_rows_are_one_statement(count: int, statements: int) -> None:
+def test_few_rows_are_one_statement(count: int, statements: int) -> None:
     bulk = BulkStatement("insert_events", 6)
     assert len(list(bulk.split(count * 6))) == statements
 
@@ -107,11 +107,11 @@ def empty() -> apsw.Connection:
     return connection
 
 
-READS = sorted(set(STATEMENTS) - COLUMNS - LOOKS_AT_EVERYTHING - {name for name in STATEMENTS if "INSERT" in sql(name)})
+READS = sorted(set(STATEMENTS) - COLUMNS - FULL_SCANS - {name for name in STATEMENTS if "INSERT" in sql(name)})
 
 
 @pytest.mark.parametrize("name", [name for name in READS if "REPLACE" not in sql(name)])
-def test_what_a_statement_costs_does_not_grow_with_the_file(empty: apsw.Connection, name: str) -> None:
+def test_no_hot_statement_scans_a_growing_table(empty: apsw.Connection, name: str) -> None:
     for step in _plan(empty, name):
         if step.startswith("SCAN"):
             assert "VIRTUAL TABLE" in step or any(small in step for small in SMALL + PARTIAL), step

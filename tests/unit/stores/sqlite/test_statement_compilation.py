@@ -1,0 +1,48 @@
+"""A statement is compiled once, whatever is bound to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from horae.model.limits import CLAIM_SLICE
+from horae.stores.sqlite import SQLiteStore, claim
+from horae.stores.sqlite.connection import SqliteConnection
+from horae.testing.contracts.stores.setup import add_tasks, claim_all, settle
+from horae.testing.factories import NODE, NOON, a_node, a_task
+from tests.unit.stores.sqlite.store_setup import new_store
+
+
+async def one_round(store: SQLiteStore) -> None:
+    """A backlog of many owners, a lane, and a lease that is renewed."""
+    owners = [a_task(owner=f"owner {each}", priority=each % 5) for each in range(CLAIM_SLICE + 1)]
+    await add_tasks(store, *owners, a_task(lane="kitchen"))
+    await settle(store, *(each.run for each in await claim_all(store)))
+    await store.extend(NODE, NOON)
+
+
+async def test_bound_values_do_not_recompile_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite would, to find a better plan for each value; that costs several times what the statement does."""
+    # On a slow machine a slice ends early, and statements of other sizes are met for the first time.
+    monkeypatch.setattr(claim, "thread_time", float)
+    compiled: list[str | None] = []
+
+    def authorize(_: int, table: str | None, *__: str | None) -> int:
+        """SQLite asks while it compiles, and at no other time."""
+        compiled.append(table)
+        return apsw.SQLITE_OK
+
+    def watch(link: SqliteConnection) -> None:
+        link.raw.authorizer = authorize
+
+    async with new_store(tmp_path) as store:
+        await store.join(a_node())
+        await store._writer.submit(watch)
+        await one_round(store)
+        assert "agenda" in compiled
+        await one_round(store)
+        compiled.clear()
+        await one_round(store)
+        assert compiled == []

@@ -1,4 +1,4 @@
-"""A process and its children, by their ids: frozen, thawed, killed."""
+"""Signals to a process and all of its descendants: freeze, thaw, kill."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _END_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.001
 _LOOKS: Final = int(_END_SECONDS / _LOOK_SECONDS)
 _STANDING: Final = frozenset({b"T", b"t", b"Z"})
-"""Stopped, stopped by a debugger, ended."""
+"""Process states: stopped, stopped by a debugger, ended."""
 
 
 def children(parent: int) -> list[int]:
@@ -22,7 +22,7 @@ def children(parent: int) -> list[int]:
 
 
 def freeze(parent: int) -> None:
-    """The parent first, so that it begets no more; returns when all stand still."""
+    """Stop the parent first, so that it starts no children; return when all have stopped."""
     _still(parent)
     for child in children(parent):
         _still(child)
@@ -33,7 +33,7 @@ def thaw(parent: int) -> None:
 
 
 def kill(parent: int) -> None:
-    """All at once, without a word; returns when they are gone."""
+    """Kill all processes at once; return when they are gone."""
     _still(parent)
     family = [parent, *children(parent)]
     handles = [handle for pid in family if (handle := _handle(pid)) is not None]
@@ -44,7 +44,7 @@ def kill(parent: int) -> None:
 
 
 def _still(pid: int) -> None:
-    """A signal to stop takes effect a little later: in the middle of a write to the disk, or of a fork, not at all yet."""
+    """Wait until the process has stopped: a stop signal may take effect late, during a disk write or a fork."""
     handle = _handle(pid)
     if handle is None:
         return
@@ -61,9 +61,9 @@ def _parent(entry: Path) -> int | None:
 
 
 def _state(entry: Path) -> list[bytes]:
-    """State, parent and more; nothing of a process that is gone."""
+    """Return state, parent and further fields of /proc/PID/stat; nothing if the process is gone."""
     try:
-        # The name comes before them in brackets and may hold anything.
+        # The name comes before them in brackets and may contain anything.
         return (entry / "stat").read_bytes().rpartition(b")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return []

@@ -1,4 +1,4 @@
-"""Programs found or installed, ports that stay ours, families that end together, templates that are built once."""
+"""Tools of the temporary servers: programs, reserved ports, process trees, templates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.servers.programs import ProgramMissing, program
 from tests.servers.templates import lay_out
 
 APT = """#!/bin/sh
-echo "$DEBIAN_FRONTEND $*" >> {folder}/asked
+echo "$DEBIAN_FRONTEND $*" >> {folder}/apt_calls
 case "$*" in
     *update*) touch {folder}/lists ;;
     *) [ -e {folder}/lists ] && [ -x {policy} ] && cp {folder}/apt-get {folder}/wanted ;;
@@ -32,7 +32,7 @@ def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine where we are root, with nothing but what a test puts there."""
+    """Simulate a machine with root rights and only the programs that the test puts there."""
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -41,17 +41,17 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_newest_of_several_versions_is_found_before_the_wrapper(bare: Path) -> None:
+def test_newest_program_version_is_preferred_to_the_wrapper(bare: Path) -> None:
     for folder in ("postgresql/9.6/bin", "postgresql/15/bin", "."):
         executable(bare / folder / "initdb")
     assert program("initdb", package="postgresql") == str(bare / "postgresql/15/bin/initdb")
 
 
-def test_what_is_missing_is_installed_without_starting_it_and_with_fresh_lists_if_need_be(bare: Path) -> None:
+def test_missing_program_is_installed_without_starting_its_service(bare: Path) -> None:
     executable(bare / "apt-get", APT.format(folder=bare, policy=bare / "policy"))
     for _ in range(2):
         assert program("wanted", package="some-package") == str(bare / "wanted")
-    install, update, again = (bare / "asked").read_text().splitlines()
+    install, update, again = (bare / "apt_calls").read_text().splitlines()
     assert install == again
     assert install.startswith("noninteractive")
     assert install.endswith("install --no-install-recommends some-package")
@@ -59,7 +59,7 @@ def test_what_is_missing_is_installed_without_starting_it_and_with_fresh_lists_i
     assert not (bare / "policy").exists()
 
 
-def test_what_cannot_be_installed_is_named(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_that_cannot_be_installed_is_named(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executable(bare / "apt-get", "#!/bin/sh\nexit 100\n")
     with pytest.raises(ProgramMissing, match=r"wanted \(Debian has it in the package some-package\)"):
         program("wanted", package="some-package")
@@ -70,7 +70,7 @@ def test_what_cannot_be_installed_is_named(bare: Path, monkeypatch: pytest.Monke
     assert not (bare / "called").exists()
 
 
-def test_a_reserved_port_is_nobody_elses_until_it_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reserved_port_is_exclusive_until_released(monkeypatch: pytest.MonkeyPatch) -> None:
     port = ReservedPort()
     monkeypatch.setattr(ports, "_RANGE", range(port.number, port.number + 1))
     with pytest.raises(AssertionError, match="no free port"):
@@ -89,24 +89,24 @@ def test_a_reserved_port_is_nobody_elses_until_it_is_released(monkeypatch: pytes
         ("redis://127.0.0.1:1/0", "redis://127.0.0.1:2/0"),
     ],
 )
-def test_an_address_moves_to_another_port_and_changes_nothing_else(url: str, moved: str) -> None:
+def test_with_port_changes_only_the_port(url: str, moved: str) -> None:
     assert with_port(url, 2) == moved
 
 
-def test_a_family_is_killed_whole_even_when_frozen() -> None:
+def test_process_tree_is_killed_even_when_frozen() -> None:
     command = ("sh", "-c", "sleep 1000 & sleep 1000 & echo; wait")
     with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         parent.stdout.readline()
-        born = process_tree.children(parent.pid)
-        assert len(born) == 2
+        children = process_tree.children(parent.pid)
+        assert len(children) == 2
         process_tree.freeze(parent.pid)
         process_tree.kill(parent.pid)
     assert process_tree.children(parent.pid) == []
-    assert not any(_lives(child) for child in born)
+    assert not any(is_running(child) for child in children)
 
 
-def test_a_template_is_built_once_for_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_template_is_built_once_per_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     built: list[Path] = []
 
@@ -125,8 +125,8 @@ def test_a_template_is_built_once_for_each_command(tmp_path: Path, monkeypatch: 
     assert built == [tmp_path / "one", tmp_path / "three"]
 
 
-def _lives(pid: int) -> bool:
-    """One that ended and was not yet collected does not."""
+def is_running(pid: int) -> bool:
+    """Return whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

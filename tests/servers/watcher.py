@@ -1,4 +1,4 @@
-"""Outlives the process that started a server: when that one closes the pipe or dies, the server and its folder go too."""
+"""Watchdog process of a server: removes the server and its folder when the owner closes the pipe or dies."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Stores of the schema before tables were renamed, with everything that they held, as that version read it.
+"""Stores of the schema before the table renames, with all data as the older version read it.
 
 `tests/data/upgrade` holds the rows as INSERT statements, and as JSON what the version that wrote them read through its
-store. The tables are made by the migrations up to that schema.
+store. The migrations up to that schema create the tables.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ NEWER_TABLES: Final = {
     "remembered": "metadata",
     "seats": "lane_slots",
 }
-"""Tables that were renamed since, in every store, by their older names."""
+"""New names of renamed tables, by their older names."""
 _NEWER_COLUMNS: Final = {("agenda", "stand"): "state", ("lanes", "seats"): "slot_limit"}
 
 
 def copy_statement(table: str, columns: list[str], older: str, newer: str) -> str:
-    """The statement that copies a table of this version into one of an older version; both are given by their prefixes."""
+    """Return the statement that copies a table of this version into one of an older version; both by their prefixes."""
     source = ", ".join(_NEWER_COLUMNS.get((table, name), name) for name in columns)
-    rows = f"SELECT {source} FROM {newer}{NEWER_TABLES.get(table, table)}"  # noqa: S608 - names of tables
+    rows = f"SELECT {source} FROM {newer}{NEWER_TABLES.get(table, table)}"  # noqa: S608 - table names
     return f"INSERT INTO {older}{table} ({', '.join(columns)}) {rows}"
 
 
 def rows_of(store: str) -> str:
-    """INSERT statements for all rows; `@` stands for the schema or the prefix."""
+    """Return INSERT statements for all rows; `@` stands for the schema or the prefix."""
     return (DATA / f"{store}.sql").read_text(encoding="utf-8")
 
 
 def read_before(store: str) -> dict[str, Any]:
-    """What the older version read, with the reason of the one run that its target skipped as it is called now."""
+    """Return the data as the older version read them, with the present name of the one renamed reason."""
     text = (DATA / f"{store}.json").read_text(encoding="utf-8")
     assert text.count('"gate_closed"') == 2, "the run, and the event about it"
     found: dict[str, Any] = json.loads(text.replace('"gate_closed"', '"skipped_by_target"'))
@@ -55,7 +55,7 @@ def read_before(store: str) -> dict[str, Any]:
 
 
 async def read_now(store: FullStore) -> dict[str, Any]:
-    """The same questions, to the store of this version."""
+    """Read the same data from the store of this version."""
     found = {
         **{f"part {part.value}": items for part, items in (await read_all_parts(store)).items()},
         "next_due": await store.next_due(),

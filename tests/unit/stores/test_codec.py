@@ -1,4 +1,4 @@
-"""Rows and values: exact in both directions, for plain ones and for strange ones."""
+"""Row and JSON codecs: values round-trip, including unusual ids and text."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_run_id_contains_its_planned_instant() -> None:
 
 
 async def test_runs_are_found_by_any_id(tmp_path: Path) -> None:
-    """Also those whose name does not tell their instant, and those from before there were instants to tell."""
+    """Also ids without the planned instant, and instants before 1970."""
 
     async with new_store(tmp_path) as store:
         task = a_task()

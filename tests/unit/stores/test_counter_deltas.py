@@ -1,4 +1,4 @@
-"""What a request adds to the running counts."""
+"""Counter deltas of a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process remembers of a task is never believed when another process has touched it since."""
+"""Task cache: an entry is not used after another process has changed its task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.stores.sqlite.store_setup import open_store
 
 @asynccontextmanager
 async def two_stores(folder: Path) -> AsyncIterator[tuple[SQLiteStore, SQLiteStore]]:
-    """Two stores on one file, as two processes have them."""
+    """Open two stores on one file, as two processes do."""
     path = folder / "horae.db"
     async with open_store(path) as first, open_store(path) as second:
         yield first, second
@@ -39,7 +39,7 @@ async def test_edit_by_another_process_invalidates_the_cache(tmp_path: Path) -> 
     async with two_stores(tmp_path) as (first, second):
         task = a_task()
         run = await start_run(first, task)
-        # Not even its version says that it was edited.
+        # This edit does not change the version.
         await second.change(task.id, None, always(Change(task=task._replace(name="water the cactus"))))
         decided: list[tuple[Facts, Run]] = []
         await settle(first, run, decide=record_decisions(decided))

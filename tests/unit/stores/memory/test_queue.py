@@ -1,4 +1,4 @@
-"""The queue agrees with a plain dictionary that is sorted whenever somebody looks."""
+"""Priority queue of the memory store, compared with a dictionary that is sorted on each read."""
 
 from __future__ import annotations
 

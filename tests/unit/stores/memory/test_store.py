@@ -1,4 +1,4 @@
-"""What is the memory store's own: any thread may call it, and what a call costs does not grow with the store."""
+"""Memory store: any thread may call it, and the cost of a call does not grow with the store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from horae.testing.factories import DAY, NODE, NOON, a_node, a_run, a_settlement
 
 
 async def filled(waiting: int) -> MemoryStore:
-    """A store with one task that is due, and so many that are not."""
+    """Make a store with one due task and `count` others."""
     store = MemoryStore()
     await store.join(a_node())
     await add_tasks(store, *(a_task(priority=place % 5) for place in range(waiting)), due=NOON + DAY)
@@ -30,7 +30,7 @@ async def filled(waiting: int) -> MemoryStore:
 
 
 def calls_made(work: Callable[[], object]) -> int:
-    """How many Python functions are called: a measure of cost that no busy machine can disturb."""
+    """Count the Python calls: a measure of cost that does not depend on the load of the machine."""
     count = 0
 
     def note(_: FrameType, event: str, __: object) -> None:
@@ -46,7 +46,7 @@ def calls_made(work: Callable[[], object]) -> int:
 
 
 def at_once(call: Coroutine[Any, Any, Any]) -> Any:
-    """The answer of a call that never waits."""
+    """Return the result of a coroutine that never suspends."""
     with pytest.raises(StopIteration) as answered:
         call.send(None)
     return answered.value.value
@@ -92,7 +92,7 @@ async def test_threads_with_their_own_loops_claim_disjoint_runs() -> None:
 
 
 async def test_recovery_that_ends_no_run_is_refused() -> None:
-    """It would be tried for ever."""
+    """Such a recovery would be repeated for ever."""
 
     store = MemoryStore()
     run = await start_run(store)

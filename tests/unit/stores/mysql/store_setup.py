@@ -1,4 +1,4 @@
-"""How these tests open stores: each under a prefix of its own, which costs less than a database."""
+"""Stores of these tests: each under its own table prefix, which costs less than a database."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from horae.stores.mysql.server_version import fetch_row
 from tests.servers.mariadb import MariaDBServer
 
 TIMEOUT_SECONDS: Final = 60
-"""What hangs ends with an error; nothing is measured by this."""
+"""A call that hangs fails after this time; tests measure nothing with it."""
 _DATABASE: Final = "prefixes"
 
 
 def new_prefix(server: MariaDBServer, **more: str | int) -> str:
-    """The address of a store that is not there yet."""
+    """Return the address of a store that does not exist yet."""
     server.ask(f"CREATE DATABASE IF NOT EXISTS {_DATABASE}")
-    said = "".join(f"&{name}={value}" for name, value in more.items())
-    return f"{server.url_of(_DATABASE)}?prefix=t{secrets.token_hex(6)}_{said}"
+    options = "".join(f"&{name}={value}" for name, value in more.items())
+    return f"{server.url_of(_DATABASE)}?prefix=t{secrets.token_hex(6)}_{options}"
 
 
 @asynccontextmanager
@@ -41,10 +41,10 @@ async def open_store(url: str) -> AsyncIterator[MySQLStore]:
 async def open_connection(
     store: MySQLStore, idle: int = 10, packet: int = 16_000_000
 ) -> AsyncIterator[MySQLConnection]:
-    """A connection such as the store has, for this test alone."""
-    door = MySQLConnectionFactory(store.address)
-    connection = await door.open_raw()
-    link = MySQLConnection(connection, door._statements, packet, idle)
+    """Open a connection like those of the store."""
+    factory = MySQLConnectionFactory(store.address)
+    connection = await factory.open_raw()
+    link = MySQLConnection(connection, factory._statements, packet, idle)
     try:
         yield link
     finally:
@@ -52,7 +52,7 @@ async def open_connection(
 
 
 async def fetch_one(store: MySQLStore, text: str) -> tuple[Any, ...]:
-    """Past the store; `@tasks` is the store's own table."""
+    """Run a query without the store and return its first row; `@` stands for the table prefix."""
     connection = await MySQLConnectionFactory(store.address).open_raw()
     try:
         return await fetch_row(connection, text.replace("@", store.address.prefix))
@@ -61,13 +61,13 @@ async def fetch_one(store: MySQLStore, text: str) -> tuple[Any, ...]:
 
 
 async def count_blocked(store: MySQLStore) -> bool:
-    """Whether some session stands before a row that another one holds."""
+    """Return whether a session waits for a row lock of another."""
     return await fetch_one(
         store, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
     ) > (0,)
 
 
 async def wait_until(holds: Callable[[], Awaitable[object]]) -> None:
-    """Ask until it is so; whoever waits for something that never comes ends with the patience of the test."""
+    """Poll until `holds` returns something true; the test's timeout ends an endless wait."""
     while not await holds():
         await asyncio.get_running_loop().run_in_executor(None, lambda: None)

@@ -1,4 +1,4 @@
-"""Where a store is: every part of the address, and what is refused in it."""
+"""Store address of MySQL: parsing, defaults and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens between two statements of a claim: nothing that was seen before the rows were held is believed."""
+"""Races between the statements of a claim: entries are checked again after they are locked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.stores.mysql.store_setup import new_prefix, open_store
 async def test_entry_rescheduled_after_the_read_is_not_claimed_early(
     mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One node has looked; before it holds what it saw, another one has run it, and put the next occurrence in its place."""
+    """Between the read and the lock of one node, another node runs the entry and writes the next occurrence."""
     really_query = MySQLConnection.query
     claims: list[Claim] = []
 

@@ -1,4 +1,4 @@
-"""What a connection does: texts come back as they were, writes go together, and whoever stands still is let go."""
+"""MySQL connection: exact text, batched writes, row locks, and the idle timeout of transactions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_too_long_text_is_refused_and_not_truncated(mariadb_server: MariaD
 
 
 async def test_many_rows_are_split_into_packets(mariadb_server: MariaDBServer) -> None:
-    """Pieces of one statement are one transaction, and what was said before comes before."""
+    """The packets of one statement are one transaction, in the order of the calls."""
 
     async with open_store(new_prefix(mariadb_server)) as store:
         async with open_connection(store, packet=2_000) as link:
@@ -131,10 +131,10 @@ async def test_events_are_numbered_in_commit_order_without_blocking(
                 await link.query("write_metadata", name, "value")
                 await link.write_events([("task.created", 1, "ada", name, None, None)] * 2)
             await fast.commit()
-            assert [told.event.task_id for told in await store.events(0)] == ["fast"] * 2
+            assert [events.event.task_id for events in await store.events(0)] == ["fast"] * 2
             await slow.commit()
-        told = await store.events(0)
-        assert [(each.number, each.event.task_id) for each in told] == [
+        events = await store.events(0)
+        assert [(each.number, each.event.task_id) for each in events] == [
             (1, "fast"),
             (2, "fast"),
             (3, "slow"),
@@ -176,7 +176,7 @@ async def test_claim_skips_locked_entries_and_locks_no_others(mariadb_server: Ma
             first = await claims.query("timed_slice", 2**62, 2)
             second = await claims_too.query("timed_slice", 2**62, 9)
             assert [[row[0] for row in rows] for rows in (first, second)] == [[2, 3], [4]]
-            # Neither of them has touched the entry whose standing was not theirs.
+            # Neither claim has locked the entry with another state.
             await settles.query("delete_entries_of_tasks", [1])
             await settles.commit()
             await claims.rollback()
@@ -193,14 +193,14 @@ async def test_idle_transaction_is_ended_by_the_server(mariadb_server: MariaDBSe
             await other.begin()
             assert [row[0] for row in await other.query("lock_tasks", [1])] == [1]
             await other.commit()
-            with pytest.raises(Exception) as error:  # noqa: PT011 - what it means is looked at below
+            with pytest.raises(Exception) as error:  # noqa: PT011 - the code is checked below
                 await frozen.commit()
             assert isinstance(translate_error(error.value), StoreUnavailable)
             assert not frozen.is_usable
 
 
 async def test_idle_timeout_applies_only_inside_a_transaction(mariadb_server: MariaDBServer) -> None:
-    """A connection that waits for the next one to use it may wait for long."""
+    """An idle connection in the pool may wait for a long time."""
 
     async with open_store(new_prefix(mariadb_server)) as store, open_connection(store) as link:
         usual = await _patience(link._connection)

@@ -1,4 +1,4 @@
-"""At the door, by the real command line: whatever is wrong is said in one sentence, soon, and without the password."""
+"""Connection errors on the command line: one sentence with a hint, soon, and without the password."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_statement_based_binary_log_is_refused(cli: Cli) -> None:
 
 
 async def test_too_old_server_is_refused(password_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is only one version on a machine: the bar is raised instead."""
+    """The machine has only one version: the test raises the minimum instead."""
     monkeypatch.setitem(server_version._MIN_VERSIONS, "MariaDB", (99, 0, 0))
     with pytest.raises(UnusableStore) as refusal:
         await open_and_close(password_server.url_of("app"))

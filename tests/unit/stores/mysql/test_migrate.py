@@ -1,4 +1,4 @@
-"""The tables are made once, by whoever comes first; a crash in the middle and company at the same moment do no harm."""
+"""Migrations on MySQL: applied once by concurrent starts, and continued after a crash."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_concurrent_opens_migrate_once(mariadb_server: MariaDBServer) -> N
 
 
 async def only_migrated(url: str, monkeypatch: pytest.MonkeyPatch, last: int) -> None:
-    """Applies the migrations up to a number, and reads nothing: statements of this version need its newest schema."""
+    """Apply the migrations up to a number without reading: statements of this version need the newest schema."""
     steps = read_migrations(ROOM)
     with monkeypatch.context() as older:
         older.setattr(migrate, "read_migrations", lambda _: steps[:last])
@@ -111,7 +111,7 @@ async def test_store_of_an_older_version_is_upgraded(
 async def test_unrecorded_migration_step_is_repeated(
     mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Whoever crashed in between left a column that is there already."""
+    """The crash came between the step and its record: the column exists already."""
     url = new_prefix(mariadb_server)
     await only_migrated(url, monkeypatch, number)
     order = f"DELETE FROM {Address.parse(url).prefix}migrations WHERE number = {number}"  # noqa: S608

@@ -1,4 +1,4 @@
-"""What a statement costs does not grow with the tables."""
+"""Query plans on MySQL: the cost of a hot statement does not grow with the tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FULL_SCANS: Final = {
     "all_lanes",
     "all_nodes",
 }
-"""What an operator asks when in doubt or before a move, or what is summed up; it may take its time."""
+"""Statements of an operator before a move or for a check, or aggregates; they may be slow."""
 LISTS: Final = {
     name
     for name in STATEMENTS
@@ -39,11 +39,11 @@ LISTS: Final = {
         name,
     )
 }
-"""Pages that people read, and what is swept out: each is planned for what was asked."""
+"""Pages of lists and deletions of retention: each is planned for its arguments."""
 GROWING: Final = {"tasks", "labels", "task_state", "agenda", "runs", "events", "lines", "records", "metadata"}
 HOT: Final = [name for name in STATEMENTS if name not in FULL_SCANS | LISTS]
 HEAD_OF_INDEX: Final = {"expired_rows": {"events"}}
-"""Where the first rows of an index, as many as a LIMIT says, are all that is read."""
+"""Statements that read only the first rows of an index, up to a LIMIT."""
 ROWS: Final = 20_000
 EXPLAINED: Final = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 FILL: Final = """
@@ -66,10 +66,10 @@ ANALYZE TABLE @tasks, @task_state, @agenda, @runs, @events, @lines, @records, @m
 
 
 async def _explained(store: MySQLStore, names: Collection[str]) -> dict[str, list[str]]:
-    """Every look at a growing table that does not begin at a place of an index, or does not end at a limit."""
-    door = MySQLConnectionFactory(store.address)
-    connection = await door.open_raw()
-    server = await door.read_server_version(connection)
+    """Return every access to a growing table that neither seeks in an index nor stops at a limit."""
+    factory = MySQLConnectionFactory(store.address)
+    connection = await factory.open_raw()
+    server = await factory.read_server_version(connection)
     found: dict[str, list[str]] = {}
     async with connection.cursor() as cursor:
         for order in qualify_tables(FILL, store.address, server).split(";"):

@@ -1,4 +1,4 @@
-"""Records on MySQL and MariaDB: all that come with a change go to the server together, whatever stands in them."""
+"""Records on MySQL and MariaDB: all records of a change are sent together, with any text in them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def note(key: str, body: str = "{}") -> RecordWrite:
 
 @pytest.fixture
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What went to the server, packet by packet."""
+    """Collect the text of each packet sent to the server."""
     texts: list[str] = []
     results = MySQLConnection._results
 

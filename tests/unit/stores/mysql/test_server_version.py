@@ -1,4 +1,4 @@
-"""Which servers will do, by what they say of themselves."""
+"""Server versions: which MySQL and MariaDB servers are supported."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def test_unsupported_servers_are_refused(version: str) -> None:
 
 
 def test_each_server_has_its_own_binary_collation() -> None:
-    """Byte by byte, and with their last blanks; what the one has, the other has not."""
+    """Comparison is binary and includes trailing blanks; the servers name that collation differently."""
     assert ServerVersion.parse("10.11.6-MariaDB").collation == "utf8mb4_nopad_bin"
     assert ServerVersion.parse("8.4.0").collation == "utf8mb4_0900_bin"

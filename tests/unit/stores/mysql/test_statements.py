@@ -1,4 +1,4 @@
-"""Every statement has one name, is used, and is one that the server understands."""
+"""Named statements of MySQL: each has one name, is used, and is valid on the server."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def test_named_statements_and_their_uses_match() -> None:
 
 
 def sample_arguments(text: str) -> TemplateArguments:
-    """Something for every place: a list of one where lists are wanted, and rows as wide as the statement says.
+    """Return an argument for every placeholder: a list of one for lists, rows as wide as the statement needs.
 
-    Texts are read as numbers where numbers are kept, and not the other way round.
+    The server reads text as a number where a column is numeric, and not the reverse.
     """
     lists = {int(one) for found in re.findall(r"\$(\d+(?:\+\d+)+|\d+(?=\(\)))", text) for one in found.split("+")}
     lists.update(int(place) for place in re.findall(r"IN \(\$(\d+)\)", text))
@@ -62,9 +62,9 @@ def sample_arguments(text: str) -> TemplateArguments:
 async def test_every_statement_is_valid_on_the_server(mariadb_server: MariaDBServer) -> None:
     async with open_store(new_prefix(mariadb_server)) as store:
         refused: dict[str, str] = {}
-        door = MySQLConnectionFactory(store.address)
-        connection = await door.open_raw()
-        server = await door.read_server_version(connection)
+        factory = MySQLConnectionFactory(store.address)
+        connection = await factory.open_raw()
+        server = await factory.read_server_version(connection)
         for name in STATEMENTS:
             text = named_sql.expand_columns(name, KNOWN)
             for template in parse_templates(qualify_tables(text, store.address, server)):

@@ -1,5 +1,4 @@
-"""Migration 0004: tables of the version before keep everything under the new names; killed after any statement, a second
-start finishes it."""
+"""Migration 0004 (table renames) on MySQL: keeps all data, and is finished by the next start after a kill."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ STATEMENTS: Final = 22
 """Statements of the migration."""
 
 
-class Killed(Exception):  # noqa: N818 - no error of a server
+class Killed(Exception):  # noqa: N818 - not an error of the server
     pass
 
 

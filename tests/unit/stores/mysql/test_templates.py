@@ -1,4 +1,4 @@
-"""Statements are filled with values, and what comes in with a value is never anything else than that value."""
+"""SQL templates of MySQL: values are rendered as literals and never parsed again."""
 
 from __future__ import annotations
 

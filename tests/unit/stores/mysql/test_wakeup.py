@@ -1,4 +1,4 @@
-"""Wake-up between processes on MariaDB: heard within milliseconds, not by the ringer itself, and again after a lost connection."""
+"""Wakeup between processes on MariaDB: received within milliseconds, not by the sender, and after a reconnect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Listener:
         self._called.set()
 
     async def start(self) -> None:
-        """From its first look on it hears."""
+        """Listen, and wait for the first call, which means that the listener is connected."""
         self.notifier.listen(self._on_notify)
         await self.next()
 
@@ -59,7 +59,7 @@ async def _notifies_every_other_process(url: str) -> None:
     async with listener(url) as one, listener(url) as two:
         one.notifier.notify()
         await two.next()
-        assert one.calls == 1, "a ring is not for the ringer"
+        assert one.calls == 1, "the sender is not notified"
         two.notifier.notify()
         await one.next()
 
@@ -100,13 +100,13 @@ async def test_lost_connection_is_replaced(
 
 
 async def _is_off_behind_a_proxy(url: str) -> None:
-    ring = MySQLNotifier(url)
-    ring.listen(lambda: None)
-    assert ring._listen_task is not None
-    await asyncio.wait_for(ring._listen_task, TIMEOUT_SECONDS)
-    ring.notify()
-    assert ring._notify_task is None
-    await ring.finish()
+    notifier = MySQLNotifier(url)
+    notifier.listen(lambda: None)
+    assert notifier._listen_task is not None
+    await asyncio.wait_for(notifier._listen_task, TIMEOUT_SECONDS)
+    notifier.notify()
+    assert notifier._notify_task is None
+    await notifier.finish()
 
 
 async def test_notifier_is_off_behind_a_proxy(mariadb_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ async def test_notifier_is_off_behind_a_proxy(mariadb_url: str, monkeypatch: pyt
 
 
 async def _task_of_another_process(url: str) -> None:
-    """Looks and renewals of the lease are minutes apart here: only the ring can be what starts the task."""
+    """Polls and renewals are minutes apart here: only the notification can start the task."""
     app, started = Horae(url, zone="UTC"), asyncio.Event()
     terms = app.settings.terms._replace(lease=timedelta(minutes=30))
     app.settings = replace(app.settings, poll_interval=timedelta(minutes=10), terms=terms)

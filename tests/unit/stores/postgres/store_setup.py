@@ -1,4 +1,4 @@
-"""How these tests open stores: each in a schema of its own, which costs less than a database."""
+"""Stores of these tests: each in its own schema, which costs less than a database."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from horae.stores.postgres import PostgresStore
 from tests.servers.postgres import PostgresServer
 
 TIMEOUT_SECONDS: Final = 60
-"""What hangs ends with an error; nothing is measured by this."""
+"""A call that hangs fails after this time; tests measure nothing with it."""
 Connection: TypeAlias = "asyncpg.Connection[Any]"
 
 
 def new_schema(server: PostgresServer, **more: str | int) -> str:
-    """The address of a store that is not there yet."""
-    said = "".join(f"&{name}={value}" for name, value in more.items())
-    return f"{server.url}?schema=test_{secrets.token_hex(6)}{said}"
+    """Return the address of a store that does not exist yet."""
+    options = "".join(f"&{name}={value}" for name, value in more.items())
+    return f"{server.url}?schema=test_{secrets.token_hex(6)}{options}"
 
 
 @asynccontextmanager
@@ -37,7 +37,7 @@ async def open_store(url: str) -> AsyncIterator[PostgresStore]:
 
 @asynccontextmanager
 async def open_connection(store: PostgresStore) -> AsyncIterator[Connection]:
-    """By its own way, past the store."""
+    """Open a connection to the store's schema without the store."""
     connection = await asyncpg.connect(store.address.dsn, server_settings={"search_path": store.address.schema})
     try:
         yield connection
@@ -46,14 +46,14 @@ async def open_connection(store: PostgresStore) -> AsyncIterator[Connection]:
 
 
 async def wait_until(holds: Callable[[], Awaitable[object]]) -> None:
-    """Ask until it is so; whoever waits for something that never comes ends with the patience of the test."""
+    """Poll until `holds` returns something true; the test's timeout ends an endless wait."""
     while not await holds():
         await asyncio.get_running_loop().run_in_executor(None, lambda: None)
 
 
 async def count_blocked(connection: Connection) -> int:
-    """How many sessions of ours stand before a lock that another one holds."""
-    # Within a transaction, what was seen once would be seen for ever.
+    """Count the sessions of the store that wait for a lock of another session."""
+    # Inside a transaction the statistics would stay those of the first read.
     await connection.execute("SELECT pg_stat_clear_snapshot()")
     found: int = await connection.fetchval(
         "SELECT count(*) FROM pg_stat_activity"

@@ -1,4 +1,4 @@
-"""An address says where a store is; what it hides stays hidden, also when it cannot be understood."""
+"""Store address of PostgreSQL: parsing, refusals, and no password in any message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from horae.stores.masked_url import mask_url
 from horae.stores.postgres.address import DEFAULT_CONNECTIONS, DEFAULT_SCHEMA, Address
 from tests.servers.postgres import AWKWARD_PASSWORD, PostgresServer
 
-SECRET = "hunter2"  # noqa: S105 - nobody's
+SECRET = "hunter2"  # noqa: S105 - not a real password
 PLAIN = f"postgresql://ada:{SECRET}@db.example:6543/tasks"
 
 

@@ -1,4 +1,4 @@
-"""An array that is written as text comes back as it was."""
+"""PostgreSQL array literals: values round-trip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens between two statements of a claim, or between two tries of it: nothing that was seen before is believed."""
+"""Races between the statements or the tries of a claim: nothing read before the lock is used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.stores.postgres.store_setup import count_blocked, new_schema, op
 
 
 class RecordingDecision:
-    """Starts everything, and remembers what it was told."""
+    """Decision that starts every entry and records the facts it was given."""
 
     def __init__(self) -> None:
         self.seen: list[Facts] = []
@@ -37,7 +37,7 @@ async def test_entry_rescheduled_after_the_read_is_not_claimed_early(
     monkeypatch: pytest.MonkeyPatch,
     backlog: bool,  # noqa: FBT001
 ) -> None:
-    """One node has looked; before it holds what it saw, another one has run it, and put the next occurrence in its place."""
+    """Between the read and the lock of one node, another node runs the entry and writes the next occurrence."""
     really_query = PostgresConnection.query
     claims: list[Claim] = []
 
@@ -64,7 +64,7 @@ async def test_entry_rescheduled_after_the_read_is_not_claimed_early(
 async def test_decision_of_a_failed_try_is_not_cached(
     postgres_server: PostgresServer,
 ) -> None:
-    """The first try is ended as one of two in each other's way; when the second begins, the node was taken for dead."""
+    """The first try ends in a deadlock; before the second one, the node was declared dead."""
 
     async with open_store(new_schema(postgres_server)) as store:
         await store.join(a_node())
@@ -72,7 +72,7 @@ async def test_decision_of_a_failed_try_is_not_cached(
         await add_tasks(store, task)
         (new_run,) = start_everything(await get_facts(store, task), an_entry(task), 1).new_runs
         async with open_connection(store) as rival:
-            # Whoever waits longest finds out: not this one.
+            # The session with the shorter timeout detects the deadlock: not this one.
             await rival.execute("SET deadlock_timeout = '1min'")
             await rival.execute("BEGIN")
             await rival.execute(
@@ -99,7 +99,7 @@ async def test_cache_is_dropped_after_a_failover(
     async with open_store(new_schema(postgres_server)) as store:
         await start_run(store)
         async with open_connection(store) as other:
-            # A standby takes over, as it was before the claim, and somebody else writes there first.
+            # A standby takes over with the state before the claim, and another session writes first.
             await other.execute("DELETE FROM live_runs")
             await other.execute("UPDATE task_state SET counted = 77")
             await store.add([a_new_task(a_task())])
@@ -117,7 +117,7 @@ async def test_cache_is_dropped_after_a_failover(
         async def answered() -> bool:
             try:
                 await claim(store, decide=recording.decide)
-            except Exception:  # noqa: BLE001 - the connections that were cut are found out one by one
+            except Exception:  # noqa: BLE001 - each broken connection raises once
                 return False
             return True
 
@@ -126,7 +126,7 @@ async def test_cache_is_dropped_after_a_failover(
 
 
 async def test_held_waits_for_a_claim_under_way(postgres_server: PostgresServer) -> None:
-    """Whoever asks has lost the answer to a claim: it may be committed after the connection was given up."""
+    """The caller lost the answer to a claim, which may commit after the connection was dropped."""
 
     async with open_store(new_schema(postgres_server)) as store:
         await store.join(a_node())
@@ -173,5 +173,5 @@ async def test_longest_schema_name_can_be_notified(postgres_server: PostgresServ
 async def test_reserved_schema_name_is_refused(postgres_server: PostgresServer, word: str) -> None:
     with pytest.raises(UnknownStore, match=word) as refusal:
         async with open_store(f"{postgres_server.url}?schema={word}") as _:
-            """It is never opened."""
+            """Never opened."""
     assert refusal.value.code == "bad_store_address"

@@ -1,4 +1,4 @@
-"""Many on one schema at the same moment: seats, keys, nodes taken for dead, and events that come in order."""
+"""Concurrent stores on one PostgreSQL schema: lanes, keys, recovery and event order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TASKS = 40
 
 @asynccontextmanager
 async def open_stores(url: str, size: int) -> AsyncIterator[list[PostgresStore]]:
-    """So many nodes, each with a store object of its own."""
+    """Open `count` stores, one per node."""
     async with AsyncExitStack() as stack:
         stores = [await stack.enter_async_context(open_store(url)) for _ in range(size)]
         for place, store in enumerate(stores):
@@ -35,7 +35,7 @@ async def open_stores(url: str, size: int) -> AsyncIterator[list[PostgresStore]]
 
 
 async def test_lane_of_one_runs_one_at_a_time_and_starves_no_waiter(postgres_server: PostgresServer) -> None:
-    """Eight claim and settle as fast as they can; a seat that nobody is called to would make this wait for ever."""
+    """Eight nodes claim and settle as fast as they can; a slot without its waiter would hang the test."""
     done: set[str] = set()
     running = most = 0
 
@@ -66,12 +66,12 @@ async def test_lanes_and_owner_quota_hold_together(postgres_server: PostgresServ
     async def claim_and_settle(store: PostgresStore, node: str) -> None:
         while len(done) < TASKS:
             for task, each in (await claim(store, decide=start_within_lanes(node=node), node=node, room=3)).runs:
-                for seat in (str(task.lane), task.owner):
-                    running[seat] = running.get(seat, 0) + 1
-                    most[seat] = max(most.get(seat, 0), running[seat])
+                for slot in (str(task.lane), task.owner):
+                    running[slot] = running.get(slot, 0) + 1
+                    most[slot] = max(most.get(slot, 0), running[slot])
                 await store.read_metadata("a moment")
-                for seat in (str(task.lane), task.owner):
-                    running[seat] -= 1
+                for slot in (str(task.lane), task.owner):
+                    running[slot] -= 1
                 await settle(store, each)
                 done.add(task.id)
 
@@ -90,7 +90,7 @@ async def test_lanes_and_owner_quota_hold_together(postgres_server: PostgresServ
 
 
 async def test_edited_waiter_keeps_the_slot_it_was_given(postgres_server: PostgresServer) -> None:
-    """Edited in the very moment in which the seat before it becomes free: what was read before the lane was held is old."""
+    """The edit comes while the lane gets a free slot: the state read before the lock is outdated."""
 
     def urgent(facts: Facts) -> Change:
         (entry,) = facts.entries
@@ -105,7 +105,7 @@ async def test_edited_waiter_keeps_the_slot_it_was_given(postgres_server: Postgr
             await rival.fetch("SELECT 1 FROM lanes FOR UPDATE")
             editing = asyncio.create_task(store.change(second.id, None, urgent))
             await wait_until(lambda: count_blocked(rival))
-            # What a settlement does that holds the lane.
+            # Simulates a settlement that holds the lane.
             await rival.execute("UPDATE agenda SET state = 0 WHERE state = 3")
             await rival.execute("DELETE FROM lane_slots; DELETE FROM live_runs")
             await rival.execute("COMMIT")
@@ -198,7 +198,7 @@ async def test_concurrent_settle_cancel_and_delete_are_consistent(postgres_serve
 
 
 def request_end(facts: Facts) -> Change:
-    """Of whatever is still live."""
+    """Request the end of all live runs."""
     return request_cancel(facts.live)(facts)
 
 
@@ -217,16 +217,16 @@ async def test_reader_sees_every_event_number_once_in_order(postgres_server: Pos
     async def follow(store: PostgresStore) -> None:
         while True:
             over = not writing
-            told = await store.events(read[-1].number if read else 0, limit=7)
-            read.extend(told)
-            if over and not told:
+            page = await store.events(read[-1].number if read else 0, limit=7)
+            read.extend(page)
+            if over and not page:
                 return
 
     async with open_stores(new_schema(postgres_server), CLAIMERS + 1) as (reader, *writers):
         second: list[NumberedEvent] = []
         await asyncio.gather(*(write(store, number) for number, store in enumerate(writers)), follow(reader))
-        while told := await writers[0].events(second[-1].number if second else 0, limit=1_000):
-            second.extend(told)
+        while page := await writers[0].events(second[-1].number if second else 0, limit=1_000):
+            second.extend(page)
         assert read == second
         assert await reader.last_event() == read[-1].number
     assert [each.number for each in read] == list(range(1, len(read) + 1))
@@ -272,7 +272,7 @@ def coming_back(entry: Entry) -> SettleDecision:
 
 
 async def test_page_of_facts_is_a_consistent_snapshot(postgres_server: PostgresServer) -> None:
-    """A task that is claimed meanwhile has its entry or its run, and never both or neither."""
+    """A task claimed meanwhile has its entry or its run, never both or neither."""
     done = False
 
     async def watch(store: PostgresStore, task: Task) -> None:

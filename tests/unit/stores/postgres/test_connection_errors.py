@@ -1,4 +1,4 @@
-"""At the door, by the real command line: whatever is wrong is said in one sentence, soon, and without the password."""
+"""Connection errors on the command line: one sentence with a hint, soon, and without the password."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.servers.ports import HOST, ReservedPort
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import Proxy
 
-SECRET: Final = "hunter2 p@ss/w%rd"  # noqa: S105 - it guards nothing
+SECRET: Final = "hunter2 p@ss/w%rd"  # noqa: S105 - test password
 QUOTED: Final = quote(SECRET, safe="")
 TIMEOUT_SECONDS: Final = 60
 UNREACHABLE: Final = 7
 MAX_LINES: Final = 4
-"""A sentence and a hint, each of which may be broken once."""
+"""A sentence and a hint, each wrapped at most once."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def start_command(cli: Cli, *arguments: str, url: str, **environment: str) -> su
 
 
 def assert_refused(cli: Cli, url: str, code: str, **environment: str) -> str:
-    """What `up` says in English; `ls` tells the same in Chinese, as a document."""
+    """Check the refusal of `up` in English and of `ls --json` in Chinese; return the English text."""
     plain = check_refusal(cli.process("up", "--seconds", "1", "--lang", "en", **{"HORAE_STORE": url, **environment}))
     document = check_refusal(cli.process("ls", "--json", "--lang", "zh", **{"HORAE_STORE": url, **environment}))
     report = json.loads(document.splitlines()[-1])
@@ -68,7 +68,7 @@ def assert_refused(cli: Cli, url: str, code: str, **environment: str) -> str:
 
 
 def check_refusal(done: CommandResult) -> str:
-    """What it said before it ended: a sentence and what would help, and nothing that is secret."""
+    """Check exit code, length and secrecy of a refusal; return standard error."""
     code, out, err = done
     assert code == UNREACHABLE, err
     assert SECRET not in out + err
@@ -117,7 +117,7 @@ def test_server_of_another_kind_is_refused(cli: Cli, answer: bytes) -> None:
 
 @contextmanager
 def serve_reply(answer: bytes) -> Iterator[int]:
-    """Says one thing to whoever comes, and hangs up."""
+    """Server that sends one reply to each client and closes the connection."""
     loop = asyncio.new_event_loop()
 
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -242,7 +242,7 @@ def test_database_without_utf8_is_refused(cli: Cli, password_server: PostgresSer
 
 
 async def test_too_old_server_is_refused(password_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is only one version on a machine: the bar is raised instead."""
+    """The machine has only one version: the test raises the minimum instead."""
     monkeypatch.setattr(migrate, "MIN_VERSION", 99)
     with pytest.raises(UnusableStore) as refusal:
         await open_and_close(password_server.url)
@@ -303,7 +303,7 @@ async def open_and_close(url: str) -> None:
 
 
 async def test_starting_server_is_waited_for(password_server: PostgresServer) -> None:
-    """Refusals of the first moment are no refusals: it says itself that it will be there soon."""
+    """A server that is starting up refuses connections and says so; the store tries again."""
     tries: list[str] = []
 
     class Starting(PostgresConnectionFactory):

@@ -1,4 +1,4 @@
-"""Transactions that others stand in the way of, connections that are lost in the middle of one, threads beside the first."""
+"""Connection pool and transactions of PostgreSQL: deadlocks, cancellation, lost connections, threads and close."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ OWN_SESSIONS = "SELECT pid FROM pg_stat_activity WHERE application_name = 'horae
 
 @asynccontextmanager
 async def lock_table(store: PostgresStore, table: str = "task_state") -> AsyncIterator[Connection]:
-    """Somebody who holds every row of a table until it rolls back."""
+    """Open a rival session that locks every row of a table until it rolls back."""
     async with open_connection(store) as rival:
         await rival.execute("BEGIN")
-        await rival.fetch(f"SELECT 1 FROM {table} FOR UPDATE")  # noqa: S608 - named here alone
+        await rival.fetch(f"SELECT 1 FROM {table} FOR UPDATE")  # noqa: S608 - constant names
         yield rival
 
 
 async def wait_until_blocked(rival: Connection) -> None:
-    """Until a call of the store waits for what the rival holds."""
+    """Wait until a call of the store waits for a lock of the rival."""
     await wait_until(lambda: count_blocked(rival))
 
 
@@ -64,7 +64,7 @@ async def test_deadlocked_transaction_is_retried(postgres_server: PostgresServer
         await add_tasks(store, a_task(), a_task())
         first, second = [each.run for each in await claim_all(store)]
         async with open_connection(store) as rival:
-            # Whoever waits longest finds out: not this one.
+            # The session with the shorter timeout detects the deadlock: not this one.
             await rival.execute("SET deadlock_timeout = '1min'")
             await rival.execute("BEGIN")
             await rival.fetch("SELECT 1 FROM task_state WHERE task = (SELECT max(task) FROM task_state) FOR UPDATE")
@@ -114,7 +114,7 @@ async def test_cancelled_query_does_not_answer_another_call(postgres_server: Pos
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
-            # While the server is still at it.
+            # The server still executes the cancelled query.
             assert await store.read_metadata("nothing") is None
             await rival.execute("ROLLBACK")
 
@@ -154,7 +154,7 @@ async def test_pool_recovers_after_all_connections_were_killed(postgres_server: 
                 await store.read_metadata("nothing")
             except StoreUnavailable:
                 failures += 1
-        # The first one may find a connection dead under its hands; all others are thrown away with it.
+        # The first call may use a dead connection; the pool then drops all others.
         assert failures <= 1
 
 
@@ -172,7 +172,7 @@ async def test_store_reconnects_after_a_server_restart() -> None:
 
 
 async def test_calls_from_other_threads_do_not_wait_for_the_first_loop(postgres_server: PostgresServer) -> None:
-    """Also when several come for the first time at the same moment, and while the first event loop is busy."""
+    """Several threads call for the first time at once, while the first event loop is blocked."""
 
     async with open_store(new_schema(postgres_server)) as store:
         await store.join(a_node())
@@ -186,7 +186,7 @@ async def test_calls_from_other_threads_do_not_wait_for_the_first_loop(postgres_
         for thread in threads:
             thread.start()
         start.wait()
-        # This loop stands still meanwhile, as with a target that blocks it.
+        # This loop is blocked meanwhile, as by a blocking target.
         for thread in threads:
             thread.join(TIMEOUT_SECONDS)
         assert held == [True] * 4
@@ -194,7 +194,7 @@ async def test_calls_from_other_threads_do_not_wait_for_the_first_loop(postgres_
 
 
 async def test_close_ends_waiting_calls(postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither here nor in another thread."""
+    """In this thread and in another one."""
     monkeypatch.setattr(connection_pool, "_DRAIN_SECONDS", 0.2)
 
     async with open_store(new_schema(postgres_server)) as store:
@@ -252,7 +252,7 @@ async def test_pool_size_is_not_exceeded(postgres_server: PostgresServer) -> Non
 async def test_transaction_of_a_lost_client_is_ended_by_the_server(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody tells the server that its client has gone: it has to find out by the silence."""
+    """The server does not learn that its client is gone: only the idle timeout ends the transaction."""
     monkeypatch.setitem(connection_factory._SETTINGS, "idle_in_transaction_session_timeout", "500ms")
     url = new_schema(postgres_server)
 

@@ -1,4 +1,4 @@
-"""A dump that is loaded into another server: events and tokens go on from where they were, and nobody misses anything."""
+"""pg_dump restored into another server: event numbers and tokens continue, and readers miss nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def moved(source: str, schema: str, target: str) -> None:
 
 
 async def burn_numbers(store: PostgresStore, count: int) -> None:
-    """The server counts its transactions from the day that it was made."""
+    """Advance the transaction counter of the server."""
     async with open_connection(store) as connection:
         for _ in range(count):
             await connection.execute("SELECT pg_current_xact_id()")
@@ -31,8 +31,8 @@ async def burn_numbers(store: PostgresStore, count: int) -> None:
 
 async def everything_after(store: PostgresStore, number: int) -> list[NumberedEvent]:
     found: list[NumberedEvent] = []
-    while told := await store.events(found[-1].number if found else number, limit=3):
-        found.extend(told)
+    while page := await store.events(found[-1].number if found else number, limit=3):
+        found.extend(page)
     return found
 
 
@@ -47,7 +47,7 @@ async def test_restored_dump_continues_events_and_tokens(postgres_server: Postgr
             await add_tasks(old, *(a_task() for _ in range(5)))
             before = [each.run for each in await claim_all(old)]
             seen = await everything_after(old, 0)
-            # Nobody has read these yet, so they have no numbers.
+            # These events are not numbered yet, because no reader has read them.
             await settle(old, *before[:2])
             await add_tasks(old, a_task())
             moved(postgres_server.url, schema, target.url)
@@ -71,7 +71,7 @@ async def test_restored_dump_continues_events_and_tokens(postgres_server: Postgr
             assert (await new.extend(NODE, NOON)).held
             assert await new.check() == ()
             assert await shift(new) > 0
-        # Opened again, it is as it was.
+        # After reopening, nothing has changed.
         async with open_store(f"{target.url}?schema={schema}") as again:
             assert await everything_after(again, 0) == [*wanted, *fresh]
 

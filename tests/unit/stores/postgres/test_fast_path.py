@@ -1,4 +1,4 @@
-"""A few ordinary tasks are claimed in two round trips and settled in one or two, and only as they were seen."""
+"""Fast path of PostgreSQL: few ordinary tasks are claimed in two round trips and settled in one or two."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EXISTING_RUN: Final = (
 
 
 def execute_once(server: PostgresServer, store: PostgresStore, statement: str) -> Callable[[], None]:
-    """Somebody else says this once, after the first look."""
+    """Return a function that executes the statement in another session at its first call."""
     statements: list[str] = []
 
     def meanwhile() -> None:
@@ -76,7 +76,7 @@ async def settle_runs(
 
 
 def record_statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Everything that is said to the server from here on."""
+    """Record the names of all statements sent from now on."""
     statements: list[str] = []
     query, begin = PostgresConnection.query, PostgresConnection.begin
 
@@ -125,11 +125,11 @@ async def test_claim_of_nothing_due_is_one_read_and_returns_next_due(
         await store.leave(NODE)
         assert await claim_due(store) == Claim(), "there is no such node"
         async with open_connection(store) as connection:
-            assert not await connection.fetchval("SELECT is_called FROM tokens"), "nobody took a token for nothing"
+            assert not await connection.fetchval("SELECT is_called FROM tokens"), "no token was used"
 
 
 async def test_claim_returns_next_due(postgres_server: PostgresServer) -> None:
-    """Also when that is the next occurrence of what was just claimed."""
+    """Also when it is the next occurrence of the task just claimed."""
 
     for others in ([], [NOON + SECOND], [NOON + 2 * HOUR]):
         answers = []
@@ -162,7 +162,7 @@ async def test_entry_changed_after_the_read_is_not_claimed(postgres_server: Post
 
 @pytest.mark.parametrize("table", ["live_runs", "runs"])
 async def test_existing_run_is_not_inserted_again(postgres_server: PostgresServer, table: str) -> None:
-    """Whoever decides is asked again, and told so; the other task is not kept waiting for that."""
+    """The decision is repeated with the existing run; the other task is not delayed."""
 
     async with open_store(new_schema(postgres_server)) as store:
         await store.join(a_node())
@@ -225,7 +225,7 @@ ONE_VERSION: Final = "UPDATE {schema}.task_state SET version = version + 1 WHERE
 async def test_settlement_that_loses_a_race_causes_no_server_error(
     postgres_server: PostgresServer, statement: str
 ) -> None:
-    """Two runs are settled after another session has changed what they were decided on."""
+    """Another session changed the tasks between the decision and the settlement."""
     seen = len(postgres_server.log())
     async with open_store(new_schema(postgres_server)) as store:
         await store.join(a_node())
@@ -265,7 +265,7 @@ async def test_settlement_that_waits_for_a_lock_overwrites_nothing(postgres_serv
 
 
 async def test_new_agenda_entry_increments_the_version(postgres_server: PostgresServer) -> None:
-    """Whoever decided before it came must not end the task over it."""
+    """A decision made before the entry was added must not complete the task."""
 
     async with open_store(new_schema(postgres_server)) as store:
         await store.join(a_node())
@@ -278,7 +278,7 @@ async def test_new_agenda_entry_increments_the_version(postgres_server: Postgres
 
 
 async def test_nodes_that_wake_together_start_each_run_once(postgres_server: PostgresServer) -> None:
-    """And leave behind what one alone would have."""
+    """The result equals that of a single node."""
     rounds, nodes = 12, 4
     started: list[str] = []
 
@@ -321,7 +321,7 @@ async def test_long_payloads_lanes_and_extra_entries_use_the_general_path(
         claim = await claim_due(store)
         assert len(claim.runs) == 1
         assert await settle_runs(store, claim.runs) == frozenset()
-        # A look that was of no use has taken a token.
+        # A read without a claim has used a token.
         runs = [each._replace(token=0) for each in (await store.runs(RunFilter())).items]
         return runs, await store.facts(task.id, None), await store.events(0), await store.counts(None, [0])
 

@@ -1,4 +1,4 @@
-"""The tables: made by whoever comes first, whole or not at all, and brought up to date while others are at work."""
+"""Migrations on PostgreSQL: concurrent starts, rollback, and upgrades while nodes run."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def shape(store: PostgresStore) -> set[tuple[str, ...]]:
 
 
 async def only_migrated(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Applies the migrations that are known, and reads nothing: statements of this version need its newest schema."""
+    """Apply the known migrations without reading: statements of this version need the newest schema."""
 
     async def leave_numbers(_: object, __: str) -> None:
         pass
@@ -130,8 +130,8 @@ async def test_processes_open_an_empty_database_concurrently(postgres_server: Po
         assert process.stdin is not None
         process.stdin.write("now\n")
         process.stdin.flush()
-    said = [process.communicate(timeout=TIMEOUT_SECONDS)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0] * len(processes), said
+    errors = [process.communicate(timeout=TIMEOUT_SECONDS)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * len(processes), errors
 
     async with open_store(url) as store:
         assert await store.read_metadata("who") in set(map(str, range(PROCESSES)))
@@ -198,7 +198,7 @@ async def test_failed_migration_is_rolled_back(
 async def test_running_node_survives_an_upgrade(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every statement that it has prepared meets tables with another shape; a new one of its version is told to upgrade."""
+    """Its prepared statements meet changed tables; a new node of its version is asked to upgrade."""
     url = new_schema(postgres_server)
     steps = read_migrations(ROOM)
 
@@ -259,7 +259,7 @@ async def test_store_of_an_older_version_is_upgraded(
 
 
 async def test_upgrade_waits_for_a_running_upgrade(postgres_server: PostgresServer) -> None:
-    """And is not taken for done, nor for somebody else's, while it goes on."""
+    """A running upgrade is taken neither for finished nor for another program's schema."""
     url = new_schema(postgres_server)
 
     async with open_store(new_schema(postgres_server)) as elsewhere, open_connection(elsewhere) as rival:

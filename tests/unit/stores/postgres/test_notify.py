@@ -1,4 +1,4 @@
-"""The ring: others hear it at once, oneself does not, and a connection that is lost is replaced."""
+"""LISTEN/NOTIFY wakeup: reaches other processes at once, not the sender, and reconnects."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Final
 import asyncpg
 import pytest
 
-from horae.stores.postgres import notify as ring_module
+from horae.stores.postgres import notify as notify_module
 from horae.stores.postgres.notify import PostgresNotifier
 from tests.servers.pgbouncer import PgBouncer
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import Proxy
 from tests.unit.stores.postgres.store_setup import TIMEOUT_SECONDS
 
-RING_ONCE: Final = """
+NOTIFY_ONCE: Final = """
 import asyncio, sys
 from horae.stores.postgres.notify import PostgresNotifier
 async def main():
-    ring = PostgresNotifier(sys.argv[1])
-    ring.notify()
-    await ring.finish()
+    notifier = PostgresNotifier(sys.argv[1])
+    notifier.notify()
+    await notifier.finish()
 asyncio.run(main())
 """
 ROOT: Final = Path(__file__).parents[4]
@@ -34,11 +34,11 @@ ROOT: Final = Path(__file__).parents[4]
 
 @pytest.fixture(autouse=True)
 def _reconnect_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ring_module, "_RECONNECT_SECONDS", 0.05)
+    monkeypatch.setattr(notify_module, "_RECONNECT_SECONDS", 0.05)
 
 
 class Listener:
-    """Counts what was heard, and can be waited for."""
+    """Counts notifications, and waits for the next one."""
 
     def __init__(self, url: str) -> None:
         self.notifier = PostgresNotifier(url)
@@ -50,7 +50,7 @@ class Listener:
         self._called.set()
 
     async def start(self) -> None:
-        """From the first look on it hears."""
+        """Listen, and wait for the first call, which means that the listener is connected."""
         self.notifier.listen(self._on_notify)
         await self.next()
 
@@ -72,7 +72,7 @@ async def listener(url: str) -> AsyncIterator[Listener]:
 
 async def test_finish_sends_the_notification_before_the_process_ends(postgres_server: PostgresServer) -> None:
     async with listener(postgres_server.url) as mine:
-        command = [sys.executable, "-c", RING_ONCE, postgres_server.url]
+        command = [sys.executable, "-c", NOTIFY_ONCE, postgres_server.url]
         await asyncio.to_thread(subprocess.run, command, check=True, timeout=TIMEOUT_SECONDS, cwd=ROOT)
         await mine.next()
         assert mine.calls == 2
@@ -120,9 +120,9 @@ async def test_lost_connection_is_replaced_and_the_listener_called_once(postgres
 async def test_half_open_connection_is_detected(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing tells that nothing will be heard any more."""
-    monkeypatch.setattr(ring_module, "_KEEPALIVE_SECONDS", 0.1)
-    monkeypatch.setattr(ring_module, "_KEEPALIVE_TIMEOUT", 0.1)
+    """Without keepalive queries nothing would reveal that the connection is dead."""
+    monkeypatch.setattr(notify_module, "_KEEPALIVE_SECONDS", 0.1)
+    monkeypatch.setattr(notify_module, "_KEEPALIVE_TIMEOUT", 0.1)
 
     with Proxy(postgres_server.port) as proxy:
         async with listener(proxy.through(postgres_server.url)) as mine:
@@ -155,7 +155,7 @@ async def test_notify_during_an_outage_neither_blocks_nor_fails() -> None:
         server.kill()
         notifier.notify()
         await notifier.finish()
-        # Nobody was there to be told, and nobody waited for them longer than is decent.
+        # The notification was dropped, and finish() did not wait for the server.
         server.start()
         async with listener(server.url) as mine:
             server.kill()

@@ -1,4 +1,4 @@
-"""What is ordinary is written at once, and leaves behind exactly what the memory store has of the same decisions."""
+"""Batches of ordinary starts and successes on PostgreSQL leave the same data as the memory store."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def settlement(claimed: Claimed, place: int, outcome: Outcome) -> Settlement:
 
 
 async def run_all(store: FullStore, tasks: list[Task], *, failing: bool) -> tuple[object, ...]:
-    """All begin together and end together."""
+    """Claim and settle all tasks together; return everything in the store."""
     await store.join(a_node())
     await add_tasks(store, *tasks)
     claimed_runs = (await store.claim_due(NOON, NODE, 1_000, decide)).runs

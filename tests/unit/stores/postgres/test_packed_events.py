@@ -1,4 +1,4 @@
-"""What many runs have in common is told in one row, and read as if each had told it."""
+"""Packed events: events of many runs share one row, and are read one by one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.stores.postgres.store_setup import new_schema, open_connection, 
 from tests.unit.stores.postgres.test_ordinary_batch import decide, interval_tasks, once_tasks, run_all, settlement
 
 MANY: Final = 20
-"""More than go the short way."""
+"""More than the fast path takes."""
 
 
 def tasks_of_two_owners() -> list[Task]:
@@ -51,7 +51,7 @@ async def test_many_runs_leave_the_same_data_as_the_memory_store(
 
 
 async def settle_many(store: PostgresStore) -> tuple[NumberedEvent, ...]:
-    """Of many that began together and ended together."""
+    """Claim and settle many tasks together; return their events."""
     await store.join(a_node())
     await add_tasks(store, *once_tasks(MANY))
     claimed_runs = (await store.claim_due(NOON, NODE, 1_000, decide)).runs
@@ -81,14 +81,14 @@ async def test_event_pages_may_split_a_packed_row(postgres_server: PostgresServe
 
 
 async def owner_counts(store: PostgresStore, everything: tuple[NumberedEvent, ...]) -> list[int]:
-    """How many events the one owner has, before the first kept event and up to each."""
+    """Return the owner's event count before the first remaining event and up to each."""
     owner, remaining = everything[0].event.owner, await store.events(0)
     positions = [remaining[0].number - 1 if remaining else everything[-1].number, *(each.number for each in remaining)]
     return [(await store.owner_event_counts([owner], each))[owner] for each in positions]
 
 
 async def test_trim_removes_events_of_a_packed_row_one_by_one(postgres_server: PostgresServer) -> None:
-    """Also between what was told of one run and the next."""
+    """Also within the events of one run."""
 
     async with open_store(new_schema(postgres_server)) as store:
         everything, after, gone = await settle_many(store), None, 0

@@ -1,4 +1,4 @@
-"""What a statement costs does not grow with the tables, whatever the planner believes of them."""
+"""Query plans on PostgreSQL: the cost of a hot statement does not grow with the tables, for any statistics."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ FULL_SCANS = {
     "all_lanes",
     "all_nodes",
 }
-"""What an operator asks when in doubt or before a move, or what is summed up; it may take its time."""
+"""Statements of an operator before a move or for a check, or aggregates; they may be slow."""
 COUNTS_THE_LOG = {"owner_event_counts"}
-"""Asked once for an owner whose events a process has not read yet; from there on it counts in memory."""
+"""Runs once per owner whose events a process has not read yet; later counts are cached."""
 LISTS = {
     name
     for name in STATEMENTS
@@ -42,7 +42,7 @@ LISTS = {
         name,
     )
 }
-"""Pages that people read: each is planned freely, for what was asked."""
+"""Pages of lists: each is planned for its arguments."""
 GROWING = {
     "tasks",
     "labels",
@@ -56,7 +56,7 @@ GROWING = {
     "records",
     "metadata",
 }
-"""The other tables hold what goes on just now: nodes, lanes, live runs and their seats, counts that are not summed up yet."""
+"""All other tables hold only current data: nodes, lanes, live runs and their slots, pending counts."""
 HEAD_OF_INDEX = {
     "agenda_timed",
     "agenda_ready",
@@ -65,15 +65,15 @@ HEAD_OF_INDEX = {
     "tasks_by_owner",
     "event_batches_numbered",
 }
-"""Indexes of which the first row, or as many as a LIMIT says, may be all that is wanted."""
+"""Indexes of which only the first rows are read, up to a LIMIT."""
 SMALL = {"event_batches_unnumbered", "task_state_ended", "agenda_parked"}
-"""Indexes that hold only what waits."""
+"""Indexes of waiting entries only."""
 HOT = [name for name in STATEMENTS if name not in FULL_SCANS | LISTS | COUNTS_THE_LOG]
 ROWS = 20_000
 
 
 async def plans(server: PostgresServer, *, rows: int, analysed: bool) -> dict[str, Any]:
-    """Of every hot statement, on a connection such as the store makes them."""
+    """Explain every hot statement on a connection like those of the store."""
     url = new_schema(server)
     async with open_store(url) as store:
         async with open_connection(store) as connection:
@@ -102,7 +102,7 @@ def steps(node: Any) -> Iterator[Any]:
 
 
 def costly(node: Any) -> list[str]:
-    """Every look at a growing table that does not begin at a place of an index."""
+    """Return every access to a growing table that does not seek in an index."""
     found: list[str] = []
     for step in steps(node):
         table, kind, index = step.get("Relation Name"), step["Node Type"], step.get("Index Name", "")
@@ -147,7 +147,7 @@ PAGES = {
         "runs_unsuccessful",
     ),
 }
-"""What is asked, and the index that leads to it."""
+"""Filters of a page, and the index that serves them."""
 AS_LISTS_ARE_READ = "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on"
 RARE = """
 UPDATE tasks SET labels = '[["team","b"]]' WHERE seq % 2 = 0;
@@ -170,9 +170,9 @@ async def test_page_of_rare_rows_uses_its_index(postgres_server: PostgresServer,
                 f"PREPARE p_{name} AS {qualify_tables(named_sql.expand_columns(name, KNOWN), store.address.schema)}"
             )
             await link.execute(AS_LISTS_ARE_READ)
-            told = json.loads(await link.fetchval(f"EXPLAIN (FORMAT json) EXECUTE p_{name}({values})"))[0]["Plan"]
-            assert index in {step.get("Index Name") for step in steps(told)}, (name, told)
-            assert not [each for each in costly(told) if each.startswith("all of")], (name, costly(told))
+            explained = json.loads(await link.fetchval(f"EXPLAIN (FORMAT json) EXECUTE p_{name}({values})"))[0]["Plan"]
+            assert index in {step.get("Index Name") for step in steps(explained)}, (name, explained)
+            assert not [each for each in costly(explained) if each.startswith("all of")], (name, costly(explained))
         link.terminate()
 
 

@@ -1,4 +1,4 @@
-"""Behind a pooler that gives each transaction another connection, all is as without it."""
+"""Store contract behind a transaction pooler (PgBouncer)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TestBehindAPooler(LanesContract, FencingContract, EventsContract, TaskKeys
 async def test_idle_transaction_behind_a_pooler_releases_its_rows(
     postgres_server: PostgresServer, pooler: PgBouncer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pooler takes no settings for a connection, and would keep the transaction open for as long as the node is frozen."""
+    """The pooler accepts no session settings, and would keep the transaction open while the node is frozen."""
     monkeypatch.setitem(connection_factory._TRANSACTION_SETTINGS, "idle_in_transaction_session_timeout", "100ms")
 
     url = new_schema(postgres_server, statement_cache=0, direct=postgres_server.url)

@@ -1,4 +1,4 @@
-"""Records on PostgreSQL: all that come with a change are one statement, and where there are none there is none."""
+"""Records on PostgreSQL: all records of a change are one statement, and a change without records runs none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def note(key: str, body: str = "{}") -> RecordWrite:
 
 @pytest.fixture
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the statements that links run with rows in them."""
+    """Record the names of statements that write rows."""
     names: list[str] = []
     run = PostgresConnection._run
 
@@ -79,7 +79,7 @@ async def test_record_renewed_concurrently_is_not_dropped(postgres_server: Postg
 async def test_record_write_after_a_committed_rival_is_refused(
     postgres_server: PostgresServer, replacing: int | None
 ) -> None:
-    """What somebody else writes and has not committed decides only when they have."""
+    """An uncommitted rival write decides only when it commits."""
 
     async with open_store(new_schema(postgres_server)) as store:
         theirs = (

@@ -1,4 +1,4 @@
-"""Every statement has one name, is used, and is one that the server understands, with the types that it is given."""
+"""Named statements of PostgreSQL: each has one name, is used, and is valid on the server with its types."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_named_statements_and_their_uses_match() -> None:
 
 
 def test_array_parameters_are_cast_from_text() -> None:
-    """The link writes every list as text; what the driver would make an array of itself would be refused."""
+    """The connection sends every list as text; the driver would refuse a list for an array type."""
     assert {name for name in STATEMENTS if ARRAY_AS_TEXT.search(named_sql.expand_columns(name, KNOWN))} == set()
 
 
@@ -61,7 +61,7 @@ async def test_every_statement_is_valid_on_the_server(postgres_server: PostgresS
 
 
 async def test_statements_do_not_depend_on_the_search_path(postgres_server: PostgresServer) -> None:
-    """Whatever the search path of a connection says: it may be somebody else's."""
+    """The search path of a connection may belong to another program."""
 
     async with open_store(new_schema(postgres_server)) as store, open_connection(store) as connection:
         await connection.execute("SET search_path TO pg_temp")

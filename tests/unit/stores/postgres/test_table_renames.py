@@ -1,4 +1,4 @@
-"""Migration 0005: a schema of the version before keeps everything under the new names, all or nothing."""
+"""Migration 0005 (table renames) on PostgreSQL: keeps all data, in one transaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.stores.schema_upgrade import read_before, read_now, rows_of, set
 PACKAGE: Final = "horae.stores.postgres"
 OLD: Final = 4
 MARKER_TABLES: Final = frozenset({"migrations", "numbering", "standings", "agenda"})
-"""By which the version before recognises its schema."""
+"""Tables by which the previous version recognises its schema."""
 STOP_BEFORE_THE_COMMIT: Final = """
 import asyncio, sys
 from horae.stores.postgres import PostgresStore, migrate

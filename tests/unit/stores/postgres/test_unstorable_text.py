@@ -1,4 +1,4 @@
-"""Whatever a target or a person says can be kept: what the server cannot store is replaced, and nothing fails for it."""
+"""Characters that PostgreSQL cannot store (NUL, lone surrogates) are replaced, and the write succeeds."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_unstorable_characters_in_metadata_and_records_are_replaced(postgr
 
 
 async def test_label_with_any_character_is_found(postgres_server: PostgresServer) -> None:
-    """JSON can say the character that the server cannot keep."""
+    """JSON can contain the NUL character, which the server cannot store."""
 
     async with open_store(new_schema(postgres_server)) as store:
         labels = [("a", "\0"), ("b", 'x"],["c","y'), ("c", "y"), ("d", "\\u0000"), ("任务", "一")]

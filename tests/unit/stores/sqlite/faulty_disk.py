@@ -1,4 +1,4 @@
-"""A disk that fails when it is told to: SQLite's own file system with one weak spot."""
+"""SQLite VFS whose writes and syncs of the WAL fail on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How these tests open stores."""
+"""Open stores for these tests, with a timeout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 from horae.stores.sqlite import SQLiteStore
 
 TIMEOUT_SECONDS: Final = 60
-"""What hangs ends with an error; nothing is measured by this."""
+"""A call that hangs fails after this time; tests measure nothing with it."""
 
 
 @asynccontextmanager

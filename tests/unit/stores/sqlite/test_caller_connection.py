@@ -1,4 +1,4 @@
-"""Connections that others bring: which are taken, which are refused, and that nothing of them is changed."""
+"""Caller connections (`add_using`): which are accepted or refused, and that their settings stay unchanged."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def test_open_caller_transaction_does_not_block_close(tmp_path: Path) -> N
 
 
 def test_second_sqlite_library_ignores_the_locks(tmp_path: Path) -> None:
-    """Why sqlite3 is refused where it has a SQLite of its own: both would write at once."""
+    """Why sqlite3 with its own copy of SQLite is refused: both libraries would write at once."""
     path = str(tmp_path / "any.db")
     with closing(apsw.Connection(path)) as ours, closing(sqlite3.connect(path, timeout=0)) as theirs:
         ours.execute("PRAGMA journal_mode = WAL").fetchall()
@@ -158,14 +158,14 @@ def test_second_sqlite_library_ignores_the_locks(tmp_path: Path) -> None:
 async def test_connection_of_another_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_store(tmp_path / "horae.db") as store:
         monkeypatch.setattr(shared_transactions, "shares_library", lambda: False)
-        # To something else: even to open the file with it would be a danger.
+        # Another file: opening the store's file with a second library could damage it.
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
             connection.execute("BEGIN")
             assert await refusal_code(store, connection) == "another_library"
 
 
 async def open_sqlite3(path: Path) -> sqlite3.Connection:
-    """To a file that nothing but sqlite3 has open, so that it may be tried with any library."""
+    """Connect to a file that only sqlite3 has open, so that any library is safe."""
     async with open_store(path):
         pass
     return sqlite3.connect(path)

@@ -1,4 +1,4 @@
-"""A row from beyond the present takes nothing of the present with it."""
+"""Hourly counters of SQLite: a run in the far future does not expire the current hours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that is full or fails: whoever asked hears of it, nothing half-written is kept, and work goes on afterwards."""
+"""Full or failing disk: callers get the error, nothing half-written remains, and later writes succeed."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def disk() -> Iterator[Disk]:
 
 
 async def limit_growth(store: SQLiteStore, more: int) -> None:
-    """From now on the file may grow by so many pages."""
+    """Let the file grow by at most `more` pages."""
     await store._writer.submit(
         lambda link: link.query(f"PRAGMA max_page_count = {link.query('PRAGMA page_count')[0][0] + more}")
     )
 
 
 async def fill_store(store: SQLiteStore) -> int:
-    """Large tasks, until no other one fits; how many did."""
+    """Add large tasks until the store is full; return their number."""
     for added in count():
         try:
             await store.add([a_new_task(a_task(key=str(added), payload='"' + "x" * 5_000 + '"'))])
@@ -75,7 +75,7 @@ async def test_request_that_does_not_fit_fails_alone(tmp_path: Path, monkeypatch
         assert isinstance(answers[1], StoreFull)
         assert await store.read_metadata("large") is None
         for name, value, answer in (("small", "1", answers[0]), ("small too", "2", answers[2])):
-            # SQLite is free to give up the whole transaction; then they have heard of it.
+            # SQLite may roll back the whole transaction; then every request gets the error.
             assert await store.read_metadata(name) == (value if answer is None else None)
         await limit_growth(store, 1_000)
         await store.write_metadata("large", "x" * 1_000_000)
@@ -110,7 +110,7 @@ async def test_failed_commit_fails_every_request_of_the_group(
         assert await store.read_metadata("a") is None
         assert await store.facts(task.id, None) is None
         assert await store.last_event() == events
-        # What this process remembered of the task must not be what was rolled back.
+        # The task cache must not hold the state that was rolled back.
         assert await settle(store, run) == frozenset()
         facts = await store.facts(run.task_id, None)
         assert facts is not None

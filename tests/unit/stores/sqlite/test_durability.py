@@ -1,4 +1,4 @@
-"""What was acknowledged is there: after a kill, in a copy made meanwhile, and without a log that grows for ever."""
+"""Durability of SQLite: acknowledged writes survive a kill, backups are consistent, and the WAL stays small."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ asyncio.run(main())
 
 
 def killed_after_a_hundred_writes(path: Path) -> list[list[str]]:
-    """What a process has acknowledged before it is killed."""
+    """Kill a process after a hundred acknowledged writes; return them."""
     process = subprocess.Popen([sys.executable, "-c", WRITE_FOR_EVER, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    told = [process.stdout.readline().split() for _ in range(100)]
+    written = [process.stdout.readline().split() for _ in range(100)]
     process.kill()
-    return told + [line.split() for line in process.communicate()[0].splitlines() if line.count(" ") == 1]
+    return written + [line.split() for line in process.communicate()[0].splitlines() if line.count(" ") == 1]
 
 
 async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
-    told = killed_after_a_hundred_writes(path)
+    written = killed_after_a_hundred_writes(path)
     async with open_store(path) as store:
-        for what, name in told:
+        for what, name in written:
             if what == "added":
                 assert await store.facts(name, None) is not None
             else:
@@ -74,7 +74,7 @@ async def test_backup_is_a_consistent_snapshot_during_writes(tmp_path: Path, mon
         loop = asyncio.get_running_loop()
 
         def write_meanwhile(done: int, pages: int) -> None:
-            """The copy waits for the writer here: were it the other way round, nobody would ever go on."""
+            """The backup waits for the writer here; the reverse would be a deadlock."""
             if not steps:
                 asyncio.run_coroutine_threadsafe(add_tasks(store, later), loop).result()
                 asyncio.run_coroutine_threadsafe(settle(store, run), loop).result()
@@ -85,8 +85,8 @@ async def test_backup_is_a_consistent_snapshot_during_writes(tmp_path: Path, mon
         async with open_store(tmp_path / "copy.db") as copy:
             assert await copy.facts(later.id, None) is None
             assert len((await copy.tasks(TaskFilter(), limit=1_000)).items) == 101
-            kept = await copy.run(run.id, None)
-            assert kept == run
+            copied = await copy.run(run.id, None)
+            assert copied == run
             assert await copy.check() == ()
             assert await settle(copy, run) == frozenset()
     assert len(steps) > 10
@@ -145,7 +145,7 @@ async def test_idle_writer_checkpoints_the_wal(tmp_path: Path, monkeypatch: pyte
 
 
 async def test_long_read_does_not_block_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The log cannot start afresh while somebody reads an old instant; it does when they are done."""
+    """The WAL cannot restart while a read uses an old snapshot; it does afterwards."""
     monkeypatch.setattr(writer, "_GROUP_PAGES", 20)
     monkeypatch.setattr(writer, "_BUSY_PAGES", 20)
     monkeypatch.setattr(writer, "_IDLE_PAGES", 20)
@@ -157,19 +157,19 @@ async def test_long_read_does_not_block_the_writer(tmp_path: Path, monkeypatch: 
         task = a_task()
         await add_tasks(store, task)
         loop = asyncio.get_running_loop()
-        told = tuple(an_event(task) for _ in range(200))
+        written = tuple(an_event(task) for _ in range(200))
 
         def write_meanwhile(done: int, _: int) -> None:
             if done < 20:
                 asyncio.run_coroutine_threadsafe(
-                    store.change(task.id, None, always(Change(events=told))), loop
+                    store.change(task.id, None, always(Change(events=written))), loop
                 ).result()
 
         await store.backup(str(tmp_path / "copy.db"), write_meanwhile)
         long = log.stat().st_size
         assert long > 60 * 4096
         for _ in range(30):
-            await store.change(task.id, None, always(Change(events=told)))
+            await store.change(task.id, None, always(Change(events=written)))
         assert log.stat().st_size < long
         await store.join(a_node())
         assert len(await claim_all(store)) == 1

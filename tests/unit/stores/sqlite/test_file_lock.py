@@ -1,4 +1,4 @@
-"""Writers of several processes take turns: one that begins again and again does not keep the others waiting."""
+"""Fair lock between processes on one SQLite file: a busy writer does not starve others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_waiting_process_gets_the_lock_before_a_busy_one(tmp_path: Path) -> None
     busy.query("COMMIT")
     thread.join()
     busy.close()
-    # It may take a few rounds until the other stands in the gate at all; without one it takes hundreds.
+    # The other thread may need a few rounds to start waiting; without the lock it needs hundreds.
     assert len(rounds) < 100
 
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong with the data is found and told."""
+"""Integrity check of SQLite: inconsistent rows and damaged pages are reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.stores.sqlite.store_setup import new_store, open_store
 
 @pytest.fixture
 async def path(tmp_path: Path) -> Path:
-    """A store with a run that goes on, one in a lane, and a task that waits."""
+    """A store with a live run, a live run in a lane, and a waiting task."""
     async with new_store(tmp_path) as store:
         await start_run(store)
         await fill_lane(store, "kitchen", a_task())
@@ -61,5 +61,5 @@ async def test_check_reports_a_damaged_index(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'agenda_timed'")
     connection.close()
-    # The pages of the index are still there, and belong to nothing.
+    # The pages of the index still exist, and belong to nothing.
     assert any("damaged" in finding for finding in await check_after(path, "SELECT 1"))

@@ -1,4 +1,4 @@
-"""Whose rows are asked for decides only how they are found: both ways give the same answer, page by page."""
+"""Run and agenda pages of large and small owners: different indexes, the same result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FILTERS: Final = (
 
 
 def a_history(number: int) -> Change:
-    """A task with a few ended runs, all of them at instants that others share."""
+    """Make a task with a few ended runs at instants shared with other tasks."""
     task = a_task(owner=OWNERS[number % len(OWNERS)])
     runs = [_a_run(task, number, index) for index in range(6)]
     due = NOON + timedelta(minutes=number % 7)

@@ -1,4 +1,4 @@
-"""An installation with an old SQLite is told so when the store is opened, and not a file is touched."""
+"""Minimum versions of apsw and SQLite: an older one is refused on open, before any file is touched."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PYPROJECT = Path(__file__).parents[4] / "pyproject.toml"
 
 
 @pytest.mark.parametrize(
-    ("asked", "found", "said"),
+    ("function", "version", "message"),
     [
         ("apswversion", "3.50.4.0", "apsw 3.50.4.0 is too old"),
         ("apswversion", "3.9.2.post1", "apsw 3.9.2.post1 is too old"),
@@ -24,10 +24,10 @@ PYPROJECT = Path(__file__).parents[4] / "pyproject.toml"
     ],
 )
 async def test_old_library_is_refused_on_open(
-    asked: str, found: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    function: str, version: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apsw, asked, lambda: found)
-    with pytest.raises(StoreUnavailable, match=said) as refused:
+    monkeypatch.setattr(apsw, function, lambda: version)
+    with pytest.raises(StoreUnavailable, match=message) as refused:
         await SQLiteStore(tmp_path / "horae.db").open()
     assert f"apsw>={OLDEST_APSW}" in str(refused.value)
     assert list(tmp_path.iterdir()) == []

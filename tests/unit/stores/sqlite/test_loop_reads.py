@@ -1,4 +1,4 @@
-"""What is read on the event loop is a few rows; what may be many is read beside it."""
+"""Reads on the event loop touch few rows; reads of many rows go to a reader thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file: made for its owner alone, brought up to date by anybody, and refused when it is not ours."""
+"""Migrations on SQLite: private new files, upgrades, and refusal of foreign or newer files."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def test_missing_folder_is_refused_until_it_exists(tmp_path: Path) -> None
 
 
 def open_in_processes(path: Path, count: int) -> list[int]:
-    """The exit codes of as many processes that open the file at once."""
+    """Open the file in `count` processes at once; return their exit codes."""
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", OPEN_IN_A_PROCESS, str(path), str(number)], stdin=subprocess.PIPE, text=True

@@ -1,4 +1,4 @@
-"""Retention costs next to nothing where nothing happens, and stays in small batches where much does."""
+"""Retention on SQLite: one statement when nothing happened, small batches otherwise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEEP = 10
 
 
 async def trim(store: SQLiteStore, after: str | None, before: int = 100) -> str | None:
-    """Until there is no more to remove; where the last batch ended."""
+    """Trim until nothing is left to remove; return the last cursor."""
     while True:
         trimmed = await store.trim(NOON - before * DAY, KEEP, LIMIT, after)
         after = trimmed.after
@@ -28,8 +28,8 @@ async def trim(store: SQLiteStore, after: str | None, before: int = 100) -> str 
 
 
 async def add_events(store: SQLiteStore, task: Task, *runs: Run) -> None:
-    told = tuple(Event(EventKind.RUN_SUCCEEDED, NOON, run.owner, task.id, run.id) for run in runs)
-    await store.change(task.id, None, always(Change(new_runs=runs, events=told)))
+    events = tuple(Event(EventKind.RUN_SUCCEEDED, NOON, run.owner, task.id, run.id) for run in runs)
+    await store.change(task.id, None, always(Change(new_runs=runs, events=events)))
 
 
 def runs_of(task: Task, count: int, first: int = 0) -> list[Run]:
@@ -59,7 +59,7 @@ async def test_trim_cost_depends_on_runs_and_not_on_tasks(tmp_path: Path) -> Non
 
 
 async def test_trim_continues_over_several_batches(tmp_path: Path) -> None:
-    """Windows of events that end within a task's, batches that end within a window."""
+    """Event windows end within a task, and batches end within a window."""
 
     assert upkeep._TASK_BATCH < 40
     assert upkeep._EVENT_BATCH < 40 * 35

@@ -1,4 +1,4 @@
-"""A statement is compiled once, whatever is bound to it."""
+"""Statement cache of SQLite: a statement is compiled once for all bound values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.stores.sqlite.store_setup import new_store
 
 
 async def one_round(store: SQLiteStore) -> None:
-    """A backlog of many owners, a lane, and a lease that is renewed."""
+    """Work on a backlog of many owners and a lane, and renew the lease."""
     owners = [a_task(owner=f"owner {each}", priority=each % 5) for each in range(CLAIM_SLICE + 1)]
     await add_tasks(store, *owners, a_task(lane="kitchen"))
     await settle(store, *(each.run for each in await claim_all(store)))
@@ -24,13 +24,13 @@ async def one_round(store: SQLiteStore) -> None:
 
 
 async def test_bound_values_do_not_recompile_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite would, to find a better plan for each value; that costs several times what the statement does."""
-    # On a slow machine a slice ends early, and statements of other sizes are met for the first time.
+    """SQLite would recompile for a better plan per value, which costs several times the statement."""
+    # On a slow machine a slice ends early, and statements of other sizes are compiled for the first time.
     monkeypatch.setattr(claim, "thread_time", float)
     compiled: list[str | None] = []
 
     def authorize(_: int, table: str | None, *__: str | None) -> int:
-        """SQLite asks while it compiles, and at no other time."""
+        """SQLite calls the authorizer only while it compiles."""
         compiled.append(table)
         return apsw.SQLITE_OK
 

@@ -1,4 +1,4 @@
-"""Every statement has one name, is used, and finds its rows by an index."""
+"""Named statements of SQLite: each has one name, is used, and finds its rows by an index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FULL_SCANS = {
     "wrong_state_counters",
     "count_parts",
 }
-"""What an operator asks when in doubt, or before a move; it may take its time."""
+"""Statements of an operator before a move or for a check; they may be slow."""
 SMALL = (
     "nodes",
     "tokens",
@@ -41,7 +41,7 @@ SMALL = (
     "lane_slots",
     "lane_names",
 )
-"""What a scan may go over: a few rows, or as many as a LIMIT says."""
+"""Scans over few rows, or up to a LIMIT."""
 PARTIAL = (
     "agenda_timed",
     "agenda_ready_due",
@@ -51,7 +51,7 @@ PARTIAL = (
     "_paused_or_failed",
     "_unsuccessful",
 )
-"""Indexes whose first row is all that is wanted, or which hold only what is going on."""
+"""Indexes of which only the first row is read, or which hold only current rows."""
 
 
 def test_every_statement_has_one_name() -> None:
@@ -90,7 +90,7 @@ def test_few_rows_are_one_statement(count: int, statements: int) -> None:
 
 
 WIDTHS = {"drop_entries": 2, "drop_records": 3}
-"""Of the statements that take many rows, and look for them."""
+"""Columns per row of the statements that look up many rows."""
 
 
 def _plan(connection: apsw.Connection, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A store whose path is a link is as private as any other."""
+"""Store path that is a symlink: the target is private, and both paths are the same store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Migration 0009: a file of schema 8 keeps everything under the new names, and is left alone while a node runs on it."""
+"""Migration 0009 (table renames) on SQLite: keeps all data, and is refused while an older node runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that an older Horae made: brought up to date with its tasks, and the counts are those that a recount finds."""
+"""Upgrade of SQLite files of schema 2: tasks are kept, and the new counters equal a recount."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STATES = [*TaskState] * 3 + [TaskState.FAILED]
 
 
 def downgrade_to_schema_two(path: Path) -> None:
-    """The same rows, in the file as it was before there were counters."""
+    """Rewrite the file with the same rows in the schema without counters."""
     newer = path.rename(path.with_suffix(".newer"))
     connection = apsw.Connection(str(path))
     for _, script in migrations()[:2]:
@@ -85,7 +85,7 @@ async def test_upgraded_file_keeps_counting_and_finds_its_tasks(old_file: Path) 
 
 
 async def test_nodes_of_an_older_file_keep_their_runs(tmp_path: Path) -> None:
-    """With their rows would go the only trace of who carries what."""
+    """Without the node rows nothing would tell which node holds which run."""
     path = tmp_path / "horae.db"
     async with open_store(path) as store:
         await start_run(store)
@@ -136,7 +136,7 @@ async def test_check_reports_wrong_counts(tmp_path: Path) -> None:
 
 
 async def test_hourly_counts_of_two_days_are_kept(tmp_path: Path) -> None:
-    """Also when the file is opened anew every day: the oldest go with the first end of a new hour."""
+    """Also when the file is reopened every day: the first end in a new hour removes the oldest counts."""
     path = tmp_path / "horae.db"
     task = a_task()
 
@@ -157,7 +157,7 @@ async def test_hourly_counts_of_two_days_are_kept(tmp_path: Path) -> None:
 
 
 async def test_label_index_follows_writes_of_other_programs(tmp_path: Path) -> None:
-    """Triggers maintain it: such a program writes tasks, and knows of no other table."""
+    """Triggers maintain the index: another program writes only the tasks table."""
     path = tmp_path / "horae.db"
     made, edited, gone = (a_task(labels=LABELS[1]) for _ in range(3))
 

@@ -1,4 +1,4 @@
-"""One thread writes: requests share a transaction, nobody suffers for another, and nothing is written for nothing."""
+"""Writer thread of SQLite (group commit): requests share transactions and fail alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.unit.stores.sqlite.store_setup import new_store, open_store
 
 @asynccontextmanager
 async def block_writer(store: SQLiteStore) -> AsyncIterator[None]:
-    """The writer is busy until the block ends, so that all that is asked inside comes at once."""
+    """Block the writer until the block ends, so that all requests made inside form one group."""
     release, busy = Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -41,7 +41,7 @@ async def block_writer(store: SQLiteStore) -> AsyncIterator[None]:
         yield
     finally:
         release.set()
-        # It shares a transaction with what was asked meanwhile, and may hear of their misfortune.
+        # The blocking request shares a transaction with the others, and may get their error.
         await asyncio.wait([waiting])
         waiting.exception()
 
@@ -51,14 +51,14 @@ def note(done: list[str], name: str, _: SqliteConnection) -> None:
 
 
 async def wait_for_requests(store: SQLiteStore, count: int) -> None:
-    """Until so many requests are in the writer's inbox."""
+    """Wait until the writer's inbox holds `count` requests."""
     while store._writer._inbox.qsize() < count:
         await asyncio.wait([asyncio.ensure_future(asyncio.to_thread(lambda: None))])
 
 
 @pytest.fixture(autouse=True)
 def _long_group_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A group is as large as what is waiting, also on a machine that has other things to do."""
+    """A group takes every waiting request, also on a slow machine."""
     monkeypatch.setattr(writer, "_GROUP_SECONDS", 600.0)
 
 
@@ -69,7 +69,7 @@ async def test_concurrent_requests_share_one_transaction(tmp_path: Path) -> None
             several = [asyncio.create_task(store.write_metadata(f"fact {number}", "known")) for number in range(50)]
             await wait_for_requests(store, 50)
         await asyncio.gather(*several)
-        assert store.transactions == before + 1, "they came while one was being made"
+        assert store.transactions == before + 1, "they arrived while the writer was busy"
         assert [await store.read_metadata(f"fact {number}") for number in range(50)] == ["known"] * 50
 
 
@@ -89,9 +89,9 @@ async def test_failed_request_does_not_affect_its_group(tmp_path: Path) -> None:
         assert [type(answer) is PlannedFailure for answer in answers] == [False, True, True, False]
         assert store.transactions == before + 1
         assert await store.read_metadata("still") == "here"
-        kept = await store.run(run.id, None)
-        assert kept is not None
-        assert kept.cancel is Reason.QUOTA
+        stored = await store.run(run.id, None)
+        assert stored is not None
+        assert stored.cancel is Reason.QUOTA
 
 
 async def test_first_request_of_a_group_may_fail(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_urgent_requests_overtake_adds(tmp_path: Path) -> None:
             await wait_for_requests(store, len(calls))
         await asyncio.gather(*calls)
         assert done == ["settle 1", "settle 2", "add 1", "add 2", "add 3"]
-        assert store.transactions == before + 2, "who is urgent is answered before anybody adds"
+        assert store.transactions == before + 2, "urgent requests commit before adds"
 
 
 async def test_add_waits_for_a_limited_number_of_urgent_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ async def test_add_waits_for_a_limited_number_of_urgent_groups(tmp_path: Path, m
 
 
 async def test_autocommitted_request_survives_a_later_failed_commit(tmp_path: Path) -> None:
-    """A single statement is written at once: the failure of a transaction that comes after it is none of its own."""
+    """A single statement commits at once: a later failed transaction does not undo it."""
 
     async with new_store(tmp_path) as store:
         await store.join(a_node())
@@ -154,7 +154,7 @@ async def test_autocommitted_request_survives_a_later_failed_commit(tmp_path: Pa
 
         def extend(link: SqliteConnection) -> None:
             link.query("UPDATE nodes SET renewals = renewals + 1")
-            store._writer._inbox.put(WriteRequest(cannot_commit, True, None, False, loop, other))  # noqa: FBT003 - its fields
+            store._writer._inbox.put(WriteRequest(cannot_commit, True, None, False, loop, other))  # noqa: FBT003 - fields of the tuple
 
         def renewals(link: SqliteConnection) -> list[Row]:
             link.raw.set_commit_hook(None)
@@ -218,13 +218,13 @@ async def test_other_thread_with_its_own_loop_may_call(tmp_path: Path) -> None:
 async def test_cancelled_caller_does_not_cancel_its_write(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         async with block_writer(store):
-            impatient = asyncio.create_task(store.write_metadata("asked", "and gone"))
+            cancelled = asyncio.create_task(store.write_metadata("name", "written"))
             await wait_for_requests(store, 1)
-            impatient.cancel()
+            cancelled.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await impatient
+            await cancelled
         await store.write_metadata("next", "one")
-        assert await store.read_metadata("asked") == "and gone"
+        assert await store.read_metadata("name") == "written"
 
 
 async def test_close_finishes_accepted_requests(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ async def test_close_finishes_accepted_requests(tmp_path: Path) -> None:
 
 
 def new_tasks(count: int) -> list[Change]:
-    """New tasks with keys; every second one has two entries."""
+    """Make new tasks with keys; every second one has two entries."""
     tasks = [a_task(key=str(place)) for place in range(count)]
     return [
         a_new_task(task, entries=[an_extra_entry(task), an_entry(task)][place % 2 :])
@@ -292,10 +292,10 @@ async def test_concurrent_adds_share_statements(tmp_path: Path) -> None:
 
 async def test_only_conflicting_adds_of_a_group_are_refused(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
-        await store.put_record(Record("seat", "taken", "o", "{}"), replacing=None)
+        await store.put_record(Record("slot", "taken", "o", "{}"), replacing=None)
         tasks = [a_task(key=key) for key in ("a", None, "a", "b", None)]
         reservations = [
-            (RecordWrite(Record("seat", reservation, "o", "{}")),) for reservation in ("1", "2", "3", "taken", "2")
+            (RecordWrite(Record("slot", reservation, "o", "{}")),) for reservation in ("1", "2", "3", "taken", "2")
         ]
         async with block_writer(store):
             adds = [
@@ -304,12 +304,12 @@ async def test_only_conflicting_adds_of_a_group_are_refused(tmp_path: Path) -> N
             ]
             await wait_for_requests(store, len(adds))
         answers = await asyncio.gather(*adds, return_exceptions=True)
-        # The third wants a key that is the first's, the fourth a seat that was taken before, the fifth that of the second.
+        # The third has the key of the first, the fourth an existing record, the fifth the record of the second.
         codes = [getattr(each, "code", None) for each in answers]
         assert codes == [None, None, "key_taken", "record_changed", "record_changed"]
         there = [await store.facts(task.id, None) is not None for task in tasks]
         assert there == [True, True, False, False, False]
-        assert sorted(each.key for each in (await store.records("seat")).items) == ["1", "2", "taken"]
+        assert sorted(each.key for each in (await store.records("slot")).items) == ["1", "2", "taken"]
 
 
 async def test_batchable_writes_are_prepared_outside_the_transaction(tmp_path: Path) -> None:
@@ -355,7 +355,7 @@ async def test_group_size_is_limited(tmp_path: Path) -> None:
             adds = [asyncio.create_task(store.add([a_new_task(task)])) for task in tasks]
             await wait_for_requests(store, len(adds))
         await asyncio.gather(*adds)
-        assert store.transactions == before + 3, "whoever held it up, thirty-two, and eight"
+        assert store.transactions == before + 3, "the blocking request, thirty-two, and eight"
 
 
 async def submit_batchable(store: SQLiteStore, share: BatchableWrite) -> None:

@@ -44,7 +44,7 @@ def words_of(text: str) -> set[str]:
     return {word for word in _WORD.findall(text) if not _AMOUNT.fullmatch(word)}
 
 
-def faults(shown: str, columns: int, whole_words: set[str] | None = None) -> list[str]:
+def layout_faults(shown: str, columns: int, whole_words: set[str] | None = None) -> list[str]:
     """What is wrong with a screen: lines that are too wide, ids and times that are cut, words that are broken.
 
     A word or a command that is wider than the terminal stands alone on its line and stays whole, to be copied.

@@ -33,7 +33,7 @@ def test_agent_lists_its_own_tasks(tmp_path: Path) -> None:
     assert names == ["mine"]
 
 
-def test_invalid_token_leads_to_a_token_of_its_owner(tmp_path: Path) -> None:
+def test_invalid_token_hint_names_its_owner(tmp_path: Path) -> None:
     served = RemoteCli(tmp_path, members=("bob",))
     try:
         path = served.token_file("bob")
@@ -58,7 +58,7 @@ def test_help_names_every_place_of_the_store(cli: Cli, language: Language) -> No
     assert "$XDG_DATA_HOME/horae/horae.db" in shown
 
 
-def test_show_without_a_node_does_not_speak_of_draining(cli: Cli) -> None:
+def test_show_without_a_node_does_not_mention_draining(cli: Cli) -> None:
     refused = cli("nodes", "show", "--json").problem
     assert "drain" not in refused["detail"]
     assert "nodes show" in refused["detail"]

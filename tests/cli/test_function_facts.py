@@ -55,7 +55,7 @@ async def test_why_names_the_nearest_function(cli: Cli, when: str) -> None:
     assert "No running node has the function 'report'." in mended["sentence"]
 
 
-async def test_why_of_a_function_that_a_node_has_says_nothing_of_it(cli: Cli) -> None:
+async def test_why_does_not_mention_a_function_that_a_node_has(cli: Cli) -> None:
     await _asked_while_running(cli)
 
 

@@ -133,7 +133,7 @@ def test_file_in_a_package_may_use_relative_imports(cli: Cli) -> None:
     assert set(tasks(cli)) == {"shop.jobs.morning_report"}
 
 
-def test_task_that_the_file_no_longer_declares_is_set_aside_however_it_is_loaded(cli: Cli) -> None:
+def test_task_no_longer_declared_is_paused_however_the_file_is_loaded(cli: Cli) -> None:
     write_jobs(cli)
     load(cli, "up jobs.py")
     write_jobs(cli, JOBS.format(declared="", plain=""))
@@ -146,7 +146,7 @@ def test_task_that_the_file_no_longer_declares_is_set_aside_however_it_is_loaded
 
 
 @pytest.mark.parametrize("how", ["up jobs.py", "import jobs", "worker jobs:app"])
-def test_declared_task_of_an_earlier_version_goes_on_under_its_new_name(cli: Cli, how: str) -> None:
+def test_declared_task_of_an_earlier_version_continues_under_its_new_name(cli: Cli, how: str) -> None:
     write_jobs(cli, FORMER)
     load(cli, "python jobs.py")
     before = tasks(cli)["morning_report"]

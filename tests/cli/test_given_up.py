@@ -8,7 +8,7 @@ from tests.cli.command_line import Cli
 
 
 @pytest.mark.usefixtures("node")
-def test_commands_that_are_offered_for_a_once_task_that_gave_up_are_accepted(cli: Cli) -> None:
+def test_fixes_for_a_failed_once_task_are_accepted(cli: Cli) -> None:
     cli("add", "now", "--function", "broken", "--retries", "0", "--name", "call")
     while cli("show", "call", "--json").json["task"]["state"] == "active":
         pass  # each look is a command of its own

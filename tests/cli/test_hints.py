@@ -63,7 +63,7 @@ def test_a_store_that_is_absent_is_named_in_the_command_that_makes_it(cli: Cli) 
 
 
 @pytest.mark.parametrize("command", ["ls", "overview"])
-def test_an_empty_list_names_the_store_that_was_asked(cli: Cli, command: str) -> None:
+def test_empty_list_names_the_store(cli: Cli, command: str) -> None:
     store = f"sqlite:///{cli.directory}/other.db"
     follow(cli, cli(command, "--store", store).err)
     assert len(cli("ls", "--store", store, "--json").json) == 1
@@ -85,7 +85,7 @@ def test_an_empty_list_names_the_store_that_was_asked(cli: Cli, command: str) ->
     ],
     ids=" ".join,
 )
-def test_a_store_in_memory_is_refused_with_one_that_is_kept(cli: Cli, command: tuple[str, ...]) -> None:
+def test_memory_store_is_refused_with_a_durable_one_in_the_hint(cli: Cli, command: tuple[str, ...]) -> None:
     refused = cli(*command, "--store", "memory://", "--json")
     assert refused.problem["code"] == "nothing_would_be_kept"
     ((option, url),) = re.findall(r"(--store) (\S+)", refused.problem["hint"])
@@ -93,14 +93,14 @@ def test_a_store_in_memory_is_refused_with_one_that_is_kept(cli: Cli, command: t
     assert again.code == 0 or again.problem["code"] in ("no_such_task", "no_store_yet", "no_such_owner")
 
 
-def test_a_dry_run_needs_no_store_that_is_kept(cli: Cli) -> None:
+def test_dry_run_accepts_a_memory_store(cli: Cli) -> None:
     assert cli("add", "every 10s", "--say", "tick", "--dry-run", "--store", "memory://").code == 0
 
 
-def test_up_in_memory_recommends_no_command_for_another_process(cli: Cli) -> None:
-    said = cli.process("up", "--seconds", "0.1", "--store", "memory://", "--demo")
-    assert said.code == 0
-    assert "horae --store memory://" not in said.out
+def test_up_on_a_memory_store_recommends_no_other_process(cli: Cli) -> None:
+    result = cli.process("up", "--seconds", "0.1", "--store", "memory://", "--demo")
+    assert result.code == 0
+    assert "horae --store memory://" not in result.out
 
 
 def test_stop_of_a_task_that_never_ran_leads_to_running_it(cli: Cli) -> None:
@@ -139,9 +139,9 @@ def test_why_takes_the_day_as_the_operations_page_writes_it(cli: Cli) -> None:
 
 
 async def pause_without_a_reason(cli: Cli) -> str:
-    async with desk_of(cli) as desk:
-        made = await desk("schedule_task", when="every day at 09:00 10 times", do="look", zone="UTC")
-        paused = await desk("pause_task", id=made["task"]["id"])
+    async with desk_of(cli) as client:
+        made = await client("schedule_task", when="every day at 09:00 10 times", do="look", zone="UTC")
+        paused = await client("pause_task", id=made["task"]["id"])
     return str(paused["task"]["state"])
 
 
@@ -151,14 +151,14 @@ async def test_mcp_pauses_a_task_without_a_reason(cli: Cli) -> None:
 
 async def schedule_again_after_cancelling(cli: Cli, *, name: str | None) -> tuple[str, str]:
     """The refusal of the same key, and the state of the task that is made by its hint."""
-    said = {"when": "every day at 09:00 10 times", "do": "look", "zone": "UTC"}
-    async with desk_of(cli) as desk:
-        made = await desk("schedule_task", key="k", **said)
-        await desk("cancel_task", id=made["task"]["id"])
+    result = {"when": "every day at 09:00 10 times", "do": "look", "zone": "UTC"}
+    async with desk_of(cli) as client:
+        made = await client("schedule_task", key="k", **result)
+        await client("cancel_task", id=made["task"]["id"])
         changed = {} if name is None else {"name": name}
-        refused = text_of(await desk.raw("schedule_task", key="k", **said, **changed))
+        refused = text_of(await client.raw("schedule_task", key="k", **result, **changed))
         (other,) = re.findall(r'key "([^"]+)"', refused)
-        again = await desk("schedule_task", key=other, **said)
+        again = await client("schedule_task", key=other, **result)
     return refused, str(again["task"]["state"])
 
 
@@ -226,7 +226,7 @@ async def test_a_number_as_retry_recommends_the_class_of_policies() -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_hint_names_what_is_accepted_here(cli: Cli, arguments: list[str], code: str, hint: str) -> None:
+def test_hint_names_accepted_values(cli: Cli, arguments: list[str], code: str, hint: str) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "report")
     refused = cli(*arguments, "--json").problem
     assert refused["code"] == code
@@ -242,6 +242,6 @@ def test_a_refused_span_names_the_option(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "moment", ["2099-12-01T09:00Z", "2099-12-01 09:00", "2099-12-01", "tomorrow", "next Monday 18:00"]
 )
-def test_the_moments_of_the_hint_are_accepted(cli: Cli, moment: str) -> None:
+def test_moments_of_the_hint_are_accepted(cli: Cli, moment: str) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "report")
     assert cli("pause", "report", "--until", moment).code == 0

@@ -79,9 +79,9 @@ def test_why_of_a_function_without_engine_starts_its_file(cli: Cli) -> None:
     declare(cli, cli.directory / "elsewhere")
     waiting_task(cli, "reminder")
     assert fixes(cli("why", "reminder", "--json")) == ["horae up elsewhere/jobs.py"]
-    told = cli("why", "reminder").out
-    assert "no engine is running. No running node has the function 'jobs.remind'" in told
-    assert "horae up elsewhere/jobs.py" in told
+    answer = cli("why", "reminder").out
+    assert "no engine is running. No running node has the function 'jobs.remind'" in answer
+    assert "horae up elsewhere/jobs.py" in answer
 
 
 def test_why_of_a_function_names_another_store_and_an_absolute_path(cli: Cli, tmp_path: Path) -> None:

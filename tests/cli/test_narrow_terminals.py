@@ -14,7 +14,7 @@ import pytest
 from horae import Horae
 from horae.cli.output.width import display_width as width_of
 from tests.cli.command_line import Cli
-from tests.cli.histories import an_app, failures, hour_before
+from tests.cli.histories import hour_before, make_app, write_failure_history
 from tests.cli.terminal import Terminal
 
 WIDTHS = (40, 80, 120)
@@ -63,7 +63,7 @@ def between(line: str, start: int, end: int) -> str:
 @pytest.fixture(scope="module")
 def with_runs(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     cli = Cli(tmp_path_factory.mktemp("narrow"))
-    failures(cli.path)
+    write_failure_history(cli.path)
     return cli
 
 
@@ -128,7 +128,7 @@ def test_long_names_wrap_instead_of_hiding_the_next_time(cli: Cli) -> None:
         assert [word for word in name.split() if word not in words] == []
 
 
-def test_tasks_of_one_name_are_told_apart_by_ids_that_can_be_pasted(cli: Cli) -> None:
+def test_tasks_of_one_name_have_different_ids_that_can_be_pasted(cli: Cli) -> None:
     for _ in range(3):
         cli("add", "every 1h", "--say", "x", "--name", "same")
     text = "\n".join(table(cli, "ls", columns=80))
@@ -140,11 +140,11 @@ def test_tasks_of_one_name_are_told_apart_by_ids_that_can_be_pasted(cli: Cli) ->
         assert cli("pause", short).code == 0
 
 
-def test_dates_stand_only_where_they_change(tmp_path: Path) -> None:
+def test_dates_are_shown_only_where_they_change(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     from horae.testing import TimeTravel  # noqa: PLC0415
 
-    app: Horae = an_app(cli.path)
+    app: Horae = make_app(cli.path)
     with TimeTravel(app, hour_before(60), store="own") as time:
         time.run(app.schedule("report", "0,30 * * * *", name="report"))
         time.travel("58h")
@@ -225,7 +225,7 @@ def test_a_receipt_breaks_between_words_and_keeps_commands_whole(tmp_path: Path,
     assert all(line.startswith(("  !      ", "         ", "no engine")) for line in warned if line)
 
 
-def test_only_schedules_that_depend_on_a_zone_warn_about_it(tmp_path: Path) -> None:
+def test_only_zone_dependent_schedules_warn_about_the_zone(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     for when, warns in (("every 10s", False), ("in 20m", False), ("every day at 9am", True), ("0 9 * * *", True)):
         warnings = cli("add", when, "--say", "tick", "--json").json["warnings"]

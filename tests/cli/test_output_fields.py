@@ -90,7 +90,7 @@ EFFECTS = [
 
 
 @pytest.mark.parametrize("arguments", EFFECTS, ids=" ".join)
-def test_a_refused_field_leaves_the_store_as_it_was(cli: Cli, arguments: list[str]) -> None:
+def test_refused_field_leaves_the_store_unchanged(cli: Cli, arguments: list[str]) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "report")
     before = {path.name: path.read_bytes() for path in cli.directory.iterdir()}
     refused = cli(*arguments, "--fields", "nonsense", stdin="hush")
@@ -108,7 +108,7 @@ def test_every_field_that_the_refusal_lists_is_in_the_answer(cli: Cli, arguments
     assert list(done.json) == names
 
 
-def test_a_field_of_a_task_is_none_of_the_answer_about_many(cli: Cli) -> None:
+def test_task_field_is_refused_for_a_bulk_answer(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "report")
     assert cli("pause", "--all", "--fields", "state").code == 2
     assert cli("pause", "report", "--fields", "state").json == {"state": "paused"}
@@ -121,7 +121,7 @@ def test_an_unknown_field_is_refused_where_the_list_is_empty(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("node")
-def test_lines_of_a_stream_have_those_of_the_fields_that_are_theirs(cli: Cli) -> None:
+def test_stream_lines_have_their_own_fields(cli: Cli) -> None:
     cli("add", "every 1h", "--function", "embed", "--name", "embed")
     *lines, run = cli("run", "embed", "--follow", "--fields", "text,state").lines
     assert lines

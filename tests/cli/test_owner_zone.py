@@ -117,7 +117,7 @@ def shown_offset(line: str) -> int:
 
 
 @pytest.mark.parametrize(("owned", "offset"), [(None, "-03:00"), ("Asia/Kathmandu", "+05:45")])
-def test_log_of_a_node_and_lists_are_in_the_zone_of_the_person(cli: Cli, owned: str | None, offset: str) -> None:
+def test_node_log_and_lists_use_the_user_zone(cli: Cli, owned: str | None, offset: str) -> None:
     """The zone of the app is for its schedules."""
     (cli.directory / "jobs.py").write_text(JOBS)
     if owned is not None:

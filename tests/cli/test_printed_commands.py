@@ -136,16 +136,16 @@ def test_hint_keeps_the_typed_owner_within_a_family_of_commands(folder: Cli, oth
 
 def test_printed_command_names_the_typed_server_except_where_it_needs_the_store() -> None:
     out = Printer(server="work")
-    told = complete_commands(out, "horae ls, then horae up; 'horae token ls', horae-worker@1, see horae 1.0")
+    answer = complete_commands(out, "horae ls, then horae up; 'horae token ls', horae-worker@1, see horae 1.0")
     assert (
-        told == "horae --server work ls, then horae up; 'horae --server work token ls', horae-worker@1, see horae 1.0"
+        answer == "horae --server work ls, then horae up; 'horae --server work token ls', horae-worker@1, see horae 1.0"
     )
 
 
-def test_places_of_a_sentence_are_filled_beside_a_store_with_braces() -> None:
+def test_message_placeholders_are_filled_with_a_store_that_has_braces() -> None:
     out = Printer(store="sqlite:////tmp/{a}.db")
-    told = out.translate(Message("horae ls {name} {{x}}", "horae ls {name}"), name="{b} horae ls")
-    assert told == "horae --store 'sqlite:////tmp/{a}.db' ls {b} horae ls {x}"
+    answer = out.translate(Message("horae ls {name} {{x}}", "horae ls {name}"), name="{b} horae ls")
+    assert answer == "horae --store 'sqlite:////tmp/{a}.db' ls {b} horae ls {x}"
 
 
 # --- a name that is taken twice ------------------------------------------------------------------------------------------

@@ -85,8 +85,8 @@ def follow(cli: Cli, hint: str, way: str) -> dict[str, str]:
     if way == "toml":
         (line,) = re.findall(r"outgoing_networks = \[.*?\]", hint)
         file = cli.directory / "horae.toml"
-        kept = file.read_text(encoding="utf-8") if file.exists() else ""
-        file.write_text(f"{line}\n{kept}", encoding="utf-8")
+        existing = file.read_text(encoding="utf-8") if file.exists() else ""
+        file.write_text(f"{line}\n{existing}", encoding="utf-8")
         return {}
     ((name, value),) = re.findall(r"(HORAE_\w+)=(\S+)", hint)
     return {name: value}

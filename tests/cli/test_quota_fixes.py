@@ -20,7 +20,7 @@ def owner_with_task(cli: Cli, when: str = "every 1h") -> None:
     assert cli("add", when, "--say", "x", "--name", "one", *CY).code == 0
 
 
-def test_task_paused_by_a_quota_names_the_quota_and_goes_on_after_the_printed_command(cli: Cli) -> None:
+def test_task_paused_by_a_quota_continues_after_the_printed_command(cli: Cli) -> None:
     owner_with_task(cli)
     assert cli("owner", "set", "cy", "--quota", "longest_life=1d").code == 0
     assert cli("show", "one", "--json").json["task"]["pause"]["cause"] == "quota"

@@ -10,10 +10,10 @@ from jsonschema import Draft202012Validator
 
 from horae.cli.command_table import COMMANDS
 from tests.cli.command_line import Cli
-from tests.cli.histories import an_outage, failures, missed_three
+from tests.cli.histories import record_outage, write_failure_history, write_missed_history
 from tests.cli.json_schemas import SCHEMAS, check_schema
 
-ASKED: list[tuple[str, list[str]]] = [
+CHECKED_COMMANDS: list[tuple[str, list[str]]] = [
     ("receipt", ["add", "every 5m", "--say", "x", "--dry-run"]),
     ("receipt", ["add", "now", "--say", "x"]),
     ("receipt", ["add", "every 5m after end", "--http", "https://example.com", "--key", "k", "--pause"]),
@@ -58,12 +58,12 @@ ASKED: list[tuple[str, list[str]]] = [
 ]
 
 
-ALONE = ("run", "line", "event", "node", "nodes-drain", "problem", "status")
+PART_SCHEMAS = ("run", "line", "event", "node", "nodes-drain", "problem", "status")
 """Parts of the others, or lines of a stream."""
 
 
-@pytest.mark.parametrize("name", sorted({*ALONE, *(schema for schema, _ in ASKED)}))
-def test_every_schema_is_one_and_allows_nothing_unknown(name: str) -> None:
+@pytest.mark.parametrize("name", sorted({*PART_SCHEMAS, *(schema for schema, _ in CHECKED_COMMANDS)}))
+def test_every_schema_is_closed(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])
     assert SCHEMAS[name]["$id"] == f"urn:horae:schema:{name}"
     if SCHEMAS[name]["type"] == "object":
@@ -71,23 +71,25 @@ def test_every_schema_is_one_and_allows_nothing_unknown(name: str) -> None:
         assert set(SCHEMAS[name]["required"]) == set(SCHEMAS[name]["properties"])
 
 
-@pytest.mark.parametrize(("schema", "arguments"), ASKED, ids=[" ".join(arguments) for _, arguments in ASKED])
+@pytest.mark.parametrize(
+    ("schema", "arguments"), CHECKED_COMMANDS, ids=[" ".join(arguments) for _, arguments in CHECKED_COMMANDS]
+)
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_an_answer_is_what_its_schema_says(cli: Cli, schema: str, arguments: list[str], language: str) -> None:
-    failures(cli.path)
+def test_answer_matches_its_schema(cli: Cli, schema: str, arguments: list[str], language: str) -> None:
+    write_failure_history(cli.path)
     done = cli(*arguments, "--json", "--lang", language)
     assert done.code == 0, done.err
     check_schema(schema, done.json)
 
 
 @pytest.mark.parametrize("command", ["ls", "runs", "events", "lanes", "nodes"])
-def test_nothing_is_an_empty_list(cli: Cli, command: str) -> None:
+def test_empty_list_matches_its_schema(cli: Cli, command: str) -> None:
     check_schema({"ls": "tasks"}.get(command, command), cli(command, "--json").json)
 
 
-async def test_a_ledger_with_missed_stretches_and_an_outage(cli: Cli) -> None:
-    last = await asyncio.to_thread(missed_three, cli.path, "skip")
-    await an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5))
+async def test_answers_about_missed_stretches_and_an_outage_match(cli: Cli) -> None:
+    last = await asyncio.to_thread(write_missed_history, cli.path, "skip")
+    await record_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5))
     why = cli("why", "report", "--at", f"{last:%Y-%m-%dT%H:%M:%SZ}", "--json").json
     check_schema("why", why)
     assert why["outage"] is not None
@@ -97,7 +99,7 @@ async def test_a_ledger_with_missed_stretches_and_an_outage(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("node")
-def test_runs_lines_nodes_and_streams_of_a_real_engine(cli: Cli) -> None:
+def test_runs_lines_nodes_and_streams_of_an_engine_match(cli: Cli) -> None:
     cli("add", "every 1h", "--function", "embed", "--name", "embed")
     *lines, run = cli("run", "embed", "--follow", "--json").lines
     check_schema("lines", lines)
@@ -133,15 +135,15 @@ def test_runs_lines_nodes_and_streams_of_a_real_engine(cli: Cli) -> None:
     ],
     ids=" ".join,
 )
-def test_a_problem_is_what_its_schema_says(cli: Cli, arguments: list[str]) -> None:
-    failures(cli.path)
+def test_problem_matches_its_schema(cli: Cli, arguments: list[str]) -> None:
+    write_failure_history(cli.path)
     done = cli(*arguments, "--json")
     assert done.code != 0
     check_schema("problem", done.problem)
 
 
-def test_every_command_of_this_half_is_asked() -> None:
-    elsewhere = {
+def test_every_task_command_is_checked() -> None:
+    other_commands = {
         "up",
         "status",
         "demo",
@@ -168,10 +170,10 @@ def test_every_command_of_this_half_is_asked() -> None:
         "agent",
     }
     streams = {"watch", "stop"}
-    assert {arguments[0] for _, arguments in ASKED} == set(COMMANDS) - elsewhere - streams
+    assert {arguments[0] for _, arguments in CHECKED_COMMANDS} == set(COMMANDS) - other_commands - streams
 
 
-def test_an_undocumented_field_would_be_noticed(cli: Cli) -> None:
+def test_undocumented_field_fails_the_check(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "x")
     task = cli("ls", "--json").json[0]
     with pytest.raises(AssertionError, match="surprise"):

@@ -45,7 +45,7 @@ def test_why_reads_moment_in_words_in_the_callers_zone(cli: Cli, moment: str, da
     assert datetime.fromisoformat(done.json["at"]) == nine_in_shanghai(days)
 
 
-def test_why_asks_which_half_of_the_day_is_meant(cli: Cli) -> None:
+def test_why_refuses_an_ambiguous_half_of_the_day(cli: Cli) -> None:
     done = cli("why", "report", "--at", "yesterday at 9")
     assert done.code == 6
     assert "09:00" in done.err

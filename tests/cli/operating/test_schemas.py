@@ -9,7 +9,7 @@ from tests.cli.json_schemas import check_schema
 from tests.cli.operating.deployment import Deployment
 
 
-def test_one_life_of_a_deployment(deployment: Deployment) -> None:
+def test_answers_of_a_deployment_match_their_schemas(deployment: Deployment) -> None:
     answer = deployment.answer
     check_schema("db-path", answer("db", "path"))
     check_schema("doctor", answer("doctor"))
@@ -45,7 +45,7 @@ def test_one_life_of_a_deployment(deployment: Deployment) -> None:
     check_schema("help", answer("help", "schedules"))
 
 
-def test_everything_that_up_says(deployment: Deployment) -> None:
+def test_events_of_up_match_their_schema(deployment: Deployment) -> None:
     deployment.add(name="stranded", when="now", function="nowhere.at_all")
     deployment.add(name="said", when="every 1s", say="hello")
     up = deployment.up("--demo", "--json", "-v")

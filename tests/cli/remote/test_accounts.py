@@ -14,11 +14,11 @@ from horae.clock import SystemClock
 from tests.cli.json_schemas import check_schema
 from tests.cli.remote.server import SESSIONS, Command, RemoteCli, command_for, without_store
 
-at_both = pytest.mark.parametrize("session", SESSIONS)
+in_both_sessions = pytest.mark.parametrize("session", SESSIONS)
 
 
-@at_both
-def test_a_token_is_shown_once_opens_the_server_and_is_revoked(cli: RemoteCli, session: str) -> None:
+@in_both_sessions
+def test_token_is_shown_once_accepted_and_revoked(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
     horae("owner", "set", "bob", "--role", "member")
     made = horae(
@@ -40,7 +40,7 @@ def test_a_token_is_shown_once_opens_the_server_and_is_revoked(cli: RemoteCli, s
     assert "已作废" in horae("token", "ls", "--lang", "zh").out
 
 
-def test_a_revoked_token_opens_nothing_and_says_so_with_4(cli: RemoteCli) -> None:
+def test_revoked_token_is_refused_with_exit_code_4(cli: RemoteCli) -> None:
     cli("owner", "set", "bob", "--role", "member")
     made = cli("token", "make", "x", "--owner", "bob", "--json").json
     cli.token_file("bob").write_text(made["text"], encoding="utf-8")
@@ -50,8 +50,8 @@ def test_a_revoked_token_opens_nothing_and_says_so_with_4(cli: RemoteCli) -> Non
     assert made["text"] not in done.err
 
 
-@at_both
-def test_the_text_of_a_token_is_all_that_is_on_standard_output(cli: RemoteCli, session: str) -> None:
+@in_both_sessions
+def test_token_make_prints_only_the_token_to_stdout(cli: RemoteCli, session: str) -> None:
     made = command_for(session, cli)("token", "make", "x")
     assert made.code == 0
     assert made.out.startswith("horae_")
@@ -59,8 +59,8 @@ def test_the_text_of_a_token_is_all_that_is_on_standard_output(cli: RemoteCli, s
     assert "shown this once" in made.err
 
 
-@at_both
-def test_an_owner_is_made_shown_changed_revoked_and_restored(cli: RemoteCli, session: str) -> None:
+@in_both_sessions
+def test_owner_is_created_shown_changed_revoked_and_restored(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
     made = horae("owner", "set", "bob", "--role", "viewer", "--quota", "active_tasks=7", "--note", "ops", "--json")
     check_schema("owner", made.json)
@@ -96,7 +96,7 @@ def test_an_owner_is_made_shown_changed_revoked_and_restored(cli: RemoteCli, ses
         (["token", "revoke", "nothing", "--yes"], "no_such_token"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(cli: RemoteCli, arguments: list[str], code: str) -> None:
+def test_invalid_arguments_are_refused(cli: RemoteCli, arguments: list[str], code: str) -> None:
     for session in SESSIONS:
         done = command_for(session, cli)(*arguments, "--json")
         check_schema("problem", done.problem)
@@ -104,8 +104,8 @@ def test_what_cannot_be_meant_is_refused(cli: RemoteCli, arguments: list[str], c
         assert done.code != 0
 
 
-@at_both
-def test_who_did_what_is_told_and_proven(cli: RemoteCli, session: str) -> None:
+@in_both_sessions
+def test_audit_trail_is_shown_and_verified(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
     horae("add", "every 1h", "--say", "x", "--name", "x")
     horae("pause", "x")
@@ -120,8 +120,8 @@ def test_who_did_what_is_told_and_proven(cli: RemoteCli, session: str) -> None:
     assert horae("audit", "ls", "--limit", "1").err.count("audit ls --limit 1 --after") == 1
 
 
-@at_both
-def test_an_altered_row_is_found_with_exit_1(cli: RemoteCli, session: str) -> None:
+@in_both_sessions
+def test_altered_audit_row_is_found_with_exit_code_1(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
     horae("add", "every 1h", "--say", "x", "--name", "x")
     number = horae("audit", "ls", "--json").json[0]["number"]
@@ -158,8 +158,8 @@ def receiver() -> Iterator[str]:
         thread.join()
 
 
-@at_both
-def test_a_webhook_lives_from_its_secret_to_its_end(cli: RemoteCli, session: str, receiver: str) -> None:
+@in_both_sessions
+def test_webhook_is_created_tested_rotated_and_removed(cli: RemoteCli, session: str, receiver: str) -> None:
     near = {"HORAE_OUTGOING_NETWORKS": "127.0.0.0/8"}
     horae = command_for(session, cli)
     made = horae(
@@ -190,8 +190,8 @@ def test_a_webhook_lives_from_its_secret_to_its_end(cli: RemoteCli, session: str
     assert horae("webhook", "ls", "--json").json == []
 
 
-@at_both
-def test_a_test_that_is_not_taken_ends_with_1(cli: RemoteCli, session: str, receiver: str) -> None:
+@in_both_sessions
+def test_failed_webhook_test_exits_with_1(cli: RemoteCli, session: str, receiver: str) -> None:
     near = {"HORAE_OUTGOING_NETWORKS": "127.0.0.0/8"}
     horae = command_for(session, cli)
     name = horae("webhook", "add", f"{receiver}/no", "--json", **near).json["id"]
@@ -199,7 +199,7 @@ def test_a_test_that_is_not_taken_ends_with_1(cli: RemoteCli, session: str, rece
     assert (done.code, "503" in done.out) == (1, True)
 
 
-def test_a_member_sees_only_what_is_theirs(cli: RemoteCli) -> None:
+def test_member_sees_only_own_accounts(cli: RemoteCli) -> None:
     cli("owner", "set", "ada", "--role", "member")
     text = cli("token", "make", "x", "--owner", "ada", "--json").json["text"]
     cli.token_file("ada").write_text(text, encoding="utf-8")
@@ -241,8 +241,8 @@ def assert_restart_is_recommended(horae: Command) -> None:
         assert "horae resume" not in text
 
 
-@at_both
-def test_what_an_agent_made_waits_for_a_person_who_has_looked_at_it(cli: RemoteCli, session: str) -> None:
+@in_both_sessions
+def test_task_of_an_agent_waits_for_approval(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
     text = cli("token", "make", "helper", "--agent", "helper", "--json").json["text"]
     cli.token_file("helper").write_text(text, encoding="utf-8")

@@ -120,14 +120,16 @@ def test_token_is_not_sent_to_another_port_of_this_machine(deployment: AppDeploy
 
 def test_refused_token_is_named_with_commands_that_replace_it(deployment: AppDeployment) -> None:
     _, url = deployment.serve()
-    kept = deployment.folder / "jobs.db.token"
+    token_path = deployment.folder / "jobs.db.token"
     (first,) = deployment.answer("--server", url, "token", "ls")
     deployment.ok("--server", url, "token", "revoke", first["id"], "--yes")
     refused = deployment.problem("--server", url, "ls")
-    assert (refused["code"], str(kept) in refused["detail"]) == ("bad_token", True)
+    assert (refused["code"], str(token_path) in refused["detail"]) == ("bad_token", True)
     make, login = re.findall(r"'(horae [^']*)'", refused["hint"])
     made = deployment.ok(*shlex.split(make.replace("OWNER", "local"))[1:])
-    assert deployment.problem(*shlex.split(login)[1:])["code"] == "bad_token", "the kept token is still the revoked one"
+    assert deployment.problem(*shlex.split(login)[1:])["code"] == "bad_token", (
+        "the stored token is still the revoked one"
+    )
     deployment.ok(*shlex.split(login)[1:], "--token-stdin", stdin=made)
     assert deployment.answer("--server", url, "ls") == []
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="0.
 
 
 def remote(cli: RemoteCli) -> str:
-    return cli.server.url.replace("127.0.0.1", "0.0.0.0")  # noqa: S104 - asked, not listened at
+    return cli.server.url.replace("127.0.0.1", "0.0.0.0")  # noqa: S104 - a client address, not a listener
 
 
 def login(cli: RemoteCli, *options: str, **environment: str) -> CommandResult:
@@ -29,39 +29,39 @@ def login(cli: RemoteCli, *options: str, **environment: str) -> CommandResult:
 
 
 @pytest.mark.parametrize("command", [("ls",), ("status",), ("add", "every 1h", "--say", "hi")], ids=" ".join)
-def test_a_remote_server_over_plain_http_is_refused(cli: RemoteCli, command: tuple[str, ...]) -> None:
+def test_remote_server_over_plain_http_is_refused(cli: RemoteCli, command: tuple[str, ...]) -> None:
     refused = cli(*command, "--json", HORAE_SERVER=remote(cli))
     assert (refused.code, refused.problem["code"]) == (4, "plain_http")
     assert cli("ls", "--json", HORAE_SERVER=cli.server.url).json == []
 
 
-def test_doctor_tells_of_it_and_sends_nothing(cli: RemoteCli) -> None:
+def test_doctor_reports_plain_http_and_sends_no_token(cli: RemoteCli) -> None:
     done = cli("doctor", HORAE_SERVER=remote(cli))
     assert done.code == 1
     assert "HORAE_PLAIN_HTTP=on" in done.out
 
 
-def test_the_variable_of_the_hint_allows_it(cli: RemoteCli) -> None:
+def test_variable_of_the_hint_allows_plain_http(cli: RemoteCli) -> None:
     hint = cli("ls", "--json", HORAE_SERVER=remote(cli)).problem["hint"]
     ((name, value),) = re.findall(r"(HORAE_\w+)=(\w+)", hint)
     assert cli("ls", HORAE_SERVER=remote(cli), **{name: value}).code == 0
 
 
-def test_the_line_of_the_hint_allows_it_in_the_file(cli: RemoteCli) -> None:
+def test_setting_of_the_hint_allows_plain_http(cli: RemoteCli) -> None:
     hint = cli("ls", "--json", HORAE_SERVER=remote(cli)).problem["hint"]
     ((line),) = re.findall(r"plain_http = \w+", hint)
     (cli.directory / "horae.toml").write_text(f"{line}\n", encoding="utf-8")
     assert cli("ls", HORAE_SERVER=remote(cli)).code == 0
 
 
-def test_login_refuses_it_before_it_takes_the_token(cli: RemoteCli) -> None:
+def test_login_refuses_plain_http_before_reading_the_token(cli: RemoteCli) -> None:
     refused = login(cli)
     assert refused.problem["code"] == "plain_http"
     assert cli("context", "ls", "--json").json == []
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_login_of_the_hint_allows_it_for_that_context_alone(cli: RemoteCli, language: str) -> None:
+def test_login_option_of_the_hint_allows_plain_http_for_one_context(cli: RemoteCli, language: str) -> None:
     hint = login(cli, "--lang", language).problem["hint"]
     ((url, option),) = re.findall(r"horae login (\S+) (--[\w-]+)", hint)
     assert url == remote(cli)
@@ -71,7 +71,7 @@ def test_the_login_of_the_hint_allows_it_for_that_context_alone(cli: RemoteCli, 
 
 
 @pytest.mark.parametrize("server", ["http://horae.example.org", "http://10.0.0.7:4672", "http://[2001:db8::1]"])
-def test_the_client_library_refuses_it_too(server: str) -> None:
+def test_client_library_refuses_plain_http(server: str) -> None:
     with pytest.raises(NotAllowed) as refused:
         Connection(server, "horae_x", SystemClock())
     assert refused.value.code == "plain_http"
@@ -81,5 +81,5 @@ def test_the_client_library_refuses_it_too(server: str) -> None:
 @pytest.mark.parametrize(
     "server", ["https://horae.example.org", "http://localhost:4672", "http://127.8.9.1", "http://[::1]:4672"]
 )
-def test_https_and_this_machine_are_asked_as_ever(server: str) -> None:
+def test_https_and_loopback_are_allowed(server: str) -> None:
     assert Connection(server, "horae_x", SystemClock()).server == server

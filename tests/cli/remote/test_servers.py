@@ -32,7 +32,7 @@ def free_port() -> int:
         return port
 
 
-def test_a_server_that_is_not_there_ends_with_7(cli: RemoteCli) -> None:
+def test_unreachable_server_exits_with_7(cli: RemoteCli) -> None:
     for language, word in (("en", "cannot be reached"), ("zh", "无法连接")):
         done = cli("ls", "--json", "--lang", language, "--server", f"http://127.0.0.1:{free_port()}")
         check_schema("problem", done.problem)
@@ -44,7 +44,7 @@ def test_a_server_that_is_not_there_ends_with_7(cli: RemoteCli) -> None:
 @pytest.mark.parametrize(
     "address", ["127.0.0.1:4672/", "ftp://example.com", "http://ada:secret@example.com", "http://x/?token=y", "http://"]
 )
-def test_an_address_that_is_none_is_refused_without_what_is_secret_in_it(cli: RemoteCli, address: str) -> None:
+def test_bad_server_address_is_refused_without_its_secrets(cli: RemoteCli, address: str) -> None:
     done = cli("ls", "--json", "--server", address)
     assert done.code != 0
     assert done.problem["code"] in ("bad_server_address", "no_such_context")
@@ -64,18 +64,18 @@ def test_an_address_that_is_none_is_refused_without_what_is_secret_in_it(cli: Re
     ],
     ids=" ".join,
 )
-def test_what_is_done_on_this_machine_is_not_done_at_a_server(cli: RemoteCli, arguments: list[str]) -> None:
+def test_local_commands_are_refused_at_a_server(cli: RemoteCli, arguments: list[str]) -> None:
     done = cli(*arguments, "--server", cli.server.url, "--json")
     assert (done.code, done.problem["code"]) == (2, "only_here")
     assert done.problem["hint"]
 
 
-def test_the_store_can_still_be_named(cli: RemoteCli) -> None:
+def test_store_option_wins_over_the_server(cli: RemoteCli) -> None:
     assert cli("db", "check", "--json").problem["code"] == "only_here_variable"
     assert cli.on_store("db", "check", "--json").code == 0
 
 
-def test_a_file_of_tasks_is_applied_exported_and_taken_over(cli: RemoteCli, tmp_path: Path) -> None:
+def test_apply_export_and_import_work_through_a_server(cli: RemoteCli, tmp_path: Path) -> None:
     file = cli.directory / "tasks.json"
     file.write_text('{"lanes": {"a": 2}, "tasks": [{"name": "x", "when": "every 1h", "say": "x", "lane": "a"}]}')
     applied = cli("apply", "-f", str(file), "--yes", "--json")
@@ -96,14 +96,14 @@ def test_a_file_of_tasks_is_applied_exported_and_taken_over(cli: RemoteCli, tmp_
     assert cli("simulate", "--for", "3h", "--json").code == 0
 
 
-def test_completion_knows_what_is_at_the_server(cli: RemoteCli) -> None:
+def test_completion_reads_names_from_the_server(cli: RemoteCli) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "there")
     assert "there" in cli("completion", "answer", "--", "show", "th").out
     assert "local" in cli("completion", "answer", "--", "owner", "show", "lo").out
     assert cli("completion", "answer", "--", "--server", f"http://127.0.0.1:{free_port()}", "show", "th").out == ""
 
 
-def test_doctor_looks_at_the_server_that_commands_go_to(cli: RemoteCli) -> None:
+def test_doctor_checks_the_selected_server(cli: RemoteCli) -> None:
     found = {each["check"]: each for each in cli("doctor", "--json").json["checks"]}
     assert found["server"]["grade"] == found["token"]["grade"] == "ok"
     assert __version__ in found["server"]["message"]
@@ -118,7 +118,7 @@ def test_doctor_looks_at_the_server_that_commands_go_to(cli: RemoteCli) -> None:
 # --- others that answer ------------------------------------------------------------------------------------------------
 
 
-class Stranger(BaseHTTPRequestHandler):
+class ForeignServer(BaseHTTPRequestHandler):
     """A web server of another kind, or of another version: each path says how it is to answer."""
 
     seen: list[str]
@@ -152,9 +152,9 @@ class Stranger(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def stranger() -> Iterator[tuple[str, list[str]]]:
+def foreign_server() -> Iterator[tuple[str, list[str]]]:
     seen: list[str] = []
-    kind = type("Listening", (Stranger,), {"seen": seen})
+    kind = type("Listening", (ForeignServer,), {"seen": seen})
     with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
@@ -166,10 +166,10 @@ def stranger() -> Iterator[tuple[str, list[str]]]:
 @pytest.mark.parametrize(
     ("path", "code"), [("page", "not_our_server"), ("odd", "not_our_server"), ("newer", "other_version")]
 )
-def test_who_does_not_answer_like_us_is_told_apart(
-    cli: RemoteCli, stranger: tuple[str, list[str]], path: str, code: str
+def test_foreign_server_is_recognised(
+    cli: RemoteCli, foreign_server: tuple[str, list[str]], path: str, code: str
 ) -> None:
-    done = cli("ls", "--json", "--server", f"{stranger[0]}/{path}")
+    done = cli("ls", "--json", "--server", f"{foreign_server[0]}/{path}")
     check_schema("problem", done.problem)
     assert (done.code, done.problem["code"]) == (7, code)
     if code == "other_version":
@@ -177,8 +177,8 @@ def test_who_does_not_answer_like_us_is_told_apart(
         assert __version__ in done.problem["detail"]
 
 
-def test_a_token_follows_nobody_elsewhere(cli: RemoteCli, stranger: tuple[str, list[str]]) -> None:
-    address, seen = stranger
+def test_token_is_not_sent_after_a_redirect(cli: RemoteCli, foreign_server: tuple[str, list[str]]) -> None:
+    address, seen = foreign_server
     done = cli("ls", "--json", "--server", f"{address}/moved")
     assert (done.code, done.problem["code"]) == (7, "not_our_server")
     assert not any(each.startswith("/thief") for each in seen)
@@ -187,7 +187,7 @@ def test_a_token_follows_nobody_elsewhere(cli: RemoteCli, stranger: tuple[str, l
 # --- streams -----------------------------------------------------------------------------------------------------------
 
 
-def test_events_are_followed_over_a_restart_of_the_server(cli: RemoteCli) -> None:
+def test_followed_events_continue_after_a_server_restart(cli: RemoteCli) -> None:
     """Each event once, although the server was away while some of them happened."""
     reserved = ReservedPort()
     port = reserved.number
@@ -226,7 +226,7 @@ def test_events_are_followed_over_a_restart_of_the_server(cli: RemoteCli) -> Non
         check_schema("event", each)
 
 
-async def test_a_page_is_as_long_as_was_asked_for(cli: RemoteCli) -> None:
+async def test_page_has_the_requested_length(cli: RemoteCli) -> None:
     """However few a server tells at once."""
     wishes = [read_task({"name": f"t{number:03d}", "when": "every 1h", "say": "x"}) for number in range(205)]
 
@@ -242,7 +242,7 @@ async def test_a_page_is_as_long_as_was_asked_for(cli: RemoteCli) -> None:
     assert not set(page.out.split()) & set(following.out.split())
 
 
-def test_a_real_deployment_is_worked_at_with_the_token_that_it_kept(tmp_path: Path) -> None:
+def test_commands_use_the_first_token_of_a_local_deployment(tmp_path: Path) -> None:
     """`horae up` in one process, commands at its server in others: nobody has to log in on the same machine."""
     deployment, reserved = Deployment(tmp_path), ReservedPort()
     url = f"http://127.0.0.1:{reserved.number}"

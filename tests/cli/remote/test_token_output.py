@@ -7,10 +7,10 @@ import pytest
 from tests.cli.json_schemas import check_schema
 from tests.cli.remote.server import SESSIONS, RemoteCli, command_for
 
-at_both = pytest.mark.parametrize("session", SESSIONS)
+in_both_sessions = pytest.mark.parametrize("session", SESSIONS)
 
 
-@at_both
+@in_both_sessions
 def test_token_is_written_to_a_private_file_and_opens_the_server(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
     made = horae("token", "make", "ci", "--output", "ci.token")
@@ -28,7 +28,7 @@ def test_token_is_written_to_a_private_file_and_opens_the_server(cli: RemoteCli,
     assert horae("token", "make", "ci", "-o", "third.token", "-q").out.strip() not in listed
 
 
-@at_both
+@in_both_sessions
 def test_existing_file_is_kept_and_no_token_is_made(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
     (cli.directory / "ci.token").write_text("mine", encoding="utf-8")

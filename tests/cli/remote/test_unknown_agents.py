@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.remote.server import SESSIONS, Command, RemoteCli, command_for, without_store
 
-at_both = pytest.mark.parametrize("session", SESSIONS)
+in_both_sessions = pytest.mark.parametrize("session", SESSIONS)
 by_command = pytest.mark.parametrize("command", ["show", "stop", "restart"])
 
 
@@ -17,7 +17,7 @@ def run_hint(horae: Command, hint: str) -> int:
     return horae(*shlex.split(hint[hint.index("horae ") :])[1:]).code
 
 
-@at_both
+@in_both_sessions
 @by_command
 def test_unknown_agent_is_refused_with_the_nearest_name(cli: RemoteCli, session: str, command: str) -> None:
     horae = command_for(session, cli)
@@ -30,7 +30,7 @@ def test_unknown_agent_is_refused_with_the_nearest_name(cli: RemoteCli, session:
     assert "是不是" in horae("agent", command, "cluade", "--lang", "zh").err
 
 
-@at_both
+@in_both_sessions
 @by_command
 def test_agent_of_another_owner_is_refused_and_an_admin_is_shown_the_owner(
     cli: RemoteCli, session: str, command: str
@@ -45,7 +45,7 @@ def test_agent_of_another_owner_is_refused_and_an_admin_is_shown_the_owner(
     assert horae("agent", "show", "claude", "--owner", "bob", "--json").json["stopped"] is (command == "stop")
 
 
-def test_member_is_shown_no_agents_of_other_owners(cli: RemoteCli) -> None:
+def test_member_sees_no_agents_of_other_owners(cli: RemoteCli) -> None:
     cli("owner", "add", "bob", "--role", "member")
     cli("token", "make", "claude", "--agent", "claude")
     token = cli("token", "make", "bob", "--owner", "bob", "--json").json["text"]
@@ -58,7 +58,7 @@ def test_member_is_shown_no_agents_of_other_owners(cli: RemoteCli) -> None:
     assert "local" not in refused.err
 
 
-@at_both
+@in_both_sessions
 def test_agent_without_similar_names_lists_those_of_its_owner(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
     for name in ("one", "two"):
@@ -66,7 +66,7 @@ def test_agent_without_similar_names_lists_those_of_its_owner(cli: RemoteCli, se
     assert horae("agent", "stop", "zzz", "--json").problem["hint"].endswith("Its agents are: one, two.")
 
 
-@at_both
+@in_both_sessions
 def test_agent_with_settings_and_no_token_can_be_stopped_before_its_first_token(cli: RemoteCli, session: str) -> None:
     """The documented order for an agent that must not begin by itself: set, stop, then the token."""
     horae = command_for(session, cli)
@@ -77,7 +77,7 @@ def test_agent_with_settings_and_no_token_can_be_stopped_before_its_first_token(
     assert horae("agent", "show", "robot", "--json").json["stopped"] is True
 
 
-@at_both
+@in_both_sessions
 def test_grant_that_was_never_given_is_not_reported_as_taken_back(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
     horae("secret", "set", "tok", "-", stdin="x")

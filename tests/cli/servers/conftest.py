@@ -25,7 +25,7 @@ def url(postgres_url: str) -> str:
 
 
 @pytest.fixture
-def served(tmp_path: Path, url: str) -> Cli:
+def remote_store(tmp_path: Path, url: str) -> Cli:
     made = Cli(tmp_path)
     made.url = url
     return made

@@ -82,8 +82,8 @@ def wait_for_ends(up: Up) -> None:
     wait_for_lines(up, *(f"{loop}{GOES_ON}" for loop in loops_with(WAITS, up.output)))
 
 
-def loops_with(words: str, said: list[str]) -> list[str]:
-    return [line.split(words)[0].split("WARNING ")[1] for line in said if words in line]
+def loops_with(words: str, output: list[str]) -> list[str]:
+    return [line.split(words)[0].split("WARNING ")[1] for line in output if words in line]
 
 
 def stop(up: Up) -> list[str]:
@@ -94,11 +94,11 @@ def stop(up: Up) -> list[str]:
     return up.output
 
 
-def assert_two_lines_per_loop(said: list[str], loops: Sequence[str]) -> None:
-    begins, ends = loops_with(WAITS, said), loops_with(GOES_ON, said)
-    assert {f"{loop} " for loop in loops} <= set(begins), said
-    assert len(begins) == len(set(begins)), said
-    assert sorted(ends) == sorted(begins), said
+def assert_two_lines_per_loop(output: list[str], loops: Sequence[str]) -> None:
+    begins, ends = loops_with(WAITS, output), loops_with(GOES_ON, output)
+    assert {f"{loop} " for loop in loops} <= set(begins), output
+    assert len(begins) == len(set(begins)), output
+    assert sorted(ends) == sorted(begins), output
 
 
 def test_worker_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Outage) -> None:
@@ -133,9 +133,9 @@ def test_sigterm_while_postgres_is_down_exits_zero(postgres_outage: Outage, comm
     up = postgres_outage.start(command)
     postgres_outage.server.shut_down()
     wait_for_lines(up, WAITS)
-    said = stop(up)
-    assert any("stopped" in line for line in said)
-    assert loops_with(WAITS, said)
+    output = stop(up)
+    assert any("stopped" in line for line in output)
+    assert loops_with(WAITS, output)
 
 
 def test_worker_waits_out_a_killed_mariadb_and_exits_zero(mariadb_outage: Outage) -> None:

@@ -35,7 +35,7 @@ def test_node_and_doctor_warn_about_mariadb_without_tls(deployment: Deployment) 
     assert "未加密" in deployment.horae("doctor", "--lang", "zh").stdout
 
 
-def test_server_on_this_machine_is_not_warned_about(tmp_path: Path, mariadb_url: str) -> None:
+def test_plain_connection_to_this_machine_is_no_warning(tmp_path: Path, mariadb_url: str) -> None:
     deployment = Deployment(tmp_path)
     deployment.url = mariadb_url
     assert "not encrypted" not in deployment.horae("doctor").stdout

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.command_line import Cli
 
 
-def test_the_receipt_says_what_when_and_how_to_undo_it(cli: Cli) -> None:
+def test_receipt_shows_task_times_and_undo(cli: Cli) -> None:
     done = cli("add", "every weekday at 9am", "--name", "morning", "--say", "hello", "--tz", "Asia/Shanghai")
     assert done.code == 0
     lines = done.out.splitlines()
@@ -23,7 +23,7 @@ def test_the_receipt_says_what_when_and_how_to_undo_it(cli: Cli) -> None:
     assert "horae up" in done.err
 
 
-def test_the_task_is_there_with_everything_that_was_said(cli: Cli) -> None:
+def test_task_is_stored_with_all_options(cli: Cli) -> None:
     done = cli(
         *("add", "every 5m", "--json", "--name", "mail", "--key", "m-1", "--lane", "mail", "--label", "source=test"),
         *("--http", "PUT", "https://example.com/mail", "--header", "X-A: b", "--sign", "hook", "--body", '{"a": 1}'),
@@ -64,7 +64,7 @@ def test_the_task_is_there_with_everything_that_was_said(cli: Cli) -> None:
     assert (task["zone"], len(done.json["fires"])) == ("Europe/Berlin", 3)
 
 
-def test_a_command_stands_behind_two_dashes(cli: Cli) -> None:
+def test_command_is_given_after_two_dashes(cli: Cli) -> None:
     allowed = {"HORAE_COMMAND_ALLOW": "*"}
     done = cli("add", "every", "1h", "--command", "--json", "--", "echo", "--json", "-5", **allowed)
     assert done.code == 0, done.err
@@ -82,12 +82,12 @@ def test_a_command_stands_behind_two_dashes(cli: Cli) -> None:
         (["--target", '{"kind": "event", "topic": "x"}'], "event", "event"),
     ],
 )
-def test_a_name_that_nobody_gave_follows_the_work(cli: Cli, options: list[str], kind: str, name: str) -> None:
+def test_default_name_is_derived_from_the_target(cli: Cli, options: list[str], kind: str, name: str) -> None:
     task = cli("add", "every 5m", *options, "--json").json["task"]
     assert (task["target"]["kind"], task["name"]) == (kind, name)
 
 
-def test_a_payload_comes_from_a_file_or_from_outside(cli: Cli) -> None:
+def test_payload_is_read_from_a_file_or_stdin(cli: Cli) -> None:
     (cli.directory / "payload.json").write_text('{"n": 1}', encoding="utf-8")
     assert cli("add", "every 5m", "--say", "a", "--payload", "@payload.json", "--json").json["task"]["payload"] == {
         "n": 1
@@ -96,7 +96,7 @@ def test_a_payload_comes_from_a_file_or_from_outside(cli: Cli) -> None:
     assert from_outside.json["task"]["payload"] == {"n": 2}
 
 
-def test_a_dry_run_makes_nothing_not_even_the_file(cli: Cli) -> None:
+def test_dry_run_creates_neither_task_nor_store(cli: Cli) -> None:
     done = cli("add", "every 5m", "--say", "tick", "--dry-run")
     assert done.code == 0
     assert "nothing was made" in done.out
@@ -104,14 +104,14 @@ def test_a_dry_run_makes_nothing_not_even_the_file(cli: Cli) -> None:
     assert cli("add", "every 5m", "--command", "--dry-run", "--", "backup").code == 6
 
 
-def test_with_a_key_it_is_made_once(cli: Cli) -> None:
+def test_add_with_a_key_creates_one_task(cli: Cli) -> None:
     first = cli("add", "every 5m", "--say", "tick", "--key", "k", "--json").json["task"]
     again = cli("add", "every 10m", "--say", "tick", "--key", "k", "--json").json["task"]
     assert (first["id"], again["version"]) == (again["id"], 2)
     assert len(cli("ls", "--json").json) == 1
 
 
-def test_made_but_paused(cli: Cli) -> None:
+def test_add_can_create_a_paused_task(cli: Cli) -> None:
     done = cli("add", "every 5m", "--say", "tick", "--pause")
     assert "paused; horae resume" in done.out
     assert cli("ls", "--json").json[0]["state"] == "paused"
@@ -139,21 +139,19 @@ def test_made_but_paused(cli: Cli) -> None:
         (["every 5m", "example.com/x", "--http", "post"], "no_address", 2),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_is_made(
-    cli: Cli, arguments: list[str], code: str, exit_code: int
-) -> None:
+def test_invalid_task_is_refused_and_not_created(cli: Cli, arguments: list[str], code: str, exit_code: int) -> None:
     done = cli("add", "--json", *arguments)
     assert (done.problem["code"], done.code, done.problem["exit"]) == (code, exit_code, exit_code)
     assert done.out == ""
     assert cli("ls", "--json").json == []
 
 
-def test_the_caret_points_into_what_was_typed(cli: Cli) -> None:
+def test_caret_points_into_the_typed_text(cli: Cli) -> None:
     done = cli("add", "every wekday at 9am", "--say", "x")
     assert done.err.splitlines()[:3] == ['✕ "wekday" is not understood here.', "  every wekday at 9am", "        ^"]
 
 
-def test_an_edit_changes_only_what_is_said_and_shows_the_fires(cli: Cli) -> None:
+def test_edit_changes_only_given_fields_and_shows_the_fires(cli: Cli) -> None:
     cli("add", "0 9 * * *", "--say", "tick", "--zone", "UTC", "--retries", "2")
     tried = cli("edit", "tick", "--when", "30 9 * * *", "--dry-run", "--json").json
     assert tried["dry_run"] is True
@@ -167,7 +165,7 @@ def test_an_edit_changes_only_what_is_said_and_shows_the_fires(cli: Cli) -> None
     assert cli("show", "tick", "--json").json["task"]["policies"]["retry"]["attempts"] == 3
 
 
-def test_an_edit_of_one_policy_names_that_one(cli: Cli) -> None:
+def test_edit_of_one_policy_names_it(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
     assert cli("edit", "tick", "--zone", "Berlin", "--json").json["task"]["zone"] == "Europe/Berlin"
     changed = cli("edit", "tick", "--overlap", "queue", "--name", "tock", "--json").json["changed"]
@@ -187,13 +185,13 @@ def test_an_edit_of_one_policy_names_that_one(cli: Cli) -> None:
         (["tick", "--http", "GET"], "no_address", 2),
     ],
 )
-def test_an_edit_that_cannot_be_is_refused(cli: Cli, arguments: list[str], code: str, exit_code: int) -> None:
+def test_invalid_edit_is_refused(cli: Cli, arguments: list[str], code: str, exit_code: int) -> None:
     cli("add", "every 5m", "--say", "tick")
     done = cli("edit", "--json", *arguments)
     assert (done.problem["code"], done.code) == (code, exit_code)
 
 
-def test_show_tells_the_definition_the_standing_and_the_future(cli: Cli) -> None:
+def test_show_prints_definition_state_and_next_fires(cli: Cli) -> None:
     cli("add", "0 9 * * *", "--say", "tick", "--zone", "UTC", "--key", "k", "--lane", "slow", "--label", "a=b")
     done = cli("show", "tick")
     assert done.code == 0
@@ -202,7 +200,7 @@ def test_show_tells_the_definition_the_standing_and_the_future(cli: Cli) -> None
     assert len(cli("show", "tick", "--json").json["fires"]) == 5
 
 
-def test_a_task_is_found_by_id_name_key_and_what_is_unique_of_them(cli: Cli) -> None:
+def test_task_is_found_by_id_name_key_and_unique_prefix(cli: Cli) -> None:
     task = cli("add", "every 5m", "--say", "morning report", "--key", "daily-1", "--json").json["task"]
     for name in (task["id"], task["id"][:20], "morning report", "morning", "daily-1"):
         assert cli("show", name, "--json").json["task"]["id"] == task["id"], name
@@ -211,14 +209,14 @@ def test_a_task_is_found_by_id_name_key_and_what_is_unique_of_them(cli: Cli) -> 
     assert (done.code, done.problem["code"]) == (5, "ambiguous_name")
 
 
-def test_who_writes_chinese_gets_a_chinese_receipt(cli: Cli) -> None:
+def test_chinese_schedule_gets_a_chinese_receipt(cli: Cli) -> None:
     done = cli("add", "每天早上9点", "--say", "天气")
     assert "  时间   每天 09:00" in done.out
     assert "没有给出时区" in done.err
     assert json.loads(cli("show", "天气", "--json", "--lang", "zh").out)["task"]["means"].startswith("每天")
 
 
-def test_quiet_says_the_id_alone(cli: Cli) -> None:
+def test_quiet_prints_only_the_id(cli: Cli) -> None:
     done = cli("add", "every 5m", "--say", "tick", "--quiet")
     assert done.out.startswith("tsk_")
     assert (len(done.out.splitlines()), done.err) == (1, "")

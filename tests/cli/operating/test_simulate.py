@@ -13,7 +13,7 @@ tasks:
 """
 
 
-def test_a_file_is_tried_over_a_clock_change(deployment: Deployment) -> None:
+def test_simulate_of_a_file_covers_a_clock_change(deployment: Deployment) -> None:
     deployment.write("tasks.yaml", FILE)
     shown = deployment.ok("simulate", "tasks.yaml", "--for", "2d", "--from", "2026-03-28T00:00Z")
     lines = shown.splitlines()
@@ -27,19 +27,19 @@ def test_a_file_is_tried_over_a_clock_change(deployment: Deployment) -> None:
     assert "因上一次仍在运行而跳过" in chinese
 
 
-def test_quiet_says_the_names_alone(deployment: Deployment) -> None:
+def test_simulate_quiet_prints_names_only(deployment: Deployment) -> None:
     deployment.write("tasks.yaml", FILE)
     assert deployment.ok("simulate", "tasks.yaml", "--for", "1d", "-q").splitlines() == ["nightly", "sync"]
 
 
-def test_json_is_the_report(deployment: Deployment) -> None:
+def test_simulate_json_is_the_report(deployment: Deployment) -> None:
     deployment.write("tasks.yaml", FILE)
     report = deployment.answer("simulate", "tasks.yaml", "--for", "1d", "--from", "2026-03-28T00:00Z")
     assert report["start"] == "2026-03-28T00:00:00Z"
     assert {task["name"]: task["ran"] for task in report["tasks"]} == {"nightly": 1, "sync": 72}
 
 
-def test_strict_ends_with_1_when_there_is_a_problem(deployment: Deployment) -> None:
+def test_simulate_strict_exits_with_1_on_a_finding(deployment: Deployment) -> None:
     deployment.write(
         "tasks.yaml",
         "tasks:\n  - {name: long, when: every 1h, say: x, takes: 10m, policies: {max_duration: 5m}}\n",
@@ -49,7 +49,7 @@ def test_strict_ends_with_1_when_there_is_a_problem(deployment: Deployment) -> N
     assert deployment.horae("simulate", "absent.yaml").returncode == 3
 
 
-def test_the_tasks_of_the_store_are_tried_as_they_stand(deployment: Deployment) -> None:
+def test_simulate_uses_the_tasks_of_the_store(deployment: Deployment) -> None:
     deployment.add(name="hourly", when="every 1h", say="x")
     paused = deployment.add(name="resting", when="every 1h", say="x")
     deployment.call_library(lambda app: app.service.tasks.pause(app.who, paused))

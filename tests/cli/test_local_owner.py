@@ -22,11 +22,11 @@ from tests.servers.ports import ReservedPort
 def old_deployment(cli: Cli) -> Cli:
     """As an earlier version left it: tasks of `local`, and a token of `admin`, who is the only account."""
     cli("add", "every 1h", "--say", "x", "--name", "mine", "--key", "mine")
-    asyncio.run(_as_before(cli.url))
+    asyncio.run(write_old_accounts(cli.url))
     return cli
 
 
-async def _as_before(url: str) -> None:
+async def write_old_accounts(url: str) -> None:
     async with Horae(url, engine=False, zone="UTC") as app:
         account = Owner("admin", Role.ADMIN, app.clock.now())
         assert await app.store.write_records([RecordWrite(owner_record(account))])
@@ -53,7 +53,7 @@ def test_the_token_of_up_and_the_command_line_belong_to_one_owner(tmp_path: Path
         reserved.release()
 
 
-def test_a_deployment_of_two_owners_keeps_working_and_doctor_says_how_to_join_them(old_deployment: Cli) -> None:
+def test_deployment_of_two_owners_works_and_doctor_explains_the_merge(old_deployment: Cli) -> None:
     cli = old_deployment
     assert "Tasks made here belong to local, the first token to admin" in cli("doctor").out
     assert cli("add", "every 2h", "--say", "x", "--name", "mine", "--key", "mine").code == 0

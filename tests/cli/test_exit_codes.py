@@ -28,22 +28,22 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize(("ending", "arguments", "code"), ENDINGS, ids=[each[2] or "ok" for each in ENDINGS])
-def test_every_ending_has_its_exit_code_and_its_problem(
+def test_every_failure_has_its_exit_code_and_problem(
     cli: Cli, ending: ExitCode, arguments: list[str], code: str
 ) -> None:
     cli("add", "every 5m", "--say", "tick", "--overlap", "queue_all")
-    told = cli(*arguments)
-    assert told.code == ending
-    assert "Traceback" not in told.err
+    answer = cli(*arguments)
+    assert answer.code == ending
+    assert "Traceback" not in answer.err
     problem = cli(*arguments, "--json")
     assert problem.code == ending
     if code:
         assert (problem.problem["code"], problem.problem["exit"]) == (code, ending)
         assert problem.out == ""
-        assert told.err.lstrip().startswith("✕ ") or "✕ " in told.err
+        assert answer.err.lstrip().startswith("✕ ") or "✕ " in answer.err
 
 
-def test_a_store_that_cannot_be_reached_ends_with_7(cli: Cli) -> None:
+def test_unreachable_store_exits_with_7(cli: Cli) -> None:
     done = cli("add", "every 5m", "--say", "x", "--json", "--store", "sqlite:////dev/null/horae.db")
     assert (done.code, done.problem["code"]) == (7, "store_unavailable")
     cli.path.write_bytes(b"this is no database" * 1000)
@@ -52,18 +52,18 @@ def test_a_store_that_cannot_be_reached_ends_with_7(cli: Cli) -> None:
     assert damaged.err.startswith("✕ 存储已损坏")
 
 
-def test_an_address_that_names_no_store_is_refused(cli: Cli) -> None:
+def test_unknown_store_address_is_refused(cli: Cli) -> None:
     assert cli("ls", "--store", "nonsense://x", "--json").problem["code"] == "unknown_store"
     assert cli("--store", "nonsense://x", "ls", "--json").problem["code"] == "unknown_store"
 
 
-def test_settings_that_cannot_be_read_are_a_sentence(cli: Cli) -> None:
+def test_unreadable_settings_are_one_sentence(cli: Cli) -> None:
     (cli.directory / "horae.toml").write_text("stoer = 1\n", encoding="utf-8")
     done = cli("ls", "--json")
     assert (done.code, done.problem["code"]) == (6, "bad_settings")
 
 
-def test_interrupted_it_ends_with_130(cli: Cli) -> None:
+def test_interrupt_exits_with_130(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
     with Terminal(cli, "run", "tick", "--wait") as terminal:
         terminal.wait_for("waiting for tick")
@@ -73,7 +73,7 @@ def test_interrupted_it_ends_with_130(cli: Cli) -> None:
     assert "Traceback" not in terminal.shown
 
 
-def test_a_reader_that_goes_away_is_no_news(cli: Cli) -> None:
+def test_closed_pipe_prints_no_error(cli: Cli) -> None:
     for number in range(3):
         cli("add", "every 5m", "--say", f"task {number}")
     process = subprocess.Popen(
@@ -94,38 +94,38 @@ def test_a_reader_that_goes_away_is_no_news(cli: Cli) -> None:
     assert b"Traceback" not in errors
 
 
-def test_usage_says_where_to_look_and_what_was_meant(cli: Cli) -> None:
+def test_usage_error_names_help_and_the_nearest_word(cli: Cli) -> None:
     assert "Did you mean 'pause'?" in cli("puase", "x").err
     assert "Try: horae ls --help" in cli("ls", "--nonsense").err
     assert "可以查看：horae ls --help" in cli("ls", "--nonsense", "--lang", "zh").err
 
 
-def test_no_arguments_are_a_call_for_help(cli: Cli) -> None:
+def test_no_arguments_print_the_help(cli: Cli) -> None:
     done = cli()
     assert done.code == 2
     assert "Daily:" in done.err
     assert "日常：" in cli("--lang", "zh", "--help").out
 
 
-def test_the_language_may_be_named_before_the_command(cli: Cli) -> None:
+def test_language_option_may_precede_the_command(cli: Cli) -> None:
     assert "还没有任务" in cli("--lang", "zh", "ls").err
     assert "还没有任务" in cli("--lang", "zh", "show", "x").err
     assert cli("--lang", "xx", "ls").code == 2
 
 
 @pytest.mark.parametrize("alias", ["list", "ls"])
-def test_other_words_for_the_same(cli: Cli, alias: str) -> None:
+def test_command_aliases(cli: Cli, alias: str) -> None:
     assert cli(alias, "--json").json == []
 
 
-def test_the_store_may_be_named_before_the_command(cli: Cli) -> None:
+def test_store_option_may_precede_the_command(cli: Cli) -> None:
     other = f"sqlite:///{cli.directory / 'other.db'}"
     cli("--store", other, "add", "every 5m", "--say", "tick")
     assert not cli.path.exists()
     assert cli("ls", "--store", other, "--json").json[0]["name"] == "tick"
 
 
-def test_a_users_own_folder_is_made_for_them_alone(cli: Cli) -> None:
+def test_data_folder_of_the_user_is_private(cli: Cli) -> None:
     done = cli("add", "every 5m", "--say", "tick", HORAE_STORE="")
     assert done.code == 0, done.err
     folder = cli.directory / "horae"
@@ -133,12 +133,12 @@ def test_a_users_own_folder_is_made_for_them_alone(cli: Cli) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_store_in_this_folder_comes_first(cli: Cli) -> None:
+def test_store_in_the_current_folder_wins(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
     assert cli("ls", "--json", HORAE_STORE="").json[0]["name"] == "tick"
 
 
-def test_every_refusal_and_every_sentence_has_two_languages() -> None:
+def test_every_refusal_and_message_has_two_languages() -> None:
     from horae.cli.messages import messages  # noqa: PLC0415 - all that it holds is looked at
 
     for entry in CATALOGUE.values():
@@ -148,10 +148,10 @@ def test_every_refusal_and_every_sentence_has_two_languages() -> None:
         if isinstance(table, dict):
             sentences += [each for each in table.values() if isinstance(each, Message)]
     assert len(sentences) > 80
-    for said in sentences:
-        assert said.en
-        assert said.zh
-        assert _places(said.en) == _places(said.zh), said
+    for message in sentences:
+        assert message.en
+        assert message.zh
+        assert _places(message.en) == _places(message.zh), message
 
 
 def _places(text: str) -> set[str]:
@@ -160,7 +160,7 @@ def _places(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
-def test_one_real_process_of_each_family(cli: Cli) -> None:
+def test_one_command_of_each_family_in_a_process(cli: Cli) -> None:
     assert cli.interpreter("add", "every 5m", "--say", "tick").code == 0
     assert json.loads(cli.interpreter("ls", "--json").out)[0]["name"] == "tick"
     assert cli.interpreter("show", "tick").code == 0
@@ -175,7 +175,7 @@ def test_one_real_process_of_each_family(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("url", ["redis://andy:hunter2@host:6379/0", "nonsense:andy:hunter2@host", "x://h@unter2@host"])
-def test_a_password_in_an_address_is_never_shown(cli: Cli, url: str) -> None:
+def test_password_in_an_address_is_never_shown(cli: Cli, url: str) -> None:
     for command in (["ls"], ["add", "every 1h", "--say", "x"], ["doctor"], ["up"], ["why", "x"]):
         for shape in ([], ["--json"]):
             done = (

@@ -24,7 +24,7 @@ UNPRINTABLE = ["\x1b[31mred\x1b[0m", "bell\x07", "two\nlines", "\u202eelddim", "
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_hostile_name_is_printed_as_it_is(cli: Cli, name: str) -> None:
+def test_hostile_name_is_printed_verbatim(cli: Cli, name: str) -> None:
     done = cli("add", "every 5m", f"--name={name}", "--say", "x", "--json")
     assert done.code == 0, done.err
     assert done.json["task"]["name"] == name
@@ -37,7 +37,7 @@ def test_a_hostile_name_is_printed_as_it_is(cli: Cli, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", UNPRINTABLE)
-def test_what_a_terminal_would_obey_is_refused_as_a_name_and_inert_everywhere_else(cli: Cli, name: str) -> None:
+def test_terminal_escapes_are_refused_in_names_and_escaped_elsewhere(cli: Cli, name: str) -> None:
     refused = cli("add", "every 5m", "--name", name, "--say", "x")
     assert refused.code == 6
     assert_inert(refused.err)
@@ -66,14 +66,14 @@ def assert_inert(text: str) -> None:
     assert all(sign.isprintable() or sign in "\n\t" for sign in text), repr(text)
 
 
-def test_json_stays_json_whatever_is_in_it() -> None:
+def test_json_output_is_valid_with_any_text() -> None:
     for text in (*NAMES, *UNPRINTABLE, "\ud800", "\u2028", "\x00"):
         assert json.loads(json_text({"x": text})) == {"x": text}
         assert_inert(json_text([text]))
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 11, 80])
-def test_a_cut_is_never_wider_than_its_room(width: int) -> None:
+def test_truncated_text_fits_its_width(width: int) -> None:
     for text in NAMES:
         assert cell_width(truncate_cell(text, width)) <= width
     assert cell_width(truncate_cell("天" * 5, 10)) == display_width("天" * 5)
@@ -88,7 +88,7 @@ STRANGE = (
 
 
 @pytest.mark.parametrize("option", ["--target", "--payload", "--body", "--header"])
-def test_whatever_stands_where_json_is_expected_is_taken_or_refused(cli: Cli, option: str) -> None:
+def test_any_json_argument_is_accepted_or_refused(cli: Cli, option: str) -> None:
     (cli.directory / "binary").write_bytes(b"\xff\xfe\x00")
     work = {"--target": [], "--payload": ["--say", "x"]}.get(option, ["--http", "http://localhost/"])
     codes = {text: cli("add", "every 1h", *work, f"{option}={text}", "--dry-run").code for text in STRANGE}
@@ -109,5 +109,5 @@ def test_whatever_stands_where_json_is_expected_is_taken_or_refused(cli: Cli, op
         ["--target", "[1]"],
     ],
 )
-def test_what_is_no_work_and_no_number_is_refused(cli: Cli, options: list[str]) -> None:
+def test_missing_target_and_bad_number_are_refused(cli: Cli, options: list[str]) -> None:
     assert cli("add", "every 10s", *options).code in (2, 6)

@@ -43,7 +43,7 @@ def jobs(deployment: Deployment) -> str:
     return str(deployment.write("jobs.py", JOBS.format(store=deployment.url)))
 
 
-def test_a_failure_is_one_line_and_a_retry_that_succeeds_is_one_too(deployment: Deployment) -> None:
+def test_failure_and_successful_retry_are_one_line_each(deployment: Deployment) -> None:
     app = jobs(deployment)
     up = deployment.up(app).ready()
     deployment.call_library(
@@ -65,7 +65,7 @@ def test_a_failure_is_one_line_and_a_retry_that_succeeds_is_one_too(deployment: 
     assert "WARNING" not in whole
 
 
-def test_a_log_for_people_has_one_zone(deployment: Deployment) -> None:
+def test_text_log_has_one_zone(deployment: Deployment) -> None:
     app = jobs(deployment)
     up = deployment.up(app, "--json", environment={"HORAE_ZONE": "Asia/Shanghai"})
     up.expect("node.ready")
@@ -77,7 +77,7 @@ def test_a_log_for_people_has_one_zone(deployment: Deployment) -> None:
     assert times == ["+08:00", "+08:00"], line
 
 
-def test_finished_tasks_are_hidden_until_asked_for(deployment: Deployment) -> None:
+def test_finished_tasks_are_hidden_by_default(deployment: Deployment) -> None:
     app = jobs(deployment)
     up = deployment.up(app, "--verbose").ready()
     deployment.ok("add", "now", "--function", "finished", "--name", "finished")
@@ -102,7 +102,7 @@ def test_finished_tasks_are_hidden_until_asked_for(deployment: Deployment) -> No
     assert "no unfinished tasks; horae ls --all shows what is finished: 2" in nothing.stderr
 
 
-def test_seconds_stand_in_all_times_of_a_column_or_in_none(deployment: Deployment) -> None:
+def test_times_of_a_column_all_have_seconds_or_none_has(deployment: Deployment) -> None:
     deployment.ok("add", "every day at 09:00", "--say", "x", "--name", "whole")
     assert re.search(r"\b09:00$|\b09:00 ", deployment.ok("ls"))
     deployment.ok("add", "0 30 9 * * *", "--say", "x", "--name", "still-whole")
@@ -113,7 +113,7 @@ def test_seconds_stand_in_all_times_of_a_column_or_in_none(deployment: Deploymen
     assert len(re.findall(r"\d\d:\d\d:\d\d \+00:00", fires)) == 4
 
 
-def test_runs_of_several_zones_are_listed_in_the_zone_of_the_person(deployment: Deployment) -> None:
+def test_runs_of_several_zones_are_listed_in_the_user_zone(deployment: Deployment) -> None:
     app = jobs(deployment)
     up = deployment.up(app, "--verbose").ready()
     for zone in ("Asia/Tokyo", "America/New_York"):

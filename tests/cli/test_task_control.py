@@ -10,7 +10,7 @@ import pytest
 
 from horae.testing import TimeTravel
 from tests.cli.command_line import Cli
-from tests.cli.histories import an_app, failures, hour_before
+from tests.cli.histories import hour_before, make_app, write_failure_history
 from tests.cli.terminal import Terminal
 
 
@@ -31,14 +31,14 @@ def test_pause_and_resume(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("until", ["yesterday", "nonsense", "every 5m"])
-def test_a_pause_ends_at_a_moment_that_is_still_to_come(cli: Cli, until: str) -> None:
+def test_pause_until_must_be_in_the_future(cli: Cli, until: str) -> None:
     cli("add", "every 5m", "--say", "tick")
     assert cli("pause", "tick", "--until", until).code == 6
     assert state(cli, "tick") == "active"
 
 
-def test_resume_says_what_becomes_of_what_was_missed(cli: Cli) -> None:
-    failures(cli.path)
+def test_resume_reports_missed_occurrences(cli: Cli) -> None:
+    write_failure_history(cli.path)
     done = cli("resume", "weekly-digest")
     assert done.code == 0
     assert "missed: skip what is missed" in done.out
@@ -46,17 +46,17 @@ def test_resume_says_what_becomes_of_what_was_missed(cli: Cli) -> None:
     assert [row["reason"] for row in rows] == ["paused"]
 
 
-def given_up(path: Path, when: str) -> None:
+def add_failed_task(path: Path, when: str) -> None:
     """A task that failed once and has given up."""
-    app = an_app(path)
+    app = make_app(path)
     with TimeTravel(app, hour_before(2), store="own") as time:
         time.run(app.schedule("backup", when, name="backup", retries=0, give_up_after=1))
         time.travel("70m")
 
 
 @pytest.mark.parametrize("when", ["in 5 minutes", "every 1h"])
-def test_new_schedule_of_a_failed_task_happens(cli: Cli, when: str) -> None:
-    given_up(cli.path, when)
+def test_new_schedule_of_a_failed_task_runs(cli: Cli, when: str) -> None:
+    add_failed_task(cli.path, when)
     assert state(cli, "backup") == "failed"
     done = cli("edit", "backup", "--when", "in 20 minutes", "--json")
     assert done.code == 0, done
@@ -65,22 +65,22 @@ def test_new_schedule_of_a_failed_task_happens(cli: Cli, when: str) -> None:
     assert shown["next"] is not None
 
 
-def test_refused_resume_of_a_failed_task_names_an_edit_that_lets_it_go_on(cli: Cli) -> None:
-    given_up(cli.path, "in 5 minutes")
+def test_refused_resume_of_a_failed_task_names_an_edit_that_works(cli: Cli) -> None:
+    add_failed_task(cli.path, "in 5 minutes")
     refused = cli("resume", "backup")
     (command,) = re.findall(r"horae (edit \S+ --when '[^']+')", " ".join(refused.err.split()))
     assert cli(*shlex.split(command)).code == 0
     assert state(cli, "backup") == "active"
 
 
-def test_resume_can_make_up_for_it(cli: Cli) -> None:
-    failures(cli.path)
+def test_resume_can_run_missed_occurrences(cli: Cli) -> None:
+    write_failure_history(cli.path)
     assert "run all that is missed, in order" in cli("resume", "weekly-digest", "--missed", "all").out
     assert cli("runs", "weekly-digest", "--state", "skipped", "--json").json == []
 
 
 def test_on_a_terminal_resume_asks_once_with_the_count(cli: Cli) -> None:
-    failures(cli.path)
+    write_failure_history(cli.path)
     with Terminal(cli, "resume", "weekly-digest") as terminal:
         terminal.wait_for("Which? [skip]")
         assert "missed." in terminal.shown
@@ -92,7 +92,7 @@ def test_on_a_terminal_resume_asks_once_with_the_count(cli: Cli) -> None:
 
 
 def test_on_a_terminal_resume_takes_the_default(cli: Cli) -> None:
-    failures(cli.path)
+    write_failure_history(cli.path)
     with Terminal(cli, "resume", "weekly-digest", LANG="zh_CN.UTF-8") as terminal:
         terminal.wait_for("选择哪一个")
         terminal.press("\n")
@@ -102,7 +102,7 @@ def test_on_a_terminal_resume_takes_the_default(cli: Cli) -> None:
 
 @pytest.mark.parametrize("answer", ["clear", "5", "0"])
 def test_wrong_answer_names_possible_answers_and_the_option(cli: Cli, answer: str) -> None:
-    failures(cli.path)
+    write_failure_history(cli.path)
     with Terminal(cli, "resume", "weekly-digest", columns=80) as terminal:
         terminal.wait_for("Which? [skip]")
         terminal.press(f"{answer}\n")
@@ -115,7 +115,7 @@ def test_wrong_answer_names_possible_answers_and_the_option(cli: Cli, answer: st
 
 
 def test_wrong_answer_in_chinese_names_possible_answers(cli: Cli) -> None:
-    failures(cli.path)
+    write_failure_history(cli.path)
     with Terminal(cli, "resume", "weekly-digest", "--lang", "zh", columns=80) as terminal:
         terminal.wait_for("选择哪一个")
         terminal.press("清除\n")
@@ -125,7 +125,7 @@ def test_wrong_answer_in_chinese_names_possible_answers(cli: Cli) -> None:
     assert "--missed" in terminal.shown
 
 
-def test_skip_and_its_taking_back(cli: Cli) -> None:
+def test_skip_can_be_undone(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
     assert cli("skip", "tick", "3").out == "✓ tick: the next 3 occurrences are skipped\n"
     assert cli("show", "tick", "--json").json["task"]["skips_left"] == 3
@@ -133,14 +133,14 @@ def test_skip_and_its_taking_back(cli: Cli) -> None:
     assert cli("skip", "tick", "0", "--json").json["skips_left"] == 0
 
 
-def test_cancel_is_for_good(cli: Cli) -> None:
+def test_cancel_is_final(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
     assert "its history stays" in cli("cancel", "tick").out
     done = cli("pause", "tick", "--json")
     assert (done.code, done.problem["code"]) == (5, "task_cancelled")
 
 
-def test_removing_needs_a_yes_and_never_hangs(cli: Cli) -> None:
+def test_rm_without_yes_is_refused_and_never_hangs(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
     done = cli("rm", "tick")
     assert done.code == 2
@@ -153,7 +153,7 @@ def test_removing_needs_a_yes_and_never_hangs(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2), ("\n", 2)])
-def test_on_a_terminal_removing_asks(cli: Cli, answer: str, code: int) -> None:
+def test_rm_on_a_terminal_asks(cli: Cli, answer: str, code: int) -> None:
     cli("add", "every 5m", "--say", "tick")
     with Terminal(cli, "rm", "tick") as terminal:
         terminal.wait_for("Remove tick and its history? [y/N]")
@@ -162,20 +162,20 @@ def test_on_a_terminal_removing_asks(cli: Cli, answer: str, code: int) -> None:
     assert (cli("show", "tick").code == 3) is (code == 0)
 
 
-def test_no_input_asks_nothing_on_a_terminal_either(cli: Cli) -> None:
+def test_no_input_asks_nothing_on_a_terminal(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
     with Terminal(cli, "rm", "tick", "--no-input") as terminal:
         assert terminal.ended() == 2
     assert "[y/N]" not in terminal.shown
 
 
-def many(cli: Cli, number: int) -> None:
+def add_tasks(cli: Cli, number: int) -> None:
     for each in range(number):
         cli("add", "every 5m", "--say", f"task {each}", "--label", "kind=test", "--quiet")
 
 
-def test_a_few_at_once_need_no_yes(cli: Cli) -> None:
-    many(cli, 3)
+def test_bulk_command_on_few_tasks_needs_no_yes(cli: Cli) -> None:
+    add_tasks(cli, 3)
     cli("add", "every 5m", "--say", "other")
     done = cli("pause", "--label", "kind=test", "--json")
     assert (done.code, done.json) == (0, {"matched": 3, "done": 3, "refused": []})
@@ -185,8 +185,8 @@ def test_a_few_at_once_need_no_yes(cli: Cli) -> None:
     assert cli("cancel", "--text", "task", "--json").json["done"] == 3
 
 
-def test_more_than_twenty_need_a_yes(cli: Cli) -> None:
-    many(cli, 21)
+def test_bulk_command_on_more_than_twenty_tasks_needs_yes(cli: Cli) -> None:
+    add_tasks(cli, 21)
     done = cli("pause", "--all")
     assert (done.code, "21 tasks" in done.err) == (2, True)
     assert cli("ls", "--state", "paused", "--json").json == []
@@ -195,15 +195,15 @@ def test_more_than_twenty_need_a_yes(cli: Cli) -> None:
     assert "100 %" in done.err
 
 
-def test_removing_many_always_needs_a_yes(cli: Cli) -> None:
-    many(cli, 2)
+def test_bulk_removal_always_needs_yes(cli: Cli) -> None:
+    add_tasks(cli, 2)
     assert cli("rm", "--label", "kind=test").code == 2
     assert cli("rm", "--label", "kind=test", "--yes", "--json").json["done"] == 2
     assert cli("ls", "--json").json == []
 
 
-def test_a_refusal_keeps_nobody_else_from_their_turn(cli: Cli) -> None:
-    many(cli, 2)
+def test_refused_task_does_not_stop_a_bulk_command(cli: Cli) -> None:
+    add_tasks(cli, 2)
     cli("cancel", "task 0")
     done = cli("pause", "--all", "--json")
     assert (done.json["matched"], done.json["done"]) == (2, 1)
@@ -215,15 +215,15 @@ def test_a_refusal_keeps_nobody_else_from_their_turn(cli: Cli) -> None:
     ("arguments", "code"),
     [(["pause"], "no_task_named"), (["pause", "x", "--all"], "task_and_filter"), (["rm"], "no_task_named")],
 )
-def test_either_a_task_or_a_filter(cli: Cli, arguments: list[str], code: str) -> None:
+def test_task_and_filter_are_exclusive(cli: Cli, arguments: list[str], code: str) -> None:
     done = cli(*arguments, "--json")
     assert (done.code, done.problem["code"]) == (2, code)
 
 
-def test_an_edit_says_both_schedules_in_words(cli: Cli) -> None:
+def test_edit_shows_both_schedules_in_words(cli: Cli) -> None:
     cli("add", "0 9 * * *", "--say", "x", "--name", "x", "--zone", "UTC")
-    told = cli("edit", "x", "--when", "every day at 08:30", "--dry-run")
-    assert "  ~ when: every day at 09:00, UTC (cron 0 9 * * *) → every day at 08:30, UTC\n" in told.out
+    answer = cli("edit", "x", "--when", "every day at 08:30", "--dry-run")
+    assert "  ~ when: every day at 09:00, UTC (cron 0 9 * * *) → every day at 08:30, UTC\n" in answer.out
     changed = cli("edit", "x", "--when", "every day at 08:30", "--dry-run", "--json").json["changed"]
     assert changed["when"]["from"]["kind"] == "cron"
 

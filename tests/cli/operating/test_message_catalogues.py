@@ -27,8 +27,8 @@ def sources(folder: Path = ROOM) -> str:
     return "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py") if path.name not in own)
 
 
-def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
-    said = sources()
+def test_every_message_has_the_same_placeholders_in_both_languages_and_is_used() -> None:
+    source = sources()
     for name, value in vars(operating_messages).items():
         group = value.values() if isinstance(value, dict) else [value] if isinstance(value, Message) else value
         found = [each for each in group if isinstance(each, Message)] if isinstance(group, list | tuple) else []
@@ -36,18 +36,18 @@ def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() 
             assert places(words.en) == places(words.zh), name
             assert all(words), name
         if found:
-            assert f"words.{name}" in said, name
+            assert f"words.{name}" in source, name
 
 
-def test_every_refusal_has_two_languages_and_a_place_where_it_is_raised() -> None:
+def test_every_refusal_has_two_languages_and_is_raised() -> None:
     for catalogue, folder in ((operating_refusals.CATALOGUE, ROOM), (NODE, NODE_FOLDER)):
-        said = sources(folder)
+        source = sources(folder)
         for code, entry in catalogue.items():
             assert places(entry.message) == places(entry.message_zh), code
             assert places(entry.hint) == places(entry.hint_zh), code
-            assert f'refuse("{code}"' in said, code
+            assert f'refuse("{code}"' in source, code
 
 
-def test_no_code_is_used_twice() -> None:
+def test_refusal_codes_are_unique() -> None:
     for other in (DAILY, INTERCHANGE, MODEL, NODE, SEALING):
         assert not operating_refusals.CATALOGUE.keys() & other.keys()

@@ -33,5 +33,5 @@ from horae.cli.commands.operate.config import MASK, mask_value
         ("targets.x.place", "https://[broken/x?sig=1", MASK),
     ],
 )  # fmt: skip
-def test_what_opens_doors_is_not_shown(path: str, value: Any, shown: Any) -> None:
+def test_config_masks_credentials(path: str, value: Any, shown: Any) -> None:
     assert mask_value(path, value) == shown

@@ -1,4 +1,4 @@
-"""A process that began two tasks an hour ago and died at once: `python -m tests.cli.operating.dying URL`."""
+"""A process that began two tasks an hour ago and died at once: `python -m tests.cli.operating.crashed_node URL`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from horae.clock import SystemClock
 from horae.wire.tasks import read_task
 
 
-class AnHourAgo(SystemClock):
+class HourAgoClock(SystemClock):
     def now(self) -> datetime:
         return super().now() - timedelta(hours=1)
 
 
-async def die(url: str) -> None:
-    async with Horae(url, clock=AnHourAgo(), zone="UTC") as app:
+async def crash(url: str) -> None:
+    async with Horae(url, clock=HourAgoClock(), zone="UTC") as app:
         for name, missed in (("skips", "skip"), ("catches-up", "latest")):
             wish = read_task({"name": name, "when": "every 10m", "say": name, "policies": {"missed": missed}})
             await app.service.tasks.create(app.who, wish)
@@ -26,4 +26,4 @@ async def die(url: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(die(sys.argv[1]))
+    asyncio.run(crash(sys.argv[1]))

@@ -21,7 +21,7 @@ REFUSES = "raise SystemExit(6)"
 OBEYS = "import os, signal, sys; os.write(int(sys.argv[1]), b'ready'); signal.pause()"
 
 
-class Centuries(SystemClock):
+class SlowClock(SystemClock):
     """Whatever is measured with it took long."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Centuries(SystemClock):
         return super().steady() + 100 * self._looks
 
 
-def supervised(
+def run_supervisor(
     script: str, *, deaths: int = 0, clock: Clock | None = None, seconds: float | None = None
 ) -> tuple[int, list[ChildExit]]:
     """Run until so many have died; the exit code, and how they did."""
@@ -53,35 +53,35 @@ def command(script: str) -> Callable[[int, int], list[str]]:
     return lambda line, _number: [sys.executable, "-c", script, str(line)]
 
 
-def test_who_dies_again_and_again_is_waited_for_longer_and_longer() -> None:
-    code, deaths = supervised(DIES, deaths=4)
+def test_restart_delay_grows_with_repeated_deaths() -> None:
+    code, deaths = run_supervisor(DIES, deaths=4)
     assert code == 0
     assert [death.pause for death in deaths] == [0.2, 0.4, 0.8, 1.6]
     assert {death.code for death in deaths} == {1}
 
 
-def test_after_a_time_of_health_it_is_quick_again() -> None:
-    _, deaths = supervised(DIES, deaths=3, clock=Centuries())
+def test_restart_delay_resets_after_a_healthy_time() -> None:
+    _, deaths = run_supervisor(DIES, deaths=3, clock=SlowClock())
     assert [death.pause for death in deaths] == [0.2, 0.2, 0.2]
 
 
-def test_who_refuses_to_begin_is_not_begun_again() -> None:
-    assert supervised(REFUSES) == (6, [])
+def test_worker_that_refuses_to_start_is_not_restarted() -> None:
+    assert run_supervisor(REFUSES) == (6, [])
 
 
-def test_who_was_drained_is_not_begun_again() -> None:
-    assert supervised(DRAINED_ONE) == (0, [])
+def test_drained_worker_is_not_restarted() -> None:
+    assert run_supervisor(DRAINED_ONE) == (0, [])
 
 
-def test_who_says_so_without_ever_having_been_ready_has_refused_to_begin() -> None:
-    assert supervised(f"raise SystemExit({DRAINED})") == (DRAINED, [])
+def test_drained_exit_before_ready_is_a_refusal() -> None:
+    assert run_supervisor(f"raise SystemExit({DRAINED})") == (DRAINED, [])
 
 
-def test_it_ends_when_its_time_is_up_and_the_worker_with_it() -> None:
-    assert supervised(OBEYS, seconds=0.1) == (0, [])
+def test_supervisor_stops_its_worker_when_the_time_is_up() -> None:
+    assert run_supervisor(OBEYS, seconds=0.1) == (0, [])
 
 
-def test_each_occurrence_of_a_gap_is_counted_once_and_a_stretch_as_often_as_it_stands_for() -> None:
+def test_outage_summary_counts_each_occurrence_once() -> None:
     def row(number: int, state: RunState, attempt: int = 1, reason: Reason | None = None, count: int = 1) -> Run:
         at = from_microseconds(number)
         span = Span(from_microseconds(0), at, count) if count > 1 else None
@@ -103,5 +103,5 @@ def test_each_occurrence_of_a_gap_is_counted_once_and_a_stretch_as_often_as_it_s
 LOSES_ITS_STORE = "import os, sys; os.write(int(sys.argv[1]), b'ready'); os._exit(7)"
 
 
-def test_who_has_lost_its_store_is_not_begun_again() -> None:
-    assert supervised(LOSES_ITS_STORE, deaths=3) == (7, [])
+def test_worker_that_lost_its_store_is_not_restarted() -> None:
+    assert run_supervisor(LOSES_ITS_STORE, deaths=3) == (7, [])

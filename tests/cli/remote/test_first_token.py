@@ -45,10 +45,10 @@ def test_token_file_of_app_store_survives_stop(deployment: Deployment, number: s
     deployment.write("jobs.py", _APP.format(store="sqlite:///jobs.db"))
     path = deployment.folder / "jobs.db.token"
     assert str(path) in start_and_stop(deployment, number)
-    kept = path.read_text(encoding="ascii")
+    token = path.read_text(encoding="ascii")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert str(path) in start_and_stop(deployment, number)
-    assert path.read_text(encoding="ascii") == kept
+    assert path.read_text(encoding="ascii") == token
 
 
 def test_token_file_of_memory_store_is_removed_at_stop(deployment: Deployment) -> None:

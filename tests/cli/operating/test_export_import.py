@@ -18,13 +18,13 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path) -> Deployment:
+def other_deployment(tmp_path: Path) -> Deployment:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     return Deployment(folder)
 
 
-def shapes(deployment: Deployment) -> dict[str, dict[str, Any]]:
+def task_definitions(deployment: Deployment) -> dict[str, dict[str, Any]]:
     async def read(app: Any) -> dict[str, dict[str, Any]]:
         page = await app.service.tasks.page(app.who)
         return {facts.task.name: task_json(facts) for facts in page.items}
@@ -42,15 +42,15 @@ def fill(deployment: Deployment) -> None:
     deployment.call_library(lambda app: app.lane("one", 3))
 
 
-def test_what_is_exported_arrives_as_it_was(deployment: Deployment, elsewhere: Deployment) -> None:
+def test_import_restores_the_exported_tasks(deployment: Deployment, other_deployment: Deployment) -> None:
     fill(deployment)
-    told = deployment.answer("export", "--out", "all.jsonl")
-    assert (told["tasks"], told["runs"]) == (4, 0)
+    answer = deployment.answer("export", "--out", "all.jsonl")
+    assert (answer["tasks"], answer["runs"]) == (4, 0)
     file = deployment.folder / "all.jsonl"
     assert json.loads(file.read_text().splitlines()[0])["horae"] == "export"
-    first = elsewhere.answer("import", str(file))
+    first = other_deployment.answer("import", str(file))
     assert (first["new"], first["changed"], first["same"], first["over"]) == (3, 0, 0, 1)
-    there, here = shapes(deployment), shapes(elsewhere)
+    there, here = task_definitions(deployment), task_definitions(other_deployment)
     assert here.keys() == {"hourly", "berlin", "resting"}
     for name, shape in here.items():
         for field in ("target", "payload", "lane", "labels", "policies", "owner", "zone", "state"):
@@ -60,21 +60,24 @@ def test_what_is_exported_arrives_as_it_was(deployment: Deployment, elsewhere: D
     assert here["resting"]["next"] is None
     # The beat of a grid goes on where it was.
     assert here["hourly"]["next"] == there["hourly"]["next"]
-    assert elsewhere.call_library(lambda app: app.store.lanes())[0].limit == 3
+    assert other_deployment.call_library(lambda app: app.store.lanes())[0].limit == 3
 
 
-def test_importing_twice_changes_nothing(deployment: Deployment, elsewhere: Deployment) -> None:
+def test_importing_twice_changes_nothing(deployment: Deployment, other_deployment: Deployment) -> None:
     fill(deployment)
     text = deployment.ok("export")
-    elsewhere.ok("import", "-", stdin=text)
-    before, number = shapes(elsewhere), elsewhere.call_library(lambda app: app.store.last_event())
-    again = elsewhere.answer("import", "-", stdin=text)
+    other_deployment.ok("import", "-", stdin=text)
+    before, number = (
+        task_definitions(other_deployment),
+        other_deployment.call_library(lambda app: app.store.last_event()),
+    )
+    again = other_deployment.answer("import", "-", stdin=text)
     assert (again["new"], again["changed"], again["same"]) == (0, 0, 3)
-    assert shapes(elsewhere) == before
-    assert elsewhere.call_library(lambda app: app.store.last_event()) == number
+    assert task_definitions(other_deployment) == before
+    assert other_deployment.call_library(lambda app: app.store.last_event()) == number
 
 
-def test_history_comes_along_once(deployment: Deployment, elsewhere: Deployment) -> None:
+def test_history_is_imported_once(deployment: Deployment, other_deployment: Deployment) -> None:
     deployment.add(name="ran", when="every 1s", say="x", key="ran")
     up = deployment.up().ready()
     up.expect("ran")
@@ -88,22 +91,22 @@ def test_history_comes_along_once(deployment: Deployment, elsewhere: Deployment)
     assert runs >= 1
     assert runs + left == len(states)
     for taken in (runs, 0):
-        tried = elsewhere.answer("import", "-", "--dry-run", stdin=text)
-        told = elsewhere.answer("import", "-", stdin=text)
-        assert tried["runs"] == told["runs"] == {"taken": taken, "left": left, "there": runs - taken}
+        tried = other_deployment.answer("import", "-", "--dry-run", stdin=text)
+        answer = other_deployment.answer("import", "-", stdin=text)
+        assert tried["runs"] == answer["runs"] == {"taken": taken, "left": left, "there": runs - taken}
     verb = "is" if runs == 1 else "are"
-    assert f"0 runs from before, {runs} {verb} here already" in elsewhere.ok("import", "-", stdin=text)
-    (task,) = shapes(elsewhere).values()
-    rows = elsewhere.runs(task["id"])
+    assert f"0 runs from before, {runs} {verb} here already" in other_deployment.ok("import", "-", stdin=text)
+    (task,) = task_definitions(other_deployment).values()
+    rows = other_deployment.runs(task["id"])
     assert len(rows) == runs
     assert all(row.state.value == "succeeded" and row.lateness is not None for row in rows)
-    assert elsewhere.call_library(lambda app: app.store.check()) == ()
+    assert other_deployment.call_library(lambda app: app.store.check()) == ()
 
 
-def test_history_goes_to_its_own_owner_where_two_have_the_same_key(deployment: Deployment) -> None:
+def test_history_with_a_shared_key_goes_to_its_owner(deployment: Deployment) -> None:
     def task(name: str) -> str:
-        said = {"id": f"tsk_{name}", "name": name, "owner": name, "key": "same", "when": "every 1h", "say": "x"}
-        return json.dumps({"task": said})
+        fields = {"id": f"tsk_{name}", "name": name, "owner": name, "key": "same", "when": "every 1h", "say": "x"}
+        return json.dumps({"task": fields})
 
     def run(name: str, hour: int) -> str:
         planned = f"2026-03-01T{hour:02}:00:00Z"
@@ -111,18 +114,18 @@ def test_history_goes_to_its_own_owner_where_two_have_the_same_key(deployment: D
 
     lines = ['{"horae": "export", "version": 1}', task("ada"), run("ada", 1), run("ada", 2), task("bob"), run("bob", 3)]
     assert deployment.answer("import", "-", stdin="\n".join(lines))["runs"] == {"taken": 3, "left": 0, "there": 0}
-    rows = {name: deployment.runs(shape["id"]) for name, shape in shapes(deployment).items()}
+    rows = {name: deployment.runs(shape["id"]) for name, shape in task_definitions(deployment).items()}
     assert {name: sorted(row.planned.hour for row in rows[name]) for name in rows} == {"ada": [1, 2], "bob": [3]}
     assert all(row.owner == name for name in rows for row in rows[name])
 
 
-def test_a_dry_run_writes_nothing(deployment: Deployment, elsewhere: Deployment) -> None:
+def test_import_dry_run_writes_nothing(deployment: Deployment, other_deployment: Deployment) -> None:
     fill(deployment)
-    done = elsewhere.horae("import", "-", "--dry-run", stdin=deployment.ok("export"))
+    done = other_deployment.horae("import", "-", "--dry-run", stdin=deployment.ok("export"))
     assert done.returncode == 0
     assert done.stdout.splitlines()[0] == "+ 3 tasks  ~ 0 changed  = 0 as they are  ? 0 unclear"
     assert "nothing written" in done.stderr
-    assert not elsewhere.path.exists()
+    assert not other_deployment.path.exists()
 
 
 @pytest.mark.parametrize(
@@ -147,10 +150,10 @@ def test_one_bad_line_refuses_the_whole_file(deployment: Deployment, line: str, 
     done = deployment.horae("import", str(file))
     assert done.returncode == 6
     assert words in done.stderr
-    assert not deployment.path.exists() or shapes(deployment) == {}
+    assert not deployment.path.exists() or task_definitions(deployment) == {}
 
 
-def test_a_newer_export_and_unknown_files_are_refused(deployment: Deployment) -> None:
+def test_newer_export_and_unknown_files_are_refused(deployment: Deployment) -> None:
     deployment.write("new.jsonl", '{"horae": "export", "version": 2}\n')
     deployment.write("empty", "")
     assert "version 2" in deployment.horae("import", "new.jsonl").stderr
@@ -160,7 +163,7 @@ def test_a_newer_export_and_unknown_files_are_refused(deployment: Deployment) ->
     assert deployment.horae("import", "-", "--format", "nanoclaw").returncode == 2
 
 
-def test_a_crontab_is_taken_over_and_what_is_unclear_is_told(deployment: Deployment) -> None:
+def test_crontab_is_imported_and_unclear_lines_are_reported(deployment: Deployment) -> None:
     deployment.write("table", "*/5 * * * * /bin/true\n@reboot start\n0 3 * * * /bin/not-allowed\n")
     allowed = {"HORAE_COMMAND_ALLOW": "/bin/true"}
     done = deployment.horae("import", "table", "--zone", "Europe/Berlin", environment=allowed)
@@ -168,13 +171,13 @@ def test_a_crontab_is_taken_over_and_what_is_unclear_is_told(deployment: Deploym
     assert done.stdout.startswith("+ 1 task  ~ 0 changed  = 0 as they are  ? 2 unclear")
     assert "line 2: @reboot start" in done.stdout
     assert "is not allowed here" in done.stdout
-    (task,) = shapes(deployment).values()
+    (task,) = task_definitions(deployment).values()
     assert (task["zone"], task["target"]["argv"]) == ("Europe/Berlin", ["/bin/true"])
     chinese = deployment.horae("import", "table", "--zone", "Europe/Berlin", "--lang", "zh", environment=allowed)
     assert "1 个不变" in chinese.stdout
 
 
-def test_where_nothing_could_be_taken_over_it_is_refused_with_every_reason(deployment: Deployment) -> None:
+def test_import_of_nothing_usable_is_refused_with_every_reason(deployment: Deployment) -> None:
     deployment.write("table", "@reboot start\n0 3 * * * /bin/not-allowed\n")
     assert deployment.horae("import", "table", "--dry-run").returncode == 6
     done = deployment.horae("import", "table")
@@ -182,9 +185,9 @@ def test_where_nothing_could_be_taken_over_it_is_refused_with_every_reason(deplo
     assert done.stdout.startswith("+ 0 tasks  ~ 0 changed  = 0 as they are  ? 2 unclear")
     assert "line 1: @reboot start" in done.stdout
     assert "Nothing of 'table' could be taken over: 2 entries are unclear." in done.stderr
-    told = deployment.horae("import", "table", "--json")
-    assert (told.returncode, len(json.loads(told.stdout)["unclear"])) == (6, 2)
-    assert json.loads(told.stderr.splitlines()[-1])["code"] == "nothing_taken_over"
+    answer = deployment.horae("import", "table", "--json")
+    assert (answer.returncode, len(json.loads(answer.stdout)["unclear"])) == (6, 2)
+    assert json.loads(answer.stderr.splitlines()[-1])["code"] == "nothing_taken_over"
     deployment.write("empty", "# nothing yet\n")
     assert deployment.horae("import", "empty", "--format", "crontab").returncode == 0
 
@@ -192,22 +195,22 @@ def test_where_nothing_could_be_taken_over_it_is_refused_with_every_reason(deplo
 def test_nanoclaw_groups_become_records_and_lanes(deployment: Deployment) -> None:
     path = made(deployment.folder, TASK, runs=(RUN,), groups=(GROUP,))
     tried = deployment.answer("import", str(path), "--zone", "UTC", "--dry-run")
-    told = deployment.answer("import", str(path), "--zone", "UTC")
-    assert told["groups"] > 0
-    assert tried["runs"] == told["runs"] == {"taken": 1, "left": 0, "there": 0}
+    answer = deployment.answer("import", str(path), "--zone", "UTC")
+    assert answer["groups"] > 0
+    assert tried["runs"] == answer["runs"] == {"taken": 1, "left": 0, "there": 0}
     lanes = {lane.name: lane.limit for lane in deployment.call_library(lambda app: app.store.lanes())}
     groups = deployment.call_library(lambda app: app.store.records("group")).items
-    assert len(groups) == told["groups"]
+    assert len(groups) == answer["groups"]
     assert all(lanes[record.owner] == 1 for record in groups)
 
 
 def test_openclaw_jobs_are_recognised(deployment: Deployment) -> None:
-    told = deployment.answer("import", str(ROOT / "tests/data/interchange/openclaw_jobs.json"), "--dry-run")
-    assert len(told["unclear"]) + len(told["tasks"]) > 5
-    assert all(each["because"] for each in told["unclear"])
+    answer = deployment.answer("import", str(ROOT / "tests/data/interchange/openclaw_jobs.json"), "--dry-run")
+    assert len(answer["unclear"]) + len(answer["tasks"]) > 5
+    assert all(each["because"] for each in answer["unclear"])
 
 
-def test_a_file_that_is_there_needs_a_yes(deployment: Deployment) -> None:
+def test_export_to_an_existing_file_requires_yes(deployment: Deployment) -> None:
     fill(deployment)
     deployment.write("all.jsonl", "precious")
     assert deployment.horae("export", "--out", "all.jsonl").returncode == 2
@@ -217,7 +220,7 @@ def test_a_file_that_is_there_needs_a_yes(deployment: Deployment) -> None:
 
 
 @pytest.mark.parametrize("text", ["nonsense\n", "nonsense\nmore nonsense here\n"])
-def test_a_rehearsed_import_ends_as_the_real_one_does(cli: Cli, text: str) -> None:
+def test_import_dry_run_has_the_result_of_the_import(cli: Cli, text: str) -> None:
     (cli.directory / "crontab").write_text(text, encoding="utf-8")
     arguments = ("import", "crontab", "--format", "crontab", "--json")
     tried, done = cli(*arguments, "--dry-run"), cli(*arguments)
@@ -225,15 +228,15 @@ def test_a_rehearsed_import_ends_as_the_real_one_does(cli: Cli, text: str) -> No
     assert tried.problem["code"] == done.problem["code"] == "nothing_taken_over"
 
 
-def test_import_prints_the_ids_that_are_stored(deployment: Deployment, elsewhere: Deployment) -> None:
+def test_import_prints_the_ids_that_are_stored(deployment: Deployment, other_deployment: Deployment) -> None:
     deployment.add(name="one", when="every 1h", say="1", key="one")
     deployment.add(name="two", when="every 2h", say="2")
     text = deployment.ok("export")
-    new = elsewhere.answer("import", "-", stdin=text)
-    stored = {task["name"]: task["id"] for task in elsewhere.answer("ls")}
+    new = other_deployment.answer("import", "-", stdin=text)
+    stored = {task["name"]: task["id"] for task in other_deployment.answer("ls")}
     assert [each["change"] for each in new["tasks"]] == ["new", "new"]
     assert {each["name"]: each["id"] for each in new["tasks"]} == stored
     deployment.ok("edit", "two", "--when", "every 3h")
-    again = elsewhere.answer("import", "-", stdin=deployment.ok("export"))
+    again = other_deployment.answer("import", "-", stdin=deployment.ok("export"))
     assert sorted(each["change"] for each in again["tasks"]) == ["changed", "same"]
     assert {each["name"]: each["id"] for each in again["tasks"]} == stored

@@ -13,37 +13,37 @@ def add(cli: Cli, when: str, *more: str) -> str:
     return done.out
 
 
-def test_a_key_that_is_taken_edits_and_the_receipt_says_so(cli: Cli) -> None:
+def test_add_with_an_existing_key_edits_the_task(cli: Cli) -> None:
     assert "horae rm" in add(cli, "0 9 * * *")
-    told = add(cli, "30 9 * * *")
-    assert "edited (version 2)" in told.splitlines()[0]
-    assert any(line.startswith("  Gone   - ") and " 09:00 " in line for line in told.splitlines())
-    assert any(line.startswith("  New    + ") and " 09:30 " in line for line in told.splitlines())
-    assert "horae rm" not in told
-    assert "horae show tick" in told
+    answer = add(cli, "30 9 * * *")
+    assert "edited (version 2)" in answer.splitlines()[0]
+    assert any(line.startswith("  Gone   - ") and " 09:00 " in line for line in answer.splitlines())
+    assert any(line.startswith("  New    + ") and " 09:30 " in line for line in answer.splitlines())
+    assert "horae rm" not in answer
+    assert "horae show tick" in answer
 
 
-def test_the_same_again_is_already_as_it_is(cli: Cli) -> None:
+def test_add_with_the_same_definition_changes_nothing(cli: Cli) -> None:
     add(cli, "0 9 * * *")
-    told = add(cli, "0 9 * * *")
-    assert told.startswith("= tick  tsk_")
-    assert "already as it is (version 1)" in told.splitlines()[0]
-    assert "horae rm" not in told
-    assert "Gone" not in told
+    answer = add(cli, "0 9 * * *")
+    assert answer.startswith("= tick  tsk_")
+    assert "already as it is (version 1)" in answer.splitlines()[0]
+    assert "horae rm" not in answer
+    assert "Gone" not in answer
 
 
-def test_programs_are_told_what_became_of_it(cli: Cli) -> None:
-    asked = ("add", "--say", "tick", "--key", "k", "--zone", "UTC", "--json")
-    seen = [cli(*asked, when).json for when in ("0 9 * * *", "0 9 * * *", "30 9 * * *")]
+def test_json_receipt_has_the_kind_of_change(cli: Cli) -> None:
+    command = ("add", "--say", "tick", "--key", "k", "--zone", "UTC", "--json")
+    seen = [cli(*command, when).json for when in ("0 9 * * *", "0 9 * * *", "30 9 * * *")]
     assert [each["change"] for each in seen] == ["new", "same", "changed"]
     assert [bool(each["removed"] and each["added"]) for each in seen] == [False, False, True]
 
 
-def test_a_dry_run_knows_that_the_key_is_taken(cli: Cli) -> None:
+def test_dry_run_recognises_an_existing_key(cli: Cli) -> None:
     add(cli, "0 9 * * *")
-    told = add(cli, "30 9 * * *", "--dry-run")
-    assert "would be edited; nothing was written" in told.splitlines()[0]
-    assert "  New    + " in told
+    answer = add(cli, "30 9 * * *", "--dry-run")
+    assert "would be edited; nothing was written" in answer.splitlines()[0]
+    assert "  New    + " in answer
     assert cli("show", "k", "--json").json["task"]["version"] == 1
     assert "nothing was made" in cli("add", "every 1h", "--say", "x", "--key", "other", "--dry-run").out
 
@@ -52,7 +52,7 @@ def test_a_dry_run_knows_that_the_key_is_taken(cli: Cli) -> None:
     "command",
     [["add", "every 1h", "--say", "x"], ["apply", "-f", "tasks.json"], ["import", "tasks.jsonl"]],
 )
-def test_what_would_not_be_kept_is_refused(cli: Cli, command: list[str]) -> None:
+def test_add_to_a_memory_store_is_refused(cli: Cli, command: list[str]) -> None:
     (cli.directory / "tasks.json").write_text('{"tasks": []}', encoding="utf-8")
     add(cli, "every 1h")
     (cli.directory / "tasks.jsonl").write_text(cli("export").out, encoding="utf-8")

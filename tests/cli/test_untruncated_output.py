@@ -41,19 +41,19 @@ def run_id(cli: Cli, task: str) -> str:
 
 
 @pytest.mark.parametrize("command", [["ls"], ["runs"], ["runs", "--plain"], ["show", "backup"], ["why", "backup"]])
-def test_without_a_terminal_no_error_is_cut(cli: Cli, command: list[str]) -> None:
+def test_error_is_not_truncated_without_a_terminal(cli: Cli, command: list[str]) -> None:
     a_long_failure(cli.path)
     done = cli(*command)
     assert LONG in done.out
     assert "…" not in done.out
 
 
-def test_a_long_prompt_is_shown_whole(cli: Cli) -> None:
+def test_long_prompt_is_not_truncated(cli: Cli) -> None:
     assert PROMPT in cli("add", "every 5m", "--name", "ask", "--say", PROMPT).out
     assert PROMPT in cli("show", "ask").out
 
 
-def test_on_a_terminal_why_shows_all_lines_and_tables_are_cut(cli: Cli) -> None:
+def test_terminal_truncates_tables_but_not_why(cli: Cli) -> None:
     a_long_failure(cli.path)
     with Terminal(cli, "why", "backup", COLUMNS="60") as terminal:
         assert terminal.ended() == 0
@@ -65,7 +65,7 @@ def test_on_a_terminal_why_shows_all_lines_and_tables_are_cut(cli: Cli) -> None:
     assert "…" in terminal.shown
 
 
-def test_a_run_is_shown_in_full(cli: Cli) -> None:
+def test_run_is_shown_in_full(cli: Cli) -> None:
     a_long_failure(cli.path, lines=30)
     name = run_id(cli, "backup")
     done = cli("show", name)
@@ -78,14 +78,14 @@ def test_a_run_is_shown_in_full(cli: Cli) -> None:
     assert "line 9\n" not in done.out
 
 
-def test_the_result_of_a_run_is_shown(cli: Cli) -> None:
+def test_result_of_a_run_is_shown(cli: Cli) -> None:
     a_long_failure(cli.path)
     done = cli("show", run_id(cli, "fine"))
     assert '"numbers": [' in done.out
     assert "Error" not in done.out
 
 
-def test_a_run_as_json_is_a_run(cli: Cli) -> None:
+def test_show_of_a_run_as_json(cli: Cli) -> None:
     a_long_failure(cli.path)
     (row,) = cli("runs", "backup", "--json").json
     assert cli("show", row["id"], "--json").json == row
@@ -94,7 +94,7 @@ def test_a_run_as_json_is_a_run(cli: Cli) -> None:
     assert (missing.code, missing.problem["code"]) == (3, "no_such_run")
 
 
-def test_waiting_for_a_run_that_fails_says_all_of_its_error(cli: Cli, node: object) -> None:
+def test_awaited_failed_run_prints_its_whole_error(cli: Cli, node: object) -> None:
     del node
     cli("add", "every 1h", "--function", "broken", "--name", "broken", "--retries", "0")
     done = cli("run", "broken", "--wait")

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from tests.cli.command_line import Cli
-from tests.cli.histories import failures, missed_three
+from tests.cli.histories import write_failure_history, write_missed_history
 from tests.cli.terminal import Terminal
 
 NODE = pytest.mark.usefixtures("node")
@@ -17,7 +17,7 @@ def add(cli: Cli, function: str, *options: str) -> None:
     assert cli("add", "every 1h", "--function", function, "--name", function, *options).code == 0
 
 
-def test_without_an_engine_it_is_queued_and_said_so(cli: Cli) -> None:
+def test_run_without_an_engine_is_queued(cli: Cli) -> None:
     add(cli, "embed")
     done = cli("run", "embed")
     assert done.code == 0
@@ -27,14 +27,14 @@ def test_without_an_engine_it_is_queued_and_said_so(cli: Cli) -> None:
     assert cli("run", "other", "--json").json["task"] == "other"
 
 
-def test_a_wait_that_is_too_long_ends_with_8(cli: Cli) -> None:
+def test_wait_timeout_exits_with_8(cli: Cli) -> None:
     add(cli, "embed")
     done = cli("run", "embed", "--wait", "--timeout", "0.05s", "--json")
     assert (done.code, done.problem["code"]) == (8, "wait_timed_out")
 
 
 @NODE
-def test_a_run_is_waited_for_and_followed(cli: Cli) -> None:
+def test_run_can_be_awaited_and_followed(cli: Cli) -> None:
     add(cli, "embed")
     done = cli.process("run", "embed", "--follow")
     assert done.code == 0, done.err
@@ -50,18 +50,18 @@ def test_a_run_is_waited_for_and_followed(cli: Cli) -> None:
 
 
 @NODE
-def test_an_awaited_run_that_fails_ends_with_9(cli: Cli) -> None:
+def test_awaited_run_that_fails_exits_with_9(cli: Cli) -> None:
     add(cli, "broken", "--retries", "0")
     done = cli.process("run", "broken", "--wait", "--json")
     assert (done.code, done.json["state"], done.problem["code"]) == (9, "failed", "awaited_run_failed")
     assert "ValueError: disk full" in done.problem["detail"]
-    told = cli("run", "broken", "--wait")
-    assert told.out.startswith("✕ failed in ")
-    assert "horae retry run_" in told.err
+    answer = cli("run", "broken", "--wait")
+    assert answer.out.startswith("✕ failed in ")
+    assert "horae retry run_" in answer.err
 
 
 @NODE
-def test_a_failed_run_is_tried_again(cli: Cli) -> None:
+def test_failed_run_is_retried(cli: Cli) -> None:
     add(cli, "broken", "--retries", "0")
     run = cli("run", "broken", "--wait", "--json").json
     assert cli("retry", "broken", "--json").json["run_id"] == run["id"]
@@ -71,7 +71,7 @@ def test_a_failed_run_is_tried_again(cli: Cli) -> None:
         terminal.wait_for("run.failed")
 
 
-def test_there_must_be_something_to_try_again(cli: Cli) -> None:
+def test_retry_without_a_failed_run_is_refused(cli: Cli) -> None:
     add(cli, "embed")
     assert cli("retry", "embed").code == 3
     assert cli("retry", "run_nothing").code == 3
@@ -79,14 +79,14 @@ def test_there_must_be_something_to_try_again(cli: Cli) -> None:
 
 
 @NODE
-def test_a_run_that_goes_on_is_stopped(cli: Cli, node: subprocess.Popen[str]) -> None:
+def test_running_run_is_stopped(cli: Cli, node: subprocess.Popen[str]) -> None:
     assert node.poll() is None
     add(cli, "endless")
     queued = cli("run", "endless", "--json").json["run_id"]
     with Terminal(cli, "logs", queued, "--follow") as following:
         conflict = cli("run", "endless", "--wait", "--timeout", "0.05s", "--json")
         assert conflict.code in (5, 8)
-        until_live(cli, queued)
+        wait_until_live(cli, queued)
         assert cli("run", "endless", "--json").problem["code"] == "already_running"
         assert "running" in cli("ls").out
         stopped = cli("stop", queued)
@@ -97,14 +97,14 @@ def test_a_run_that_goes_on_is_stopped(cli: Cli, node: subprocess.Popen[str]) ->
     assert {run["state"] for run in cli("runs", "endless", "--json").json} == {"cancelled"}
 
 
-def until_live(cli: Cli, run: str) -> None:
+def wait_until_live(cli: Cli, run: str) -> None:
     """Asked again and again: each question is a command of its own, so this is no busy loop."""
     while cli("why", run, "--json").code != 0:
         pass
 
 
 @NODE
-def test_the_occurrence_of_a_past_instant_is_made_up_for(cli: Cli) -> None:
+def test_occurrence_of_a_past_instant_can_be_run(cli: Cli) -> None:
     assert cli("add", "0 * * * *", "--function", "embed", "--name", "embed").code == 0
     done = cli("run", "embed", "--as-of", "yesterday 03:00", "--wait", "--json")
     assert done.code == 0, done.err
@@ -113,7 +113,7 @@ def test_the_occurrence_of_a_past_instant_is_made_up_for(cli: Cli) -> None:
 
 
 @NODE
-def test_an_instant_is_named_as_lists_show_it(cli: Cli) -> None:
+def test_instant_is_accepted_as_lists_show_it(cli: Cli) -> None:
     """A beat that began between two seconds is shown without its fraction; of a whole day it is the last, not all of them."""
     every = '{"kind":"every","interval":"PT6H","start":"2026-01-01T00:00:00.480699Z","zone":"UTC"}'
     assert cli("add", every, "--function", "embed", "--name", "embed").code == 0
@@ -124,7 +124,7 @@ def test_an_instant_is_named_as_lists_show_it(cli: Cli) -> None:
     assert cli("run", "embed", "--as-of", "yesterday 06:00:00.0").code == 6
 
 
-def test_backfill_counts_first(cli: Cli) -> None:
+def test_backfill_dry_run_counts(cli: Cli) -> None:
     cli("add", "0 * * * *", "--say", "tick", "--zone", "UTC")
     tried = cli("backfill", "tick", "--from", "yesterday 01:00", "--to", "yesterday 10:00", "--dry-run", "--json").json
     assert (tried["count"], tried["dry_run"]) == (10, True)
@@ -136,7 +136,7 @@ def test_backfill_counts_first(cli: Cli) -> None:
     assert cli("backfill", "tick", "--from", "2020-01-02", "--to", "2020-01-01").code == 6
 
 
-def test_watch_without_a_terminal_is_a_line_for_each_event(cli: Cli) -> None:
+def test_watch_without_a_terminal_prints_one_line_per_event(cli: Cli) -> None:
     add(cli, "embed")
     done = cli("watch", "--seconds", "0", "--json")
     assert (done.code, done.out) == (0, "")
@@ -148,8 +148,8 @@ def test_watch_without_a_terminal_is_a_line_for_each_event(cli: Cli) -> None:
     assert "task.created" not in terminal.shown
 
 
-def test_watch_on_a_terminal_is_a_page_that_q_ends(cli: Cli) -> None:
-    failures(cli.path)
+def test_watch_on_a_terminal_ends_with_q(cli: Cli) -> None:
+    write_failure_history(cli.path)
     with Terminal(cli, "watch") as terminal:
         terminal.wait_for("nightly-backup: fails again and again")
         terminal.wait_for("Last failures")
@@ -158,8 +158,8 @@ def test_watch_on_a_terminal_is_a_page_that_q_ends(cli: Cli) -> None:
         assert terminal.ended() == 0
 
 
-def test_watch_ends_on_interrupt_without_a_word(cli: Cli) -> None:
-    missed_three(cli.path, "skip")
+def test_watch_ends_silently_on_interrupt(cli: Cli) -> None:
+    write_missed_history(cli.path, "skip")
     with Terminal(cli, "watch", LANG="zh_CN.UTF-8") as terminal:
         terminal.wait_for("接下来")
         terminal.interrupt()

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.json_schemas import check_schema
 from tests.cli.remote.server import SESSIONS, Command, RemoteCli, command_for, without_store
 
-at_both = pytest.mark.parametrize("session", SESSIONS)
+in_both_sessions = pytest.mark.parametrize("session", SESSIONS)
 CHANGES: Final = {
     "revoked": (("owner", "revoke", "bob", "--yes"), "horae owner restore bob"),
     "viewer": (("owner", "set", "bob", "--role", "viewer"), "horae owner set bob --role member"),
@@ -35,11 +35,9 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-@at_both
+@in_both_sessions
 @by_change
-def test_every_view_says_that_a_task_does_not_fire_because_of_its_owner(
-    cli: RemoteCli, session: str, change: str
-) -> None:
+def test_every_view_shows_a_task_blocked_by_its_owner(cli: RemoteCli, session: str, change: str) -> None:
     horae = command_for(session, cli)
     task_of_bob(horae, cli)
     command, remedy = CHANGES[change]
@@ -69,7 +67,7 @@ def test_every_view_says_that_a_task_does_not_fire_because_of_its_owner(
     assert "does not fire" not in one_line(horae("status").out)
 
 
-@at_both
+@in_both_sessions
 @pytest.mark.usefixtures("node")
 def test_waiting_for_a_run_that_is_skipped_recommends_why(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
@@ -84,9 +82,9 @@ def test_waiting_for_a_run_that_is_skipped_recommends_why(cli: RemoteCli, sessio
     assert [without_store(fix["command"]) for fix in why["fixes"]] == ["horae owner show bob"]
 
 
-@at_both
+@in_both_sessions
 @pytest.mark.usefixtures("node")
-def test_owner_that_has_used_up_its_stored_bytes_is_told_so_and_what_helps(cli: RemoteCli, session: str) -> None:
+def test_owner_over_stored_bytes_quota_is_shown_the_fix(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
     task_of_bob(horae, cli)
     assert horae("run", "news", "--wait").code == 0

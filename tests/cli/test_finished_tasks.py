@@ -10,7 +10,7 @@ import pytest
 from horae import Horae
 from horae.testing import TimeTravel
 from tests.cli.command_line import Cli
-from tests.cli.histories import failures, hour_before
+from tests.cli.histories import hour_before, write_failure_history
 
 REFUSED = 5
 
@@ -26,12 +26,12 @@ def a_completed_task(path: Path) -> None:
         time.travel("10m")
 
 
-def offered(cli: Cli, *why: str) -> list[list[str]]:
+def offered_commands(cli: Cli, *why: str) -> list[list[str]]:
     fixes = cli("why", *why, "--json").json["fixes"]
     return [shlex.split(fix["command"])[1:] for fix in fixes]
 
 
-def test_what_is_completed_is_not_resumed(cli: Cli) -> None:
+def test_completed_task_is_not_resumed(cli: Cli) -> None:
     a_completed_task(cli.path)
     cli("add", "every 1h", "--say", "tick", "--pause")
     done = cli("resume", "once", "--json")
@@ -42,24 +42,28 @@ def test_what_is_completed_is_not_resumed(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("at", [[], ["--at", "now"]])
-def test_nothing_is_offered_for_a_completed_task_that_would_be_refused(cli: Cli, at: list[str]) -> None:
+def test_fixes_for_a_completed_task_are_accepted(cli: Cli, at: list[str]) -> None:
     a_completed_task(cli.path)
-    for command in offered(cli, "once", *at):
+    for command in offered_commands(cli, "once", *at):
         assert cli(*command).code != REFUSED, command
 
 
 @pytest.mark.parametrize("name", ["nightly-backup", "weekly-digest", "report"])
-def test_nothing_is_offered_for_a_cancelled_task_that_would_be_refused(cli: Cli, name: str) -> None:
-    failures(cli.path)
+def test_fixes_for_a_cancelled_task_are_accepted(cli: Cli, name: str) -> None:
+    write_failure_history(cli.path)
     row = cli("runs", name, "--json").json[0]
-    before = offered(cli, name)
+    before = offered_commands(cli, name)
     cli("cancel", name)
-    for command in (*offered(cli, name), *offered(cli, name, "--at", "now"), *offered(cli, row["id"])):
+    for command in (
+        *offered_commands(cli, name),
+        *offered_commands(cli, name, "--at", "now"),
+        *offered_commands(cli, row["id"]),
+    ):
         assert command[0] in ("logs", "next", "show"), (command, before)
         assert cli(*command).code == 0
 
 
-def test_a_number_that_cannot_be_is_refused(cli: Cli) -> None:
+def test_invalid_number_is_refused(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "tick")
     for number in ("-1", "10001"):
         done = cli("skip", "tick", "--json", "--", number)

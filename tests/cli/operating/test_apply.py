@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.cli.operating.deployment import Deployment
-from tests.cli.operating.test_moving import shapes
+from tests.cli.operating.test_export_import import task_definitions
 
 SCHEMA = Path(__file__).parents[3] / "docs/schemas/tasks-file.json"
 FILE = """
@@ -31,13 +31,13 @@ tasks:
 """
 
 
-def test_the_first_time_everything_is_new_and_the_second_time_nothing(deployment: Deployment) -> None:
+def test_second_apply_changes_nothing(deployment: Deployment) -> None:
     deployment.write("tasks.yaml", FILE)
     first = deployment.ok("apply", "-f", "tasks.yaml", "--yes")
     assert "+ morning  Monday to Friday at 09:00, Europe/Berlin" in first
     assert "lane crm: - → 2" in first
     assert "applied" in first
-    found = shapes(deployment)
+    found = task_definitions(deployment)
     assert found["morning"]["policies"]["retry"]["attempts"] == 3
     assert found["warm"]["policies"]["retry"]["attempts"] == 1
     assert found["warm"]["policies"]["overlap"] == "queue"
@@ -45,41 +45,41 @@ def test_the_first_time_everything_is_new_and_the_second_time_nothing(deployment
     again = deployment.horae("apply", "-f", "tasks.yaml")
     assert again.returncode == 0
     assert "nothing to do" in again.stderr
-    assert shapes(deployment) == found
+    assert task_definitions(deployment) == found
 
 
-def test_a_change_is_shown_with_the_fires_that_come_and_go(deployment: Deployment) -> None:
+def test_change_is_shown_with_added_and_removed_fires(deployment: Deployment) -> None:
     deployment.write("tasks.yaml", FILE)
     deployment.ok("apply", "-f", "tasks.yaml", "--yes")
     deployment.write("tasks.yaml", FILE.replace("9am", "8:30"))
     shown = deployment.ok("apply", "-f", "tasks.yaml", "--diff", "--dry-run")
     assert "when: Monday to Friday at 09:00, Europe/Berlin → Monday to Friday at 08:30, Europe/Berlin" in shown
     assert "fires −5 +5 in the next 7 days" in shown
-    assert shapes(deployment)["morning"]["means"] == "Monday to Friday at 09:00, Europe/Berlin"
-    told = deployment.answer("apply", "-f", "tasks.yaml", "--yes")
-    assert (told["applied"], told["changed"], told["same"]) == (True, 1, 1)
-    assert shapes(deployment)["morning"]["means"] == "Monday to Friday at 08:30, Europe/Berlin"
+    assert task_definitions(deployment)["morning"]["means"] == "Monday to Friday at 09:00, Europe/Berlin"
+    answer = deployment.answer("apply", "-f", "tasks.yaml", "--yes")
+    assert (answer["applied"], answer["changed"], answer["same"]) == (True, 1, 1)
+    assert task_definitions(deployment)["morning"]["means"] == "Monday to Friday at 08:30, Europe/Berlin"
 
 
-def test_without_a_terminal_it_needs_a_yes_and_writes_nothing(deployment: Deployment) -> None:
+def test_apply_without_a_terminal_requires_yes(deployment: Deployment) -> None:
     deployment.write("tasks.yaml", FILE)
     done = deployment.horae("apply", "-f", "tasks.yaml")
     assert done.returncode == 2
-    assert shapes(deployment) == {}
+    assert task_definitions(deployment) == {}
 
 
-def test_prune_removes_what_the_file_no_longer_has_and_nothing_else(deployment: Deployment) -> None:
+def test_prune_removes_only_tasks_missing_from_the_file(deployment: Deployment) -> None:
     deployment.write("tasks.yaml", FILE)
     deployment.ok("apply", "-f", "tasks.yaml", "--yes")
     deployment.add(name="by hand", when="every 1h", say="x", labels={"team": "ops"})
     deployment.write("tasks.yaml", FILE.partition("  - name: warm")[0])
-    kept = deployment.ok("apply", "-f", "tasks.yaml", "--yes", "--dry-run")
-    assert "- warm" not in kept
-    told = deployment.ok("apply", "-f", "tasks.yaml", "--prune", "--yes")
-    assert "- warm" in told
-    assert shapes(deployment).keys() == {"morning", "by hand"}
+    unpruned = deployment.ok("apply", "-f", "tasks.yaml", "--yes", "--dry-run")
+    assert "- warm" not in unpruned
+    answer = deployment.ok("apply", "-f", "tasks.yaml", "--prune", "--yes")
+    assert "- warm" in answer
+    assert task_definitions(deployment).keys() == {"morning", "by hand"}
     deployment.ok("apply", "-f", "tasks.yaml", "--prune", "--label", "team=ops", "--yes")
-    assert shapes(deployment).keys() == {"morning"}
+    assert task_definitions(deployment).keys() == {"morning"}
     assert deployment.horae("apply", "-f", "tasks.yaml", "--label", "team=ops").returncode == 2
 
 
@@ -100,7 +100,7 @@ def test_prune_removes_what_the_file_no_longer_has_and_nothing_else(deployment: 
         ("tasks: !!python/object/apply:os.system ['true']\n", "could not determine a constructor"),
     ],
 )
-def test_a_file_with_a_mistake_is_refused_as_a_whole(deployment: Deployment, text: str, words: str) -> None:
+def test_file_with_a_mistake_is_refused_as_a_whole(deployment: Deployment, text: str, words: str) -> None:
     deployment.write("tasks.yaml", text)
     done = deployment.horae("apply", "-f", "tasks.yaml", "--yes")
     assert done.returncode == 6, done.stderr
@@ -108,14 +108,14 @@ def test_a_file_with_a_mistake_is_refused_as_a_whole(deployment: Deployment, tex
     assert "Traceback" not in done.stderr
 
 
-def test_times_and_yes_are_texts_as_they_are_written(deployment: Deployment) -> None:
+def test_yaml_times_and_booleans_are_read_as_text(deployment: Deployment) -> None:
     deployment.write("tasks.yaml", "tasks:\n  - {name: 'no', when: 23:59, say: on, labels: {on: 2026-01-01}}\n")
     deployment.ok("apply", "-f", "tasks.yaml", "--yes")
-    (task,) = shapes(deployment).values()
+    (task,) = task_definitions(deployment).values()
     assert (task["labels"], task["target"]["say"]) == ({"on": "2026-01-01"}, "on")
 
 
-def test_json_is_read_too_and_the_schema_knows_the_shape(deployment: Deployment) -> None:
+def test_json_file_is_accepted_and_matches_the_schema(deployment: Deployment) -> None:
     file = {
         "zone": "UTC",
         "defaults": {"policies": {"retries": 1}},

@@ -18,27 +18,27 @@ from tests.cli.remote.server import RemoteCli
 MANY = 230
 
 
-class Counting(Connection):
+class CountingConnection(Connection):
     """Notes what was asked."""
 
     def __init__(self, cli: RemoteCli) -> None:
         super().__init__(cli.server.url, cli.server.tokens["local"], SystemClock())
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def request(self, method: str, path: str, *more: Any, **others: Any) -> Any:
-        self.asked.append(f"{method} {path}")
+        self.requests.append(f"{method} {path}")
         return await super().request(method, path, *more, **others)
 
 
 async def _make(cli: RemoteCli, number: int) -> None:
-    connection = Counting(cli)
+    connection = CountingConnection(cli)
     tasks = [{"name": f"task {each}", "when": "every 1h", "zone": "UTC", "say": "x"} for each in range(number)]
     await connection.post("/v1/tasks/bulk", {"tasks": tasks})
     await connection.close()
 
 
 async def _pause(cli: RemoteCli) -> list[str]:
-    connection = Counting(cli)
+    connection = CountingConnection(cli)
     try:
         seen: list[int] = []
         bulk = RemoteBulk(connection, SystemClock())
@@ -46,21 +46,21 @@ async def _pause(cli: RemoteCli) -> list[str]:
         assert (report.matched, report.done, report.refused) == ((await bulk.count(TaskFilter())).number,) * 2 + ((),)
         assert seen == sorted(seen)
         assert seen[-1] == report.matched
-        return connection.asked
+        return connection.requests
     finally:
         await connection.close()
 
 
 @pytest.mark.parametrize("number", [3, MANY])
-async def test_one_request_does_it_and_many_are_followed(cli: RemoteCli, number: int) -> None:
+async def test_bulk_pause_is_one_request_and_a_large_one_an_operation(cli: RemoteCli, number: int) -> None:
     await _make(cli, number)
-    asked = await _pause(cli)
-    assert asked[0] == "POST /v1/tasks/actions"
-    assert asked[-1] == "GET /v1/tasks"
-    assert {each.rpartition("/")[0] for each in asked[1:-1]} == ({"GET /v1/operations"} if number == MANY else set())
+    requests = await _pause(cli)
+    assert requests[0] == "POST /v1/tasks/actions"
+    assert requests[-1] == "GET /v1/tasks"
+    assert {each.rpartition("/")[0] for each in requests[1:-1]} == ({"GET /v1/operations"} if number == MANY else set())
 
 
-async def test_the_command_line_does_many_at_a_server(cli: RemoteCli) -> None:
+async def test_bulk_commands_work_through_a_server(cli: RemoteCli) -> None:
     await _make(cli, MANY)
     cli.on_store("cancel", "task 7")
     done = cli("pause", "--all", "--until", "2099-01-01 09:00", "--yes", "--json")
@@ -71,10 +71,10 @@ async def test_the_command_line_does_many_at_a_server(cli: RemoteCli) -> None:
     assert paused["pause"]["until"] == "2099-01-01T09:00:00.000Z"
 
 
-async def test_what_ends_too_early_is_told(cli: RemoteCli, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stopped_operation_is_reported(cli: RemoteCli, monkeypatch: pytest.MonkeyPatch) -> None:
     await _make(cli, MANY)
 
-    connection = Counting(cli)
+    connection = CountingConnection(cli)
     once = connection.get
 
     async def stopped(path: str, *more: Any) -> Any:
@@ -89,27 +89,27 @@ async def test_what_ends_too_early_is_told(cli: RemoteCli, monkeypatch: pytest.M
         await connection.close()
 
 
-async def test_who_removes_more_than_a_server_counts_is_told_that_there_are_more(
+async def test_bulk_removal_reports_more_than_the_server_counts(
     cli: RemoteCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await _make(cli, 25)
     # The server of these tests lives in this process.
     monkeypatch.setattr(lookup, "MAX_COUNTED", 10)
     monkeypatch.setattr(lookup, "MAX_PAGE_SIZE", 10)
-    asked = cli("rm", "--text", "task")
-    assert asked.code != 0
-    assert "10+" in asked.err
-    assert "25" in cli("rm", "--all").err, "what is counted anyway is told exactly"
+    requests = cli("rm", "--text", "task")
+    assert requests.code != 0
+    assert "10+" in requests.err
+    assert "25" in cli("rm", "--all").err, "an exact count is shown exactly"
 
 
-async def test_a_condition_that_is_empty_is_one_at_a_server_too(cli: RemoteCli) -> None:
+async def test_empty_filter_is_sent_to_the_server(cli: RemoteCli) -> None:
     await _make(cli, 2)
     done = cli("pause", "--owner", "", "--state", "active", "--yes", "--json")
     assert (done.json["matched"], done.json["done"]) == (0, 0)
     assert cli("ls", "--query", "state:paused", "--json").json == []
 
 
-class _Waiting(SystemClock):
+class BlockingClock(SystemClock):
     """Tells when somebody waits, and lets nobody go on."""
 
     def __init__(self) -> None:
@@ -121,10 +121,10 @@ class _Waiting(SystemClock):
         await asyncio.Event().wait()
 
 
-async def test_whoever_stops_waiting_stops_the_operation(cli: RemoteCli) -> None:
+async def test_cancelled_wait_stops_the_operation(cli: RemoteCli) -> None:
     await _make(cli, MANY)
 
-    connection, clock = Counting(cli), _Waiting()
+    connection, clock = CountingConnection(cli), BlockingClock()
     going = asyncio.ensure_future(
         RemoteBulk(connection, clock).act(TaskFilter(text="task"), "pause", {}, lambda _: None)
     )
@@ -133,7 +133,7 @@ async def test_whoever_stops_waiting_stops_the_operation(cli: RemoteCli) -> None
     (ending,) = await asyncio.gather(going, return_exceptions=True)
     assert isinstance(ending, asyncio.CancelledError)
     await connection.close()
-    (first, last) = connection.asked
+    (first, last) = connection.requests
     assert first == "POST /v1/tasks/actions"
     assert last.startswith("POST /v1/operations/opn_")
     assert last.endswith("/cancel")

@@ -16,7 +16,7 @@ from horae.cli.messages.help_topics import TOPICS
 from horae.testing import TimeTravel
 from tests.cli.command_line import Cli
 from tests.cli.histories import hour_before
-from tests.cli.screens import WIDE_ENOUGH, faults, screen, words_of
+from tests.cli.screens import WIDE_ENOUGH, layout_faults, screen, words_of
 from tests.cli.terminal import Terminal
 
 WIDTHS = (40, 80, 120)
@@ -75,7 +75,7 @@ READS: dict[str, list[str]] = {
 }
 
 
-def a_history(path: Path) -> None:
+def write_history(path: Path) -> None:
     """Long names, long errors, log lines, an outage and a paused task, up to this hour."""
     app = Horae(f"sqlite:///{path}", zone="UTC")
 
@@ -103,9 +103,9 @@ def a_history(path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+def filled_folder(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     cli = Cli(tmp_path_factory.mktemp("screens"))
-    a_history(cli.path)
+    write_history(cli.path)
     for arguments in (
         ["owner", "set", "ada", "--role", "member", "--note", "the person who looks after all of the exports"],
         ["token", "make", "the laptop of the person on call", "--owner", "ada"],
@@ -140,13 +140,13 @@ def filled(cli: Cli, arguments: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", READS)
-def test_a_screen_is_neither_too_wide_nor_broken_inside_words(seeded: Cli, name: str, language: str) -> None:
-    arguments = filled(seeded, READS[name])
-    whole = words_of(screen(seeded, *arguments, columns=WIDE_ENOUGH, language=language))
+def test_screen_fits_and_breaks_between_words(filled_folder: Cli, name: str, language: str) -> None:
+    arguments = filled(filled_folder, READS[name])
+    whole = words_of(screen(filled_folder, *arguments, columns=WIDE_ENOUGH, language=language))
     for columns in WIDTHS:
-        shown = screen(seeded, *arguments, columns=columns, language=language)
+        shown = screen(filled_folder, *arguments, columns=columns, language=language)
         assert shown.strip()
-        assert faults(shown, columns, whole) == [], f"{columns} columns:\n{shown}"
+        assert layout_faults(shown, columns, whole) == [], f"{columns} columns:\n{shown}"
 
 
 def every_command() -> Iterator[list[str]]:
@@ -166,7 +166,7 @@ def test_help_of_every_command_fits_the_terminal(tmp_path: Path, language: str) 
         whole = words_of(screen(cli, *arguments, columns=WIDE_ENOUGH, language=language))
         for columns in (40, 80):
             shown = screen(cli, *arguments, columns=columns, language=language)
-            assert faults(shown, columns, whole) == [], f"{command} at {columns} columns:\n{shown}"
+            assert layout_faults(shown, columns, whole) == [], f"{command} at {columns} columns:\n{shown}"
             assert not re.search(r"\w,?\.\.\.$", shown, re.MULTILINE), f"{command}: a description is cut"
 
 
@@ -177,24 +177,24 @@ def failed_run(shown: str) -> str:
 
 @pytest.mark.parametrize(("columns", "language"), [(40, "en"), (40, "zh"), (80, "en"), (120, "zh")])
 def test_watch_fits_the_terminal_and_shows_ids_of_failures_that_why_accepts(
-    seeded: Cli, columns: int, language: str
+    filled_folder: Cli, columns: int, language: str
 ) -> None:
-    with Terminal(seeded, "watch", "--lang", language, columns=columns) as terminal:
+    with Terminal(filled_folder, "watch", "--lang", language, columns=columns) as terminal:
         terminal.wait_for("最近的失败" if language == "zh" else "Last failures")
         terminal.wait_for("run_")
         terminal.press("q")
         assert terminal.ended() == 0
     shown = terminal.shown
-    assert faults(shown, columns) == []
+    assert layout_faults(shown, columns) == []
     words = shown.split()
     assert [
         word for word in (*LONG_NAME.split(), *([ONE_WORD] if columns > len(ONE_WORD) else [])) if word not in words
     ] == []
-    assert seeded("why", failed_run(shown), "--quiet").out == "ran\n"
+    assert filled_folder("why", failed_run(shown), "--quiet").out == "ran\n"
 
 
 @pytest.mark.parametrize(("columns", "language"), [(40, "en"), (80, "zh")])
-def test_the_first_lines_of_up_fit_the_terminal_and_can_be_copied(tmp_path: Path, columns: int, language: str) -> None:
+def test_start_lines_of_up_fit_the_terminal_and_can_be_copied(tmp_path: Path, columns: int, language: str) -> None:
     cli = Cli(tmp_path)
     arguments = ["up", "--demo", "--seconds", "30", "--port", "0", "--lang", language]
     with Terminal(cli, *arguments, columns=columns, HORAE_API="on") as terminal:
@@ -202,7 +202,7 @@ def test_the_first_lines_of_up_fit_the_terminal_and_can_be_copied(tmp_path: Path
         terminal.interrupt()
         assert terminal.ended() == 0
     shown = terminal.shown
-    assert faults(shown, columns) == []
+    assert layout_faults(shown, columns) == []
     lines = [line.strip() for line in shown.splitlines()]
     for command in ('horae add "every 10s" --say tick', "horae watch", "horae rm --label demo=yes --yes"):
         assert any(line.endswith(command) for line in lines), command
@@ -211,23 +211,23 @@ def test_the_first_lines_of_up_fit_the_terminal_and_can_be_copied(tmp_path: Path
 
 
 @pytest.mark.parametrize("columns", [40, 80])
-def test_deliveries_keep_ids_and_times_whole_on_a_real_terminal(seeded: Cli, columns: int) -> None:
-    hook = filled(seeded, ["WEBHOOK"])[0]
-    with Terminal(seeded, "webhook", "deliveries", hook, columns=columns) as terminal:
+def test_deliveries_keep_ids_and_times_whole_on_a_real_terminal(filled_folder: Cli, columns: int) -> None:
+    hook = filled(filled_folder, ["WEBHOOK"])[0]
+    with Terminal(filled_folder, "webhook", "deliveries", hook, columns=columns) as terminal:
         assert terminal.ended() == 0
-    assert faults(terminal.shown, columns) == []
-    listed = seeded("webhook", "deliveries", hook, "--json").json
+    assert layout_faults(terminal.shown, columns) == []
+    listed = filled_folder("webhook", "deliveries", hook, "--json").json
     shown = re.findall(r"dlv_[0-9a-f]+(?!\w|…)", terminal.shown)
     assert [one["id"].startswith(short) for one, short in zip(listed, shown, strict=True)] == [True, True]
     assert len(re.findall(r"\b\d\d:\d\d:\d\d\b", terminal.shown)) == len(listed)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_refusal_fits_the_terminal(seeded: Cli, language: str) -> None:
+def test_refusal_fits_the_terminal(filled_folder: Cli, language: str) -> None:
     for when in (
         "every weekday at 25:61 in the afternoon of the last day",
         "每个工作日的下午二十五点六十一分发送全部的销售数据报表",
     ):
-        shown = screen(seeded, "next", when, columns=40, language=language, code=6)
-        assert faults(shown, 40) == [], shown
+        shown = screen(filled_folder, "next", when, columns=40, language=language, code=6)
+        assert layout_faults(shown, 40) == [], shown
         assert "^" in shown

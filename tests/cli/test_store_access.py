@@ -17,7 +17,7 @@ READ_ONLY = "Read-only file system"
 
 
 @pytest.fixture
-def frozen(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def read_only_store(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The store of `cli` where nothing can be written: really mounted so where that is allowed, else as the system says."""
     assert cli("add", "every 1h", "--say", "tick", "--zone", "UTC").code == 0
     folder = tmp_path / "frozen"
@@ -37,21 +37,21 @@ def frozen(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 @pytest.mark.parametrize("command", [["ls"], ["why", "tick"], ["pause", "tick"], ["up"]])
-def test_what_cannot_be_written_is_said_to_be_so(cli: Cli, frozen: str, command: list[str]) -> None:
-    done = cli(*command, "--json", "--store", frozen)
+def test_read_only_store_is_reported(cli: Cli, read_only_store: str, command: list[str]) -> None:
+    done = cli(*command, "--json", "--store", read_only_store)
     assert (done.code, done.problem["code"]) == (7, "store_not_reached")
     assert done.problem["detail"].endswith(f"cannot be opened for writing: {READ_ONLY}.")
 
 
-def test_the_doctor_neither_doubts_the_store_nor_advises_to_restore_it(cli: Cli, frozen: str) -> None:
-    done = cli("doctor", "--store", frozen)
+def test_doctor_does_not_recommend_restoring_a_read_only_store(cli: Cli, read_only_store: str) -> None:
+    done = cli("doctor", "--store", read_only_store)
     assert done.code == 1
     assert f"cannot be opened for writing: {READ_ONLY}." in done.out
     assert "not a store" not in done.out
     assert "restore" not in done.out
 
 
-def test_a_file_that_cannot_be_read(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_store_file_is_reported(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs the tests may read everything, so the system's answer stands in for it."""
     cli("add", "every 1h", "--say", "tick")
     monkeypatch.setattr(os, "access", lambda _path, _mode: False)
@@ -62,13 +62,13 @@ def test_a_file_that_cannot_be_read(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     assert (done.code, "进行读取：Permission denied" in done.err) == (7, True)
 
 
-def test_what_can_be_used_is_used(cli: Cli) -> None:
+def test_writable_store_is_used(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "tick")
     assert find_access_problem(cli.path) is None
 
 
 @pytest.mark.parametrize("command", [["ls"], ["runs"], ["overview"], ["add", "every 1h", "--say", "x"], ["up"]])
-def test_a_folder_that_is_not_there_is_said_to_be_missing(cli: Cli, command: list[str]) -> None:
+def test_missing_store_folder_is_reported(cli: Cli, command: list[str]) -> None:
     done = cli(*command, "--json", "--store", "sqlite:///nowhere/horae.db")
     assert (done.code, done.problem["code"]) == (3, "no_such_folder")
     assert str(cli.directory / "nowhere") in done.problem["detail"]

@@ -6,43 +6,43 @@ from pathlib import Path
 
 from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
-from tests.cli.operating.test_moving import shapes
-from tests.cli.operating.test_secrets import revealed
+from tests.cli.operating.test_export_import import task_definitions
+from tests.cli.operating.test_secrets import reveal_secret
 from tests.cli.terminal import Terminal
 
 
-def beside(cli: Cli) -> Deployment:
+def deployment_of(cli: Cli) -> Deployment:
     """The same store, by the library."""
     found = Deployment(Path(cli.directory))
     found.url = cli.url
     return found
 
 
-def test_a_secret_is_typed_unseen(cli: Cli) -> None:
+def test_secret_prompt_does_not_echo(cli: Cli) -> None:
     with Terminal(cli, "secret", "set", "token") as terminal:
         terminal.wait_for("Value of token (not shown):")
         terminal.press("hush\n")
         assert terminal.ended() == 0
         assert "hush" not in terminal.shown
-    assert revealed(beside(cli), "token") == "hush"
+    assert reveal_secret(deployment_of(cli), "token") == "hush"
 
 
-def test_a_change_is_asked_about(cli: Cli) -> None:
-    here = beside(cli)
+def test_apply_asks_for_confirmation(cli: Cli) -> None:
+    here = deployment_of(cli)
     here.write("tasks.yaml", "tasks:\n  - {name: x, when: every 1h, say: x}\n")
     with Terminal(cli, "apply", "-f", "tasks.yaml") as terminal:
         terminal.wait_for("Apply? [y/N]")
         terminal.press("n\n")
         assert terminal.ended() == 2
-    assert shapes(here) == {}
+    assert task_definitions(here) == {}
     with Terminal(cli, "apply", "-f", "tasks.yaml") as terminal:
         terminal.wait_for("Apply? [y/N]")
         terminal.press("y\n")
         assert terminal.ended() == 0
-    assert shapes(here).keys() == {"x"}
+    assert task_definitions(here).keys() == {"x"}
 
 
-def test_ctrl_c_ends_the_engine(cli: Cli) -> None:
+def test_ctrl_c_stops_the_engine(cli: Cli) -> None:
     with Terminal(cli, "up", "--demo") as terminal:
         terminal.wait_for("demo-tick  tick")
         terminal.interrupt()

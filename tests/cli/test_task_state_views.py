@@ -10,7 +10,7 @@ import pytest
 from horae import Context, Horae
 from horae.testing import TimeTravel
 from tests.cli.command_line import Cli
-from tests.cli.histories import an_app, hour_before
+from tests.cli.histories import hour_before, make_app
 from tests.cli.terminal import Terminal
 
 EVERY_TEN_MINUTES = "0,10,20,30,40,50 * * * *"
@@ -19,7 +19,7 @@ EVERY_TEN_MINUTES = "0,10,20,30,40,50 * * * *"
 def paused_for_an_hour(cli: Cli, *, resumed: str | None = None) -> datetime:
     """A task every ten minutes that has run, and is then paused for an hour; the instant of the pause."""
     start = hour_before(3)
-    app = an_app(cli.path)
+    app = make_app(cli.path)
     with TimeTravel(app, start, store="own") as time:
         handle: Any = time.run(app.schedule("report", EVERY_TEN_MINUTES, name="report"))
         time.travel("31m")
@@ -40,7 +40,7 @@ def test_why_of_a_paused_task_answers_with_the_pause(cli: Cli) -> None:
 
 
 def test_why_of_a_paused_task_before_its_next_occurrence_names_the_run_and_the_pause(cli: Cli) -> None:
-    app = an_app(cli.path)
+    app = make_app(cli.path)
     with TimeTravel(app, hour_before(0) - timedelta(days=1), store="own") as time:
         handle: Any = time.run(app.schedule("report", "0 0 1 1 *", name="report"))
         time.run(handle.run_now())
@@ -83,16 +83,16 @@ def test_list_show_and_why_agree_about_a_pause_with_an_end(cli: Cli) -> None:
 
 
 def test_finished_task_has_nothing_next(cli: Cli) -> None:
-    app = an_app(cli.path)
+    app = make_app(cli.path)
     with TimeTravel(app, hour_before(1), store="own") as time:
         time.run(app.schedule("report", "now", name="once"))
         time.run(app.schedule("backup", "now", name="broken", retries=0))
         time.travel("1m")
     for name, state in (("once", "completed"), ("broken", "failed")):
-        told = cli("show", name).out
-        assert f"State  {state}" in told
-        assert "Next   nothing\n" in told
-        assert "at once" not in told
+        answer = cli("show", name).out
+        assert f"State  {state}" in answer
+        assert "Next   nothing\n" in answer
+        assert "at once" not in answer
 
 
 def test_why_offers_logs_only_of_a_run_that_has_lines(cli: Cli) -> None:
@@ -119,11 +119,11 @@ def test_why_offers_logs_only_of_a_run_that_has_lines(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [("1", "the next occurrence is skipped"), ("2", "the next 2 occurrences are skipped")]
+    ("number", "text"), [("1", "the next occurrence is skipped"), ("2", "the next 2 occurrences are skipped")]
 )
-def test_skipped_occurrences_are_marked_in_show(cli: Cli, number: str, said: str) -> None:
+def test_skipped_occurrences_are_marked_in_show(cli: Cli, number: str, text: str) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "report")
-    assert said in cli("skip", "report", number).out
+    assert text in cli("skip", "report", number).out
     with Terminal(cli, "show", "report", columns=80) as terminal:
         assert terminal.ended() == 0
         lines = terminal.shown.splitlines()
@@ -133,7 +133,7 @@ def test_skipped_occurrences_are_marked_in_show(cli: Cli, number: str, said: str
 
 def test_missed_count_of_a_list_leaves_out_removed_tasks(cli: Cli) -> None:
     start = hour_before(3)
-    app = an_app(cli.path)
+    app = make_app(cli.path)
     with TimeTravel(app, start, store="own") as time:
         time.run(app.schedule("report", EVERY_TEN_MINUTES, name="gone", missed="skip"))
         time.run(app.schedule("report", "0 0 1 1 *", name="kept"))
@@ -149,6 +149,6 @@ def test_missed_count_of_a_list_leaves_out_removed_tasks(cli: Cli) -> None:
 
 def test_status_without_measured_delays_does_not_say_that_nothing_is_saved(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "tick")
-    told = cli("status").out
-    assert "Saved  nothing" not in told
-    assert "no delay measured in the last 5 min" in told
+    answer = cli("status").out
+    assert "Saved  nothing" not in answer
+    assert "no delay measured in the last 5 min" in answer

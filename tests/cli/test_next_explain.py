@@ -14,12 +14,12 @@ from tests.cli import fork_server
 
 
 def horae(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("HORAE_", "LC_", "LANG", "TZ", "TIMEZONE"))
     }
-    env = {**kept, "PYTHONUTF8": "1", "LANG": "C.UTF-8", **environment}
+    env = {**inherited, "PYTHONUTF8": "1", "LANG": "C.UTF-8", **environment}
     done = fork_server.run(arguments, cwd=Path.cwd(), env=env, timeout=60)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -77,17 +77,17 @@ def test_relative_words_count_from_after() -> None:
     assert [fire["at"] for fire in json.loads(done.stdout)["fires"]] == ["2020-01-01T09:00:00Z"]
 
 
-def test_the_last_day_named_is_included() -> None:
+def test_until_includes_the_named_day() -> None:
     done = horae("next", "0 9 * * *", "--zone", "UTC", "--after", "2026-11-13", "--until", "2026-11-14", "--json")
     assert [fire["at"] for fire in json.loads(done.stdout)["fires"]] == ["2026-11-13T09:00:00Z", "2026-11-14T09:00:00Z"]
 
 
-def test_a_zone_in_the_text_is_the_zone_of_the_options() -> None:
+def test_zone_in_the_text_applies_to_the_options() -> None:
     done = horae("next", "每天9点 北京时间", "--after", "2026-11-13T12:00", "-n", "1", "--json")
     assert json.loads(done.stdout)["after"] == "2026-11-13T04:00:00Z"
 
 
-def test_who_writes_chinese_is_answered_in_chinese() -> None:
+def test_chinese_text_is_answered_in_chinese() -> None:
     assert "可能是一次" in horae("next", "周一9点").stderr
 
 
@@ -103,13 +103,13 @@ def test_zones_from_the_environment(variable: str, value: str, zone: str) -> Non
     assert json.loads(horae("next", "0 9 * * *", "--json", **{variable: value}).stdout)["zone"] == zone
 
 
-def test_a_setting_that_is_no_zone_is_named() -> None:
+def test_invalid_zone_setting_is_named() -> None:
     done = horae("next", "0 9 * * *", HORAE_ZONE="garbage")
     assert done.returncode == 6
     assert 'HORAE_ZONE is set to "garbage"' in done.stderr
 
 
-def test_a_terminal_without_chinese_and_a_full_disk_are_no_crash() -> None:
+def test_ascii_terminal_and_full_disk_cause_no_traceback() -> None:
     assert "Traceback" not in horae("next", "每天9点", PYTHONIOENCODING="ascii", PYTHONUTF8="0").stderr
     with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 - a device
         done = subprocess.run(
@@ -123,7 +123,7 @@ def test_a_terminal_without_chinese_and_a_full_disk_are_no_crash() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_explain_says_meaning_json_and_warnings() -> None:
+def test_explain_prints_meaning_json_and_warnings() -> None:
     done = horae("explain", "*/7 * * * *", "--zone", "Europe/Berlin")
     assert done.returncode == 0
     assert '{"kind": "cron", "expression": "*/7 * * * *", "zone": "Europe/Berlin"}' in done.stdout
@@ -135,7 +135,7 @@ def test_chinese_answers() -> None:
     assert done.stdout.splitlines()[0] == "  含义   每周一 09:00，Asia/Shanghai"
 
 
-def test_the_language_follows_the_environment() -> None:
+def test_language_follows_the_environment() -> None:
     assert "含义" in horae("next", "every 5m", "--zone", "UTC", LANG="zh_CN.UTF-8").stdout
 
 
@@ -147,13 +147,13 @@ def test_the_language_follows_the_environment() -> None:
         ({"HORAE_ZONE": "Europe/Paris", "TIMEZONE": "Asia/Tokyo"}, "Europe/Paris", "HORAE_ZONE says so"),
     ],
 )
-def test_a_zone_that_was_not_given_is_named(environment: dict[str, str], zone: str, why: str) -> None:
+def test_default_zone_is_named(environment: dict[str, str], zone: str, why: str) -> None:
     done = horae("next", "0 9 * * *", **environment)
     assert zone in done.stdout
     assert f"No zone was given: {zone} is used, because {why}." in done.stderr
 
 
-def test_a_zone_in_the_text_needs_no_warning() -> None:
+def test_zone_in_the_text_gives_no_warning() -> None:
     assert horae("next", "0 9 * * * UTC").stderr == ""
 
 
@@ -191,20 +191,20 @@ def test_a_zone_in_the_text_needs_no_warning() -> None:
         ),
     ],
 )
-def test_a_refusal_is_a_sentence_a_place_and_a_hint_and_nothing_else(arguments: list[str], lines: list[str]) -> None:
+def test_refusal_is_a_sentence_a_position_and_a_hint(arguments: list[str], lines: list[str]) -> None:
     done = horae(*arguments)
     assert done.returncode == 6
     assert done.stdout == ""
     assert done.stderr.splitlines() == lines
 
 
-def test_a_schedule_that_begins_with_a_dash_is_a_schedule() -> None:
+def test_schedule_may_begin_with_a_dash() -> None:
     done = horae("next", "-1 * * * *")
     assert done.returncode == 6
     assert done.stderr.splitlines()[2] == "  ^"
 
 
-def test_a_refusal_as_json() -> None:
+def test_refusal_as_json() -> None:
     done = horae("next", "0 24 * * *", "--zone", "UTC", "--json")
     assert done.returncode == 6
     assert done.stdout == ""
@@ -213,7 +213,7 @@ def test_a_refusal_as_json() -> None:
 
 
 @pytest.mark.parametrize("text", ["\x07every 5m", "x" * 500, "every 5m \x1b[31m", "", "   "])
-def test_strange_text_prints_nothing_strange(text: str) -> None:
+def test_control_characters_are_escaped(text: str) -> None:
     done = horae("next", text)
     assert done.returncode == 6
     assert "\x1b" not in done.stderr
@@ -222,7 +222,7 @@ def test_strange_text_prints_nothing_strange(text: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_bad_usage_is_not_a_bad_schedule() -> None:
+def test_usage_error_is_not_a_schedule_error() -> None:
     assert horae("next", "every 5m", "--gap", "perhaps").returncode == 2
     assert horae("next").returncode == 2
     assert horae("nonsense").returncode == 2
@@ -235,7 +235,7 @@ def test_output_as_json_by_environment() -> None:
     )
 
 
-def test_nothing_left_is_said() -> None:
+def test_schedule_without_further_fires_is_reported() -> None:
     done = horae("next", "every day at 9:00 until 2020-01-01", "--zone", "UTC")
     assert done.stdout.splitlines()[1] == "  Next   nothing"
     assert (

@@ -13,11 +13,11 @@ from horae import Horae
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter
 from tests.cli.command_line import Cli
-from tests.cli.histories import an_outage, failures, missed_three
+from tests.cli.histories import record_outage, write_failure_history, write_missed_history
 from tests.cli.terminal import Terminal
 
 
-def test_looking_at_a_store_that_is_not_there_makes_none(cli: Cli) -> None:
+def test_read_commands_create_no_store(cli: Cli) -> None:
     for command in ("ls", "runs", "events", "lanes", "nodes"):
         done = cli(command, "--json")
         assert (done.code, done.json) == (0, []), command
@@ -30,15 +30,15 @@ def test_looking_at_a_store_that_is_not_there_makes_none(cli: Cli) -> None:
     assert not cli.path.exists()
 
 
-def test_an_empty_store_is_told_apart_from_a_filter_that_nothing_fits(cli: Cli) -> None:
+def test_empty_store_differs_from_an_empty_filter_result(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "only")
     assert cli("rm", "only", "--yes").code == 0
     assert "no tasks yet" in cli("ls").err
     assert "no task fits" in cli("ls", "--state", "paused").err
 
 
-def test_states_are_told_in_the_language_and_to_programs_as_ever(cli: Cli) -> None:
-    failures(cli.path)
+def test_states_are_translated_in_text_but_not_in_json(cli: Cli) -> None:
+    write_failure_history(cli.path)
     listed, ran = cli("ls", "--lang", "zh").out, cli("runs", "--lang", "zh").out
     assert ("暂停：on holiday" in listed, "paused" in listed) == (True, False)
     assert ("✓ 成功" in ran, "succeeded" in ran) == (True, False)
@@ -46,8 +46,8 @@ def test_states_are_told_in_the_language_and_to_programs_as_ever(cli: Cli) -> No
     assert "✓ succeeded\t" in cli("runs", "--lang", "zh", "--plain").out
 
 
-def test_the_list_says_when_last_next_and_state(cli: Cli) -> None:
-    failures(cli.path)
+def test_list_shows_schedule_last_next_and_state(cli: Cli) -> None:
+    write_failure_history(cli.path)
     done = cli("ls")
     rows = {line.split("  ")[0]: line for line in done.out.splitlines()}
     assert re.search(r"✓ \d+[hm]  \+0ms", rows["report"])
@@ -57,7 +57,7 @@ def test_the_list_says_when_last_next_and_state(cli: Cli) -> None:
     assert "3 of 3 tasks · 1 failing · 1 paused · times in UTC" in done.err
 
 
-def test_the_list_can_be_filtered_sorted_and_paged(cli: Cli) -> None:
+def test_list_is_filtered_sorted_and_paged(cli: Cli) -> None:
     for number in range(5):
         cli(
             "add",
@@ -94,7 +94,7 @@ def test_the_list_can_be_filtered_sorted_and_paged(cli: Cli) -> None:
     assert "no task fits" in cli("ls", "--text", "nothing like it").err
 
 
-def test_a_query_that_cannot_be_read_is_shown_with_its_place(cli: Cli) -> None:
+def test_invalid_query_is_shown_with_its_position(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
     done = cli("ls", "--query", "tick stat:active")
     assert done.code == 6
@@ -121,7 +121,7 @@ def test_quiet_plain_and_fields(cli: Cli) -> None:
     assert cli("ls").json[0]["name"] == "tick"
 
 
-def test_colour_only_where_it_was_asked_for(cli: Cli) -> None:
+def test_colour_only_when_requested(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
     assert "\x1b" not in cli("ls").out
     assert "\x1b[" in cli("ls", "--color", "always").out
@@ -129,9 +129,9 @@ def test_colour_only_where_it_was_asked_for(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("missed", ["skip", "latest"])
-async def test_three_missed_while_stopped_are_seen_wherever_one_looks(cli: Cli, missed: str) -> None:
-    last = await asyncio.to_thread(missed_three, cli.path, missed)
-    await an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5))
+async def test_missed_occurrences_are_shown_by_every_command(cli: Cli, missed: str) -> None:
+    last = await asyncio.to_thread(write_missed_history, cli.path, missed)
+    await record_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5))
     rows = [run for run in cli("runs", "report", "--json").json if run["state"] == "skipped"]
     assert sum(run["count"] for run in rows) == (3 if missed == "skip" else 2)
     assert {run["reason"] for run in rows} == {"missed_skipped" if missed == "skip" else "merged"}
@@ -150,8 +150,8 @@ async def test_three_missed_while_stopped_are_seen_wherever_one_looks(cli: Cli, 
         assert "horae edit report --missed 'latest within 7d'" in why.out
 
 
-def test_the_command_that_why_suggests_works(cli: Cli) -> None:
-    last = missed_three(cli.path, "skip")
+def test_command_suggested_by_why_works(cli: Cli) -> None:
+    last = write_missed_history(cli.path, "skip")
     fixes = cli("why", "report", "--at", f"{last:%Y-%m-%dT%H:%M:%SZ}", "--json").json["fixes"]
     commands = [fix["command"].split()[1:] for fix in fixes]
     assert commands[0][:2] == ["run", "report"]
@@ -160,7 +160,7 @@ def test_the_command_that_why_suggests_works(cli: Cli) -> None:
 
 
 def test_why_in_both_languages_for_every_kind_of_answer(cli: Cli) -> None:
-    failures(cli.path)
+    write_failure_history(cli.path)
     ran = cli("why", "nightly-backup")
     assert "The target ran and failed." in ran.out
     assert "horae retry run_" in ran.out
@@ -176,14 +176,14 @@ def test_why_in_both_languages_for_every_kind_of_answer(cli: Cli) -> None:
     assert cli("why", "nothing").code == 3
 
 
-def test_an_overdue_task_is_told_to_need_an_engine(cli: Cli) -> None:
+def test_overdue_task_without_an_engine_is_explained(cli: Cli) -> None:
     cli("add", "now", "--say", "tick")
     why = cli("why", "tick", "--json").json
     assert (why["verdict"], why["fixes"][0]["command"]) == ("overdue", "horae up")
 
 
 def test_runs_are_found_by_state_and_time(cli: Cli) -> None:
-    failures(cli.path)
+    write_failure_history(cli.path)
     everything = cli("runs", "--json").json
     assert [run["planned"] for run in everything] == sorted((run["planned"] for run in everything), reverse=True)
     failed = cli("runs", "--failed", "--json").json
@@ -204,7 +204,7 @@ def test_runs_are_found_by_state_and_time(cli: Cli) -> None:
 
 
 async def test_logs_of_a_run_and_of_the_newest_of_a_task(cli: Cli) -> None:
-    await asyncio.to_thread(failures, cli.path)
+    await asyncio.to_thread(write_failure_history, cli.path)
     async with Horae(cli.url, engine=False) as app:
         page = await app.store.runs(RunFilter(), limit=1)
         run = page.items[0]
@@ -231,7 +231,7 @@ async def test_logs_of_a_run_and_of_the_newest_of_a_task(cli: Cli) -> None:
     assert cli("logs", "fresh").code == 3
 
 
-def test_events_are_read_on_from_a_number(cli: Cli) -> None:
+def test_events_are_read_after_a_number(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "a")
     cli("add", "every 5m", "--say", "b")
     cli("pause", "a")
@@ -243,7 +243,7 @@ def test_events_are_read_on_from_a_number(cli: Cli) -> None:
     assert cli("events", "--plain").out.splitlines()[0].split("\t")[2] == "task.created"
 
 
-async def test_the_overview_calls_what_is_running_by_its_name(cli: Cli) -> None:
+async def test_overview_names_running_tasks(cli: Cli) -> None:
     app = Horae(f"sqlite:///{cli.path}")
     going, over = asyncio.Event(), asyncio.Event()
 
@@ -255,23 +255,23 @@ async def test_the_overview_calls_what_is_running_by_its_name(cli: Cli) -> None:
     async with app:
         await app.schedule(embed, "now", name="embed-books")
         await going.wait()
-        told = await asyncio.to_thread(cli.process, "overview")
+        answer = await asyncio.to_thread(cli.process, "overview")
         over.set()
-    outcome = told.out
+    outcome = answer.out
     assert "◐ embed-books" in outcome
 
 
-def test_the_overview_counts_and_names_what_needs_a_person(cli: Cli) -> None:
-    failures(cli.path)
+def test_overview_counts_and_names_failures(cli: Cli) -> None:
+    write_failure_history(cli.path)
     cli("add", "now", "--say", "waiting")
     overview = cli("overview", "--json").json
     assert overview["tasks"] == {"active": 3, "paused": 1, "completed": 0, "failed": 0, "cancelled": 0}
     assert overview["last_24h"]["outcomes"]["failed"] == 4
     assert {need["task"]: need["kind"] for need in overview["needs_you"]}["nightly-backup"] == "failing"
-    told = cli("overview").out
-    assert "3 active · 1 paused" in told
-    assert "nightly-backup: fails again and again" in told
-    assert "no engine is running: horae up" in told
+    answer = cli("overview").out
+    assert "3 active · 1 paused" in answer
+    assert "nightly-backup: fails again and again" in answer
+    assert "no engine is running: horae up" in answer
     assert "没有节点在运行" in cli("overview", "--lang", "zh").out
 
 
@@ -283,8 +283,8 @@ def test_lanes_and_their_limits(cli: Cli) -> None:
     assert "at most 4 runs of gpu" in cli("lane", "gpu", "4").out
 
 
-def test_looking_changes_nothing(cli: Cli) -> None:
-    failures(cli.path)
+def test_read_commands_change_nothing(cli: Cli) -> None:
+    write_failure_history(cli.path)
     run = cli("runs", "--json").json[0]["id"]
     before = _digest(cli.path)
     for arguments in (
@@ -319,7 +319,7 @@ def test_next_and_explain_of_a_task(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("node")
-def test_logs_of_a_function_without_lines_say_what_is_kept(cli: Cli) -> None:
+def test_empty_logs_explain_which_lines_are_stored(cli: Cli) -> None:
     cli("add", "every 1h", "--function", "broken", "--retries", "0", "--name", "broken")
     cli("run", "broken", "--wait")
     done = cli("logs", "broken")

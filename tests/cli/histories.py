@@ -1,4 +1,4 @@
-"""Stores with a past: made in virtual time by a real engine, up to this very hour, and then left alone."""
+"""Stores with a history: written in virtual time by a real engine, up to the current hour."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def make_app(path: Path) -> Horae:
 
 
 def write_missed_history(path: Path, missed: str) -> datetime:
-    """A task every ten minutes; its node dies after half an hour and is away over three of them. The last one missed."""
+    """Run a task every ten minutes, with its node down over three instants; return the last missed one."""
     start = hour_before(3)
     app = make_app(path)
     with TimeTravel(app, start, store="own") as time:
@@ -43,7 +43,7 @@ def write_missed_history(path: Path, missed: str) -> datetime:
 
 
 def write_failure_history(path: Path) -> None:
-    """Two tasks in the last four hours, one of which failed each time; and one that is paused. Nothing is due for long."""
+    """Run two tasks for four hours, one of which always fails, and pause a third; nothing is due soon."""
     app = make_app(path)
     start = hour_before(4)
     hours = ",".join(str((start + timedelta(hours=each)).hour) for each in range(4))
@@ -57,7 +57,7 @@ def write_failure_history(path: Path) -> None:
 
 
 class FixedClock:
-    """A clock that stands still, for those who only ask it for the time."""
+    """Clock with a fixed time; sleeping raises NotImplementedError."""
 
     def __init__(self, instant: datetime) -> None:
         self._instant = instant
@@ -76,7 +76,7 @@ class FixedClock:
 
 
 async def record_outage(url: str, since: datetime, until: datetime) -> None:
-    """Written down as a node does when it stops in good order, and when the next one starts."""
+    """Record an outage as a node does at its clean stop and at the next start."""
     async with Horae(url, engine=False, clock=FixedClock(since)) as app:
         await app.service.outages.record_stop()
     async with Horae(url, engine=False, clock=FixedClock(until)) as app:

@@ -1,4 +1,4 @@
-"""`horae add`, `edit` and `show`: what is typed becomes a task, and the receipt leaves nothing to wonder about."""
+"""`horae add`, `edit` and `show`: options are stored, and the receipt shows the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`horae add --key`: said again, it is the same task, and the receipt says so; and a store that would keep nothing."""
+"""`horae add --key`: idempotent upsert with its receipt, and refusal of memory stores."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_dry_run_recognises_an_existing_key(cli: Cli) -> None:
     "command",
     [["add", "every 1h", "--say", "x"], ["apply", "-f", "tasks.json"], ["import", "tasks.jsonl"]],
 )
-def test_add_to_a_memory_store_is_refused(cli: Cli, command: list[str]) -> None:
+def test_writes_to_a_memory_store_are_refused(cli: Cli, command: list[str]) -> None:
     (cli.directory / "tasks.json").write_text('{"tasks": []}', encoding="utf-8")
     add(cli, "every 1h")
     (cli.directory / "tasks.jsonl").write_text(cli("export").out, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""An agent's token lists the agent's own tasks; small texts of accounts and nodes say what is true."""
+"""Listing with an agent's token, and texts of account and node commands."""
 
 from __future__ import annotations
 

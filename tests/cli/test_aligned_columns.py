@@ -1,4 +1,4 @@
-"""Columns on a terminal of 80 columns: a list keeps its table, and values below each other begin in the same column."""
+"""Column alignment on a terminal of 80 columns."""
 
 from __future__ import annotations
 

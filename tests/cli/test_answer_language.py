@@ -1,4 +1,4 @@
-"""The language of an answer: from the environment, or from the words that say when; never from a name."""
+"""Language of an answer: from the environment or the schedule text, never from a name."""
 
 from __future__ import annotations
 

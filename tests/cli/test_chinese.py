@@ -1,4 +1,4 @@
-"""In Chinese, every help text is Chinese, and sentences have Chinese punctuation."""
+"""Chinese output: every help text is translated, and sentences have Chinese punctuation."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from tests.cli.histories import write_failure_history
 CHINESE = re.compile("[\u4e00-\u9fff]")
 HALF_WIDTH = re.compile("[\u4e00-\u9fff”][,;:?!(]|[,;:?!)][\u4e00-\u9fff“]")
 SAME_IN_CHINESE = {"https://horae.example.org", "A-Z a-z 0-9 _ . -", "'in 30 days', 2027-01-01."}
-"""Values that are typed as they stand."""
+"""Values that are typed and so not translated."""
 
 
 def parts_of(command: Any, path: str) -> Iterator[tuple[str, str]]:
-    """The help text of a command, of its parameters, and of the commands within it."""
+    """Return the help of a command, of its parameters and of its subcommands."""
     if command.help:
         yield path, command.help
     for parameter in command.params:
@@ -56,7 +56,7 @@ def every_help_text() -> list[tuple[str, str]]:
 
 
 def every_sentence() -> Iterator[tuple[str, str]]:
-    """Chinese texts of every catalogue in the package, as they are shown."""
+    """Chinese text of every message catalogue."""
     for module in pkgutil.walk_packages(horae.__path__, "horae."):
         if not re.search(r"(words|refusals|commands|topics)$", module.name):
             continue
@@ -167,7 +167,7 @@ def test_a_refusal_keeps_the_punctuation_of_what_was_typed(cli: Cli) -> None:
 CODES = re.compile(
     rf"(?<![\w./=:\"-])(?:{'|'.join([*Reason, *RunState, *TaskState, 'queue_all', 'at_least_once', 'at_most_once'])})\b"
 )
-"""Words that programs read; each has a Chinese word."""
+"""Codes for programs; text output uses Chinese words instead."""
 ANSWERS = [
     ("ls",),
     ("ls", "--all"),
@@ -200,7 +200,7 @@ def test_answers_in_chinese_have_chinese_words_and_punctuation(cli: Cli) -> None
         done = cli(*arguments, "--lang", "zh")
         text = done.out + done.err
         assert CHINESE.search(text), arguments
-        # The definition of a task and the meaning of a setting quote the words that are typed.
+        # Task definitions and setting descriptions quote typed words.
         output = text.partition("实际运行内容")[0] if arguments[0] != "config" else ""
         assert not CODES.search(output), (arguments, CODES.findall(output), output)
         assert not HALF_WIDTH.search(text), (arguments, HALF_WIDTH.findall(text), text)

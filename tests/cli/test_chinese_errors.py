@@ -1,4 +1,4 @@
-"""In Chinese, errors that Horae wrote into runs and mistakes of usage are shown in Chinese; the ledger keeps English."""
+"""Chinese output of run errors and usage errors; the ledger stores English."""
 
 from __future__ import annotations
 

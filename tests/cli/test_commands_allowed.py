@@ -1,4 +1,4 @@
-"""Programs that commands may run, and kinds of targets that nothing can run: refused where a task is made, with what is missing."""
+"""Allowed programs of command targets, and target kinds without a runner: refused at creation with the fix."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AGENT = {"kind": "agent", "prompt": "look"}
 
 
 def follow(cli: Cli, hint: str, way: str) -> dict[str, str]:
-    """Do what the hint says: write its line under its heading in `horae.toml`, or set its variable."""
+    """Follow the hint: write its line under its heading in `horae.toml`, or set its variable."""
     if way == "toml":
         ((line, heading),) = re.findall(r"(allow = \[.*?\]) under (\[[\w.]+\]) in horae.toml", hint)
         (cli.directory / "horae.toml").write_text(f"{heading}\n{line}\n", encoding="utf-8")

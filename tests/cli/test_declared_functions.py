@@ -1,4 +1,4 @@
-"""`horae add --function`: a task starts from what the function declares, and arguments are checked against it."""
+"""`horae add --function`: defaults come from the function's declaration, and arguments are checked against it."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ async def test_tasks_file_starts_from_the_declaration(cli: Cli, tmp_path: Path) 
 
 
 def exported(cli: Cli, tmp_path: Path, **fields: Any) -> str:
-    """An export of the store as a file; `fields` replace those of each task, and None leaves a field out."""
+    """Write an export of the store; `fields` replace those of each task, and None removes a field."""
     documents = [json.loads(line) for line in cli("export").out.splitlines()]
     for document in documents:
         if "task" in document:
@@ -264,7 +264,7 @@ BEAT = '@app.task("every 1h")\nasync def bay() -> None: ...\n'
 
 
 def start_shop(cli: Cli, path: Path, *, with_beat: bool) -> str:
-    """Declares the functions of the file, as the start of a node does; the path of the file."""
+    """Declare the functions of the file, as the start of a node does; return its path."""
     file = path / "shop.py"
     file.write_text(SHOP.format(beat=BEAT if with_beat else ""))
     code = "import asyncio, shop\nasync def main():\n    async with shop.app: pass\nasyncio.run(main())\n"

@@ -1,4 +1,4 @@
-"""How commands end: every exit code, in words and as JSON, in both languages, with and without anybody to read it."""
+"""Exit codes of commands, as text and as JSON, in both languages, on a terminal and in a pipe."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_store_in_the_current_folder_wins(cli: Cli) -> None:
 
 
 def test_every_refusal_and_message_has_two_languages() -> None:
-    from horae.cli.messages import messages  # noqa: PLC0415 - all that it holds is looked at
+    from horae.cli.messages import messages  # noqa: PLC0415 - all names of the module are checked
 
     for entry in CATALOGUE.values():
         assert all((entry.message, entry.hint, entry.message_zh, entry.hint_zh))

@@ -1,4 +1,4 @@
-"""Tasks that are over: what is still offered for them works, and what cannot be is refused."""
+"""Completed and cancelled tasks: offered commands are accepted, and impossible ones refused."""
 
 from __future__ import annotations
 

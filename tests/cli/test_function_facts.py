@@ -1,4 +1,4 @@
-"""What commands say of functions: retries that never happen, names that no node has, the functions of a node, and edits."""
+"""Function facts in command output: unused retries, unknown names, functions of a node, and edits."""
 
 from __future__ import annotations
 

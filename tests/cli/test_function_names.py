@@ -1,4 +1,4 @@
-"""Function names: one name for a file, however it is loaded, and earlier names in a store go on."""
+"""Function names: the same for a file however it is loaded, and earlier names in a store still work."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if __name__ == "__main__":
 """
 CURRENT: Final = JOBS.format(declared='"every 1h"', plain="")
 FORMER: Final = JOBS.format(declared='"every 1h", name="morning_report"', plain='(name="mail")')
-"""Registers what earlier versions did for a file that was run: names without the module."""
+"""Registers names without the module, as earlier versions did for a script."""
 OPENED: Final = """
 import asyncio
 from {module} import app

@@ -1,4 +1,4 @@
-"""The help: quick, complete, true; and the manual says no less."""
+"""Help output: fast, complete and correct; the manual covers the same commands."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_every_command_is_in_one_panel(cli: Cli) -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    """What is not loaded costs nothing: that is how it stays below 0.3 s."""
+    """Unloaded modules cost nothing: this keeps help below 0.3 s."""
     found = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "horae", "--help"], capture_output=True, text=True, check=True
     )

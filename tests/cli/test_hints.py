@@ -1,4 +1,4 @@
-"""Hints are followed as they are written: the command in a refusal exists, and leads on."""
+"""Hints of refusals work as written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.mcp.stage import text_of
 
 
 def commands_in(text: str) -> list[list[str]]:
-    """Commands between quotes, and those that end a line after a colon; without the program's name."""
+    """Return quoted commands and those at a line's end after a colon, without the program name."""
     found = re.findall(r"[“'](horae [^'”]+)['”]", text) + re.findall(r": (horae .+)$", text, re.MULTILINE)
     return [shlex.split(each)[1:] for each in found]
 
@@ -150,7 +150,7 @@ async def test_mcp_pauses_a_task_without_a_reason(cli: Cli) -> None:
 
 
 async def schedule_again_after_cancelling(cli: Cli, *, name: str | None) -> tuple[str, str]:
-    """The refusal of the same key, and the state of the task that is made by its hint."""
+    """Return the refusal of the same key, and the state of the task that its hint creates."""
     result = {"when": "every day at 09:00 10 times", "do": "look", "zone": "UTC"}
     async with desk_of(cli) as client:
         made = await client("schedule_task", key="k", **result)
@@ -193,7 +193,7 @@ async def test_a_number_as_retry_recommends_the_class_of_policies() -> None:
     with pytest.raises(InvalidTask) as refused:
         await schedule_with_retry(3)
     (recommended,) = re.findall(r"(RetryPolicy\([^)]*\))", refused.value.hint)
-    (await schedule_with_retry(eval(recommended, {"RetryPolicy": RetryPolicy})))  # noqa: S307 - from our own hint
+    (await schedule_with_retry(eval(recommended, {"RetryPolicy": RetryPolicy})))  # noqa: S307 - text of the hint under test
 
 
 @pytest.mark.parametrize(
@@ -245,3 +245,29 @@ def test_a_refused_span_names_the_option(cli: Cli) -> None:
 def test_moments_of_the_hint_are_accepted(cli: Cli, moment: str) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "report")
     assert cli("pause", "report", "--until", moment).code == 0
+
+
+@pytest.mark.usefixtures("node")
+def test_fixes_for_a_failed_once_task_are_accepted(cli: Cli) -> None:
+    cli("add", "now", "--function", "broken", "--retries", "0", "--name", "call")
+    while cli("show", "call", "--json").json["task"]["state"] == "active":
+        pass  # each iteration runs a command
+    why = cli("why", "call", "--json").json
+    assert "The task has given up" in why["sentence"]
+    assert not any(fix["command"].startswith("horae resume") for fix in why["fixes"])
+    assert cli("resume", "call").code == 5
+    (failed,) = [each for each in cli("doctor", "--json").json["checks"] if each["check"] == "failed"]
+    assert failed["fix"] == "horae why TASK, then horae retry TASK"
+    retried = cli("retry", "call")
+    assert retried.code == 0, retried.err
+
+
+def test_command_for_another_token_works_as_printed(cli: Cli) -> None:
+    starting = ("up", "--port", "0", "--seconds", "0.2")
+    assert cli.process(*starting, HORAE_API="on").code == 0
+    (cli.directory / "horae.db.token").unlink()
+    again = cli.process(*starting, HORAE_API="on")
+    (command,) = re.findall(r"(token make .*)", again.out)
+    made = cli(*shlex.split(command), "--quiet")
+    assert made.code == 0, made.err
+    assert made.out.startswith("horae_")

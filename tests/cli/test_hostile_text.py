@@ -1,4 +1,4 @@
-"""What people call things is shown, never obeyed."""
+"""Hostile text in names and values is shown and never interpreted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that look alike and are not: every front end refuses characters that nobody can see."""
+"""Invisible characters in names are refused by every front end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The person at this machine is one owner: for the command line, for the first token, and for webhooks made with it."""
+"""Local user as one owner: for the command line, for the first token, and for webhooks made with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.servers.ports import ReservedPort
 
 @pytest.fixture
 def old_deployment(cli: Cli) -> Cli:
-    """As an earlier version left it: tasks of `local`, and a token of `admin`, who is the only account."""
+    """Deployment of an earlier version: tasks of `local`, and a token of `admin`, the only account."""
     cli("add", "every 1h", "--say", "x", "--name", "mine", "--key", "mine")
     asyncio.run(write_old_accounts(cli.url))
     return cli

@@ -28,7 +28,7 @@ NODE = Path(__file__).with_name("node.py")
 
 
 def declare(cli: Cli, folder: Path) -> Path:
-    """Registers the function `jobs.remind` of a file, as an app that has ended."""
+    """Register the function `jobs.remind` of a file, as an app that has ended."""
     folder.mkdir(exist_ok=True)
     file = folder / "jobs.py"
     file.write_text(textwrap.dedent(JOBS))
@@ -43,7 +43,7 @@ def waiting_task(cli: Cli, name: str) -> CommandResult:
 
 @contextmanager
 def plain_node(cli: Cli) -> Iterator[str]:
-    """A running node without the function; its id. Its log is in `node.log`."""
+    """Start a node without the function; yields its id. Its log is in `node.log`."""
     with (cli.directory / "node.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             [sys.executable, str(NODE), cli.url],
@@ -166,7 +166,7 @@ def test_commands_name_the_only_node_as_draining(cli: Cli) -> None:
 
 
 def wait_until_draining(cli: Cli) -> None:
-    """Until the node has noticed: what comes due before is still claimed."""
+    """Wait until the node has noticed the drain: until then it still claims due entries."""
     for _ in range(200):
         if "drain" in (cli.directory / "node.log").read_text(encoding="utf-8"):
             return
@@ -182,7 +182,7 @@ def wait_until_running(cli: Cli) -> None:
 
 
 def test_notice_of_a_waiting_entry_names_the_store_of_the_app(cli: Cli) -> None:
-    """The app of the file names another store than the default one."""
+    """The app of the file uses another store than the default one."""
     (cli.directory / "shop.py").write_text(SHOP, encoding="utf-8")
     cli("add", "now", "--function", "absent", "--store", "sqlite:///shop.db")
     deployment = Deployment(cli.directory)

@@ -1,4 +1,4 @@
-"""Tables on real terminals of 40, 80 and 120 columns: nothing that matters is cut, and ids can be pasted back."""
+"""Tables on real terminals of 40, 80 and 120 columns: ids and times stay whole and can be pasted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shown(cli: Cli, *arguments: str, columns: int) -> list[str]:
 
 
 def table(cli: Cli, *arguments: str, columns: int) -> list[str]:
-    """The lines up to the footer, if there is one."""
+    """Return the lines before the footer."""
     lines = shown(cli, *arguments, columns=columns)
     footers = (number for number, line in enumerate(lines) if "times in" in line or "时区" in line)
     return lines[: next(footers, len(lines))]
@@ -40,14 +40,14 @@ def without_blanks(text: str) -> str:
 
 
 def row_of(lines: list[str], name: str) -> list[str]:
-    """The lines of the row that begins with this name: those below it begin with a blank."""
+    """Return the lines of the row with this name: continuation lines begin with a blank."""
     first = next(number for number, line in enumerate(lines) if line.split()[:1] == [name])
     below = takewhile(lambda line: line.startswith(" "), lines[first + 1 :])
     return [lines[first], *below]
 
 
 def cell_of(row: list[str], header: str, title: str) -> str:
-    """The text of one cell without its blanks; a column reaches from its title to the next one."""
+    """Return the text of one cell without blanks; a column ends where the next title begins."""
     titles = [(width_of(header[: found.start()]), found.group()) for found in re.finditer(r"\S+", header)]
     starts = [start for start, _ in titles]
     column = [found for _, found in titles].index(title)
@@ -56,7 +56,7 @@ def cell_of(row: list[str], header: str, title: str) -> str:
 
 
 def between(line: str, start: int, end: int) -> str:
-    """The characters of a line that stand in these columns of the terminal."""
+    """Return the characters of a line in these columns of the terminal."""
     return "".join(sign for number, sign in enumerate(line) if start <= width_of(line[:number]) < end)
 
 
@@ -157,7 +157,7 @@ def test_dates_are_shown_only_where_they_change(tmp_path: Path) -> None:
 
 @pytest.fixture
 def two_nodes(cli: Cli) -> Iterator[list[str]]:
-    """The ids of two engines that started together on one store, each in a process of its own."""
+    """Start two engines on one store at once; yields their ids."""
     started = [
         subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("node.py")), cli.url],

@@ -1,4 +1,4 @@
-"""The real command line, as a process."""
+"""`horae next` and `horae explain` as processes: schedules, zones, languages and refusals."""
 
 from __future__ import annotations
 

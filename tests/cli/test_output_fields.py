@@ -1,4 +1,4 @@
-"""`--fields`: the names are checked before a command takes effect, against the fields that its answer has."""
+"""`--fields`: names are checked against the answer's fields before a command takes effect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMMANDS = dict(leaf_commands(app))
 
 
 def required_words(command: Any) -> list[str]:
-    """An argument for each parameter that has to be there; the values are not looked at before the fields are."""
+    """Return an argument for each required parameter; values are checked after the fields."""
     found: list[str] = []
     for each in command.params:
         if each.required:
@@ -63,7 +63,7 @@ def test_an_unknown_field_is_refused_before_anything_is_opened(cli: Cli, words: 
     if words == ("export",):
         arguments += ["--out", "file"]
     elif place == "server" and not only_here:
-        arguments += ["--server", "http://127.0.0.1:9"]  # nothing listens there: a connection would be exit code 7
+        arguments += ["--server", "http://127.0.0.1:9"]  # no listener there: a connection attempt would exit with 7
     done = cli(*arguments)
     assert (done.code, done.problem["code"], done.out) == (2, "unknown_output_field", ""), done.err
     assert list(cli.directory.iterdir()) == []

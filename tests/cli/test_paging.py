@@ -1,4 +1,4 @@
-"""The command that a page offers for the next one: it asks for the same, of the same store."""
+"""Printed command for the next page: same filters, same store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.cli.histories import write_failure_history
 
 
 def next_page_command(done: CommandResult) -> list[str]:
-    """The command that a page offers, as a shell would read it."""
+    """Return the printed command of the next page, split as by a shell."""
     (line,) = [each for each in done.err.splitlines() if each.startswith("more: ")]
     program, *arguments = shlex.split(line.removeprefix("more: "))
     assert program == "horae"

@@ -1,4 +1,4 @@
-"""Notes of paused tasks in `horae ls`: short on a terminal, whole in `horae show` and in a pipe."""
+"""Pause notes in `horae ls`: truncated on a terminal, whole in `horae show` and in a pipe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOTE = "waits until the new supplier has confirmed the address of the second war
 
 
 def rows_on_terminal(cli: Cli) -> list[str]:
-    """Of a table with one task: title and rows, without the footer."""
+    """Return title and rows of a table with one task, without the footer."""
     with Terminal(cli, "ls", columns=80) as terminal:
         assert terminal.ended() == 0
         lines = terminal.shown.splitlines()

@@ -1,4 +1,4 @@
-"""A refused private address names the one setting that allows it: followed as written, it works for tasks and webhooks."""
+"""A refused private address names the setting that allows it, for tasks and webhooks."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def sink() -> Iterator[Sink]:
 
 @contextmanager
 def running_node(cli: Cli, **environment: str) -> Iterator[None]:
-    """A node in the folder of `cli`, with the settings that are there."""
+    """Start a node in the folder of `cli`, with its settings."""
     process = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("node.py")), cli.url],
         stdin=subprocess.PIPE,
@@ -81,7 +81,7 @@ def running_node(cli: Cli, **environment: str) -> Iterator[None]:
 
 
 def follow(cli: Cli, hint: str, way: str) -> dict[str, str]:
-    """Do what the hint says: write its line at the top of `horae.toml`, or set its variable."""
+    """Follow the hint: write its line at the top of `horae.toml`, or set its variable."""
     if way == "toml":
         (line,) = re.findall(r"outgoing_networks = \[.*?\]", hint)
         file = cli.directory / "horae.toml"
@@ -169,7 +169,7 @@ def test_a_run_that_a_node_refuses_names_the_setting(cli: Cli) -> None:
 
 
 NODE_REFUSES: Final = {"HORAE_OUTGOING_NETWORKS": "127.0.0.0/8"}
-"""Environment of the command line alone: the node in these tests does not have it."""
+"""Environment of the command line only: the node does not have it."""
 
 
 @pytest.mark.parametrize("target", ["http://127.0.0.1:9/x", "http://localhost:9/x", "http://[::1]:9/x"])
@@ -228,7 +228,7 @@ def test_why_and_doctor_name_what_the_node_refused(cli: Cli) -> None:
 
 
 async def deliver(url: str) -> None:
-    """Deliver what is due once, as a node that allows public addresses only."""
+    """Deliver due webhooks once, as a node that allows public addresses only."""
     store, clock = make_store(url), SystemClock()
     await store.open()
     service = make_service(url, store, clock, "UTC", TargetKinds(read_settings({})))

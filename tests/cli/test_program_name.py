@@ -1,4 +1,4 @@
-"""Printed commands begin with the program as it was called, where `horae` on PATH is not this program."""
+"""Program name in printed commands: as called, unless `horae` on PATH is this program."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ BARE = re.compile(r"(?<![\w/.-])(?<!-m )horae (?=[a-z-])(?!\d)")
 
 
 def relative(cli: Cli) -> str:
-    """The installed command as a path from the folder of the test: `../../….venv/bin/horae`."""
+    """Return the installed command as a relative path: `../../….venv/bin/horae`."""
     return os.path.relpath(INSTALLED, cli.directory)
 
 
 def call(cli: Cli, *words: str, path: str = ELSEWHERE) -> CommandResult:
-    """Without the settings of the tests: `words` begin with the program."""
+    """Run a command without the test settings; `words` begin with the program."""
     done = subprocess.run(
         words,
         capture_output=True,

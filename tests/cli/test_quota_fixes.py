@@ -1,4 +1,4 @@
-"""Fixes of `horae why` where a quota stands in the way: the command with which an admin changes that quota."""
+"""Quota fixes of `horae why`: the command with which an admin changes the quota."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`horae ls`, `runs`, `why`, `logs`, `overview`: what is there and what happened, told without touching anything."""
+"""`horae ls`, `runs`, `why`, `logs`, `overview`: what they show, and that they change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`horae run` while no node runs: one request waits, is found by its id, and can be taken back."""
+"""`horae run` without a node: one request waits, is found by its id, and can be stopped."""
 
 from __future__ import annotations
 

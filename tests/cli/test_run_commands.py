@@ -1,4 +1,4 @@
-"""`horae run`, `logs --follow`, `retry`, `stop`, `backfill`, `watch`, beside a real engine in another process."""
+"""`horae run`, `logs --follow`, `retry`, `stop`, `backfill` and `watch` with an engine in another process."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_running_run_is_stopped(cli: Cli, node: subprocess.Popen[str]) -> None:
 
 
 def wait_until_live(cli: Cli, run: str) -> None:
-    """Asked again and again: each question is a command of its own, so this is no busy loop."""
+    """Poll by command until the run is live."""
     while cli("why", run, "--json").code != 0:
         pass
 
@@ -114,7 +114,7 @@ def test_occurrence_of_a_past_instant_can_be_run(cli: Cli) -> None:
 
 @NODE
 def test_instant_is_accepted_as_lists_show_it(cli: Cli) -> None:
-    """A beat that began between two seconds is shown without its fraction; of a whole day it is the last, not all of them."""
+    """A grid that starts between two seconds is shown without its fraction; a day means its last instant."""
     every = '{"kind":"every","interval":"PT6H","start":"2026-01-01T00:00:00.480699Z","zone":"UTC"}'
     assert cli("add", every, "--function", "embed", "--name", "embed").code == 0
     for named, hour in (("yesterday 12:00", 12), ("yesterday 06:00:00", 6), ("yesterday", 18)):
@@ -124,7 +124,7 @@ def test_instant_is_accepted_as_lists_show_it(cli: Cli) -> None:
     assert cli("run", "embed", "--as-of", "yesterday 06:00:00.0").code == 6
 
 
-def test_backfill_dry_run_counts(cli: Cli) -> None:
+def test_backfill_counts_and_needs_yes(cli: Cli) -> None:
     cli("add", "0 * * * *", "--say", "tick", "--zone", "UTC")
     tried = cli("backfill", "tick", "--from", "yesterday 01:00", "--to", "yesterday 10:00", "--dry-run", "--json").json
     assert (tried["count"], tried["dry_run"]) == (10, True)

@@ -59,7 +59,7 @@ CHECKED_COMMANDS: list[tuple[str, list[str]]] = [
 
 
 PART_SCHEMAS = ("run", "line", "event", "node", "nodes-drain", "problem", "status")
-"""Parts of the others, or lines of a stream."""
+"""Schemas of parts, or of lines of a stream."""
 
 
 @pytest.mark.parametrize("name", sorted({*PART_SCHEMAS, *(schema for schema, _ in CHECKED_COMMANDS)}))

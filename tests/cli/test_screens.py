@@ -1,4 +1,4 @@
-"""Every command that shows something, at 40, 80 and 120 columns and in two languages: nothing is too wide, broken or cut."""
+"""Every command with output, at 40, 80 and 120 columns in two languages: nothing is too wide or broken."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ READS: dict[str, list[str]] = {
 
 
 def write_history(path: Path) -> None:
-    """Long names, long errors, log lines, an outage and a paused task, up to this hour."""
+    """Write long names, long errors, log lines, an outage and a paused task, up to the current hour."""
     app = Horae(f"sqlite:///{path}", zone="UTC")
 
     @app.task(name="backup")
@@ -171,7 +171,7 @@ def test_help_of_every_command_fits_the_terminal(tmp_path: Path, language: str) 
 
 
 def failed_run(shown: str) -> str:
-    """The id that the last failure is shown with."""
+    """Return the id that is shown for the last failure."""
     return str(SHORT_RUN.findall(shown)[-1])
 
 

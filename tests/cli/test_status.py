@@ -1,4 +1,4 @@
-"""`horae status`: is a node up, on which store, and what needs attention; programs read it by exit code or as JSON."""
+"""`horae status`: node, store and problems, as text, JSON and exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store that is there and cannot be used, and one that cannot be there: each is told for what it is."""
+"""Unusable stores: read-only, unreadable or missing ones are each reported as such."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READ_ONLY = "Read-only file system"
 
 @pytest.fixture
 def read_only_store(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The store of `cli` where nothing can be written: really mounted so where that is allowed, else as the system says."""
+    """The store of `cli` on a read-only mount, or with the same system error where mounting is not allowed."""
     assert cli("add", "every 1h", "--say", "tick", "--zone", "UTC").code == 0
     folder = tmp_path / "frozen"
     folder.mkdir()
@@ -52,7 +52,7 @@ def test_doctor_does_not_recommend_restoring_a_read_only_store(cli: Cli, read_on
 
 
 def test_unreadable_store_file_is_reported(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may read everything, so the system's answer stands in for it."""
+    """The test user may read everything, so the system error is simulated."""
     cli("add", "every 1h", "--say", "tick")
     monkeypatch.setattr(os, "access", lambda _path, _mode: False)
     found = find_access_problem(cli.path)

@@ -1,4 +1,4 @@
-"""Suggestions for mistyped words: only near ones, and what was meant."""
+"""Suggestions for mistyped words: only near ones."""
 
 from __future__ import annotations
 

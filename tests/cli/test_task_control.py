@@ -1,4 +1,4 @@
-"""`horae pause`, `resume`, `skip`, `cancel`, `rm`, one by one and many at once; and when a yes is needed."""
+"""`horae pause`, `resume`, `skip`, `cancel` and `rm`, single and in bulk, and their confirmations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_resume_reports_missed_occurrences(cli: Cli) -> None:
 
 
 def add_failed_task(path: Path, when: str) -> None:
-    """A task that failed once and has given up."""
+    """Add a task that failed once and gave up."""
     app = make_app(path)
     with TimeTravel(app, hour_before(2), store="own") as time:
         time.run(app.schedule("backup", when, name="backup", retries=0, give_up_after=1))

@@ -1,4 +1,4 @@
-"""What `why`, `show` and `ls` say of paused, finished and skipped occurrences."""
+"""`why`, `show` and `ls` of paused, finished and skipped occurrences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERY_TEN_MINUTES = "0,10,20,30,40,50 * * * *"
 
 
 def paused_for_an_hour(cli: Cli, *, resumed: str | None = None) -> datetime:
-    """A task every ten minutes that has run, and is then paused for an hour; the instant of the pause."""
+    """Run a task every ten minutes, then pause it for an hour; return the instant of the pause."""
     start = hour_before(3)
     app = make_app(cli.path)
     with TimeTravel(app, start, store="own") as time:

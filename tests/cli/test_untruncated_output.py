@@ -1,4 +1,4 @@
-"""What a run said and why it failed is shown as it is: only tables on a terminal are cut."""
+"""Results and errors of runs are printed whole; only tables on a terminal are truncated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody meets on the first day: a name mistyped, a method that is none, a reader who has seen enough."""
+"""Common usage mistakes: mistyped names and methods, misplaced commands, closed pipes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def test_node_reports_long_overdue_entries(tmp_path: Path) -> None:
         following = EventFollower(app, Printer(), verbose=False)
         output = io.StringIO()
         async with app:
-            with redirect_stdout(output), pytest.raises(NotImplementedError):  # the clock stands still: one look
+            with redirect_stdout(output), pytest.raises(NotImplementedError):  # the clock does not sleep: one poll
                 await following.watch_waiting()
         return output.getvalue()
 

@@ -1,4 +1,4 @@
-"""`why` reads the moment of a question in the words of the schedule language, past days included, in the caller's zone."""
+"""`horae why --at` reads moments in the schedule language, including past days, in the caller's zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`horae why` and `show` of an instant with several rows: what ran is not called skipped, a request not a takeover."""
+"""`horae why` and `show` of an instant with several rows: which of them decides the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that began two tasks an hour ago and died at once: `python -m tests.cli.operating.crashed_node URL`."""
+"""Process that creates two tasks an hour ago and crashes: `python -m tests.cli.operating.crashed_node URL`."""
 
 from __future__ import annotations
 

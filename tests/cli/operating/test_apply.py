@@ -1,4 +1,4 @@
-"""`horae apply`: what would change is shown, asked for, and done; twice is once."""
+"""`horae apply`: shows the changes, asks for confirmation, and is idempotent."""
 
 from __future__ import annotations
 

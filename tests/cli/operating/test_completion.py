@@ -1,4 +1,4 @@
-"""`horae completion`: the scripts, and what they are answered."""
+"""`horae completion`: scripts of each shell, and the completions that they request."""
 
 from __future__ import annotations
 

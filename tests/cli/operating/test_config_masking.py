@@ -1,4 +1,4 @@
-"""What `horae config` shows of values that open doors."""
+"""`horae config` masks credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`horae db`: a copy while work goes on, a way back, and a look for damage."""
+"""`horae db`: backup during writes, restore, check and upgrade."""
 
 from __future__ import annotations
 

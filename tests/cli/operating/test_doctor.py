@@ -9,13 +9,13 @@ from horae.cli.doctor.machine_checks import ClockReading, check_clock
 from tests.cli.operating.deployment import Deployment
 
 
-def test_healthy_deployment_has_no_findings(deployment: Deployment) -> None:
+def test_healthy_deployment_passes_every_check_but_listeners(deployment: Deployment) -> None:
     deployment.add(name="tick", when="every 1s", say="tick")
     up = deployment.up().ready()
     up.expect("tick")
     deployment.ok("db", "backup", "copy.db")
     answer = deployment.answer("doctor")
-    # `up` prints to a pipe here, which is no listener of what the task says.
+    # `up` prints to a pipe here, which does not count as a listener.
     assert [each["check"] for each in answer["checks"] if each["grade"] != "ok"] == ["listeners"], answer
     grades = {each["check"]: each["grade"] for each in answer["checks"]}
     assert {"python", "store", "integrity", "backup", "clock", "zones", "nodes", "disk", "libraries"} <= grades.keys()

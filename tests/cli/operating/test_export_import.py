@@ -1,4 +1,4 @@
-"""`horae export` and `horae import`: what leaves one deployment arrives in another, once, and from other schedulers too."""
+"""`horae export` and `horae import`: tasks and history arrive once, also from other schedulers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_import_restores_the_exported_tasks(deployment: Deployment, other_deploy
     assert here["hourly"]["key"] == "mine"
     assert here["berlin"]["key"] == f"import:{there['berlin']['id']}"
     assert here["resting"]["next"] is None
-    # The beat of a grid goes on where it was.
+    # The interval grid keeps its phase.
     assert here["hourly"]["next"] == there["hourly"]["next"]
     assert other_deployment.call_library(lambda app: app.store.lanes())[0].limit == 3
 
@@ -86,7 +86,7 @@ def test_history_is_imported_once(deployment: Deployment, other_deployment: Depl
     text = deployment.ok("export", "--runs")
     lines = [json.loads(line) for line in text.splitlines()]
     states = [line["run"]["state"] for line in lines if "run" in line]
-    # Where it took long to start, a run may stand for others: those were no work, and are not history.
+    # After a slow start a run may stand for merged instants, which are not part of the history.
     runs, left = states.count("succeeded"), states.count("skipped")
     assert runs >= 1
     assert runs + left == len(states)

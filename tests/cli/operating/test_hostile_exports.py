@@ -1,4 +1,4 @@
-"""A file that only looks like an export of ours: every mistake in it is refused with its line, and none is a crash."""
+"""Malformed export files: every mistake is refused with its line, without a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`horae import` takes the zone that was said or that the file shows, says which one it took, and guesses none."""
+"""`horae import` uses the given zone or the one that the data show, reports it, and never guesses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cli.command_line import Cli, CommandResult
 from tests.unit.interchange.nanoclaw_files import GROUP, TASK, made
 
 MACHINE_ZONE_ONLY = {"HORAE_ZONE": ""}
-"""Nobody has chosen a zone: what is left is the zone of the machine."""
+"""No zone is configured: only the zone of the machine is left."""
 
 
 @pytest.fixture

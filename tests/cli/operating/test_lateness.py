@@ -1,5 +1,4 @@
-"""Lateness of a run that was taken over or retried, counted from the instant at which its occurrence was due; and the
-settlement delay beside it."""
+"""Lateness of a recovered or retried run counts from its due instant; settlement delay is separate."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 
 
 def last_run(deployment: Deployment, function: str) -> dict[str, Any]:
-    """The attempt that succeeded, as `horae runs` tells of it."""
+    """Return the succeeded attempt from `horae runs`."""
     deployment.ok("add", "now", "--function", f"jobs.{function}", "--name", function)
     up = deployment.up("jobs.py", "--verbose")
     up.expect("succeeded")

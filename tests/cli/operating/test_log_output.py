@@ -1,4 +1,4 @@
-"""What `horae up` and the lists print: each failure once, one zone per log, and what is over only when asked for."""
+"""Output of `horae up` and of lists: one line per failure, one zone per log, finished tasks only on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every sentence and refusal of the operating commands exists in two languages with the same places, and is used."""
+"""Messages and refusals of operating commands: two languages with the same placeholders, and each is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several nodes on one store, as real processes: seen, drained one by one, and with one lease for all."""
+"""Several nodes on one store, as processes: listed, drained, and with one lease setting."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_drained_node_finishes_its_runs_and_is_not_restarted(deployment: Deploym
 
 
 def test_rolling_restart_accounts_for_every_instant(deployment: Deployment) -> None:
-    """One node after the other goes, and another one comes: every instant of a task is accounted for, and no run is lost."""
+    """Nodes are replaced one by one: every instant of a task has a row, and no run is lost."""
     old = [deployment.up("--json", command="worker") for _ in range(2)]
     names = [node_of(up) for up in old]
     beat = deployment.add(name="beat", when="every 1s", say="tick")
@@ -80,7 +80,7 @@ def test_rolling_restart_accounts_for_every_instant(deployment: Deployment) -> N
     deployment.ok("nodes", "drain", "--host", host, "--wait")
     assert [up.ends() for up in new] == [0, 0]
     runs = sorted(deployment.runs(beat), key=lambda run: run.planned)
-    # On a machine that is too busy for it, an instant may be merged into the next: that is an account, too.
+    # On a busy machine an instant may be merged into the next one, which is also a row.
     assert {(run.state, run.reason) for run in runs} <= {(RunState.SUCCEEDED, None), (RunState.SKIPPED, Reason.MERGED)}
     spans = [(run.planned, run.planned) if run.span is None else (run.span.first, run.span.last) for run in runs]
     assert {(later[0] - earlier[1]).total_seconds() for earlier, later in pairwise(spans)} == {1.0}

@@ -1,4 +1,4 @@
-"""An export is imported into the store that it came from: nothing changes."""
+"""Import of an export into the store that it came from changes nothing."""
 
 from __future__ import annotations
 

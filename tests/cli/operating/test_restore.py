@@ -1,4 +1,4 @@
-"""A restore goes where links lead, keeps what earlier ones kept, and looks again after the yes."""
+"""`horae db restore`: follows symlinks, keeps earlier copies, and checks for nodes again after the prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`horae secret` and `horae config`: values go in unseen, and nothing secret is ever shown."""
+"""`horae secret` and `horae config`: secret values are read without echo and never printed."""
 
 from __future__ import annotations
 

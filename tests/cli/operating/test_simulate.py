@@ -1,4 +1,4 @@
-"""`horae simulate`: findings first, then what each task does; from a file, or from the store."""
+"""`horae simulate` of a file or a store: findings first, then the runs of each task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`horae move` with real processes: killed in the middle and taken up again, and kept away from stores at work."""
+"""`horae move` as a process: resumed after a kill, and refused for stores with running nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TASKS = 1_500
 
 
 async def write_large_store(path: Path) -> None:
-    """Enough for many pages: tasks, each with runs, and lines of some of them."""
+    """Write tasks, runs and log lines for many transfer pages."""
     store = SQLiteStore(path)
     await store.open()
     tasks = [a_task(key=f"key {place}", owner=f"owner {place % 3}") for place in range(TASKS)]
@@ -49,7 +49,7 @@ async def count_parts(path: Path) -> dict[Part, list[TransferItem]]:
 
 
 class MoveProcess:
-    """`horae move` in a process of its own, listened to while it goes."""
+    """`horae move` as a process whose output is read while it runs."""
 
     def __init__(self, deployment: Deployment, target: Path) -> None:
         self.process = subprocess.Popen(
@@ -63,7 +63,7 @@ class MoveProcess:
         )
 
     def kill_at(self, words: str) -> None:
-        """As soon as it says this."""
+        """Kill the process when a line contains these words."""
         assert self.process.stderr is not None
         for line in self.process.stderr:
             if words in line:

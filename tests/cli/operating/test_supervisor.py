@@ -1,4 +1,4 @@
-"""The supervisor with the smallest workers there are: what it does when they die, refuse, or are asked to stop."""
+"""Supervisor with minimal workers: restarts, refusals to start, and stop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OBEYS = "import os, signal, sys; os.write(int(sys.argv[1]), b'ready'); signal.pa
 
 
 class SlowClock(SystemClock):
-    """Whatever is measured with it took long."""
+    """Clock on which every measured time is long."""
 
     def __init__(self) -> None:
         self._looks = 0
@@ -35,7 +35,7 @@ class SlowClock(SystemClock):
 def run_supervisor(
     script: str, *, deaths: int = 0, clock: Clock | None = None, seconds: float | None = None
 ) -> tuple[int, list[ChildExit]]:
-    """Run until so many have died; the exit code, and how they did."""
+    """Run the supervisor until `deaths` workers have died; return its exit code and their exits."""
     seen: list[ChildExit] = []
 
     def on_exit(death: ChildExit) -> None:

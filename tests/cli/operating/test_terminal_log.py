@@ -1,4 +1,4 @@
-"""Log lines of a node on a terminal have the form of the lines about its runs; elsewhere they keep date, zone and level."""
+"""Log lines of a node: short on a terminal, with date, zone and level elsewhere."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_drained_worker_logs_the_short_form_on_a_terminal(cli: Cli) -> None:
     assert LONG.search(file.read_text(encoding="utf-8")), "a file has the whole form"
 
 
-def test_traceback_on_a_terminal_is_indented_and_escaped(
+def test_multiline_message_on_a_terminal_is_indented_and_escaped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")

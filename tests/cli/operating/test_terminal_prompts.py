@@ -1,4 +1,4 @@
-"""On a terminal: a secret is typed unseen, a change is asked about, and Ctrl-C ends the engine in good order."""
+"""Prompts on a terminal: hidden secret input, confirmation of a change, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cli.terminal import Terminal
 
 
 def deployment_of(cli: Cli) -> Deployment:
-    """The same store, by the library."""
+    """Return a deployment on the store of `cli`."""
     found = Deployment(Path(cli.directory))
     found.url = cli.url
     return found

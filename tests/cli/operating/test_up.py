@@ -1,4 +1,4 @@
-"""`horae up` with real processes: it says how it stands, survives what its tasks do to it, and stops in good order."""
+"""`horae up` as a process: its output, survival of worker crashes, outage reports, and clean stop."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_worker_ends_with_its_supervisor(deployment: Deployment) -> None:
 
 
 async def move_stop_back(app: Horae) -> None:
-    """The recorded stop happens an hour earlier; shorter outages are not told."""
+    """Move the recorded stop an hour back; shorter outages are not reported."""
     for name in ("stopped_at", "stopped_unrequested_at"):
         recorded = await app.store.read_metadata(name)
         assert recorded is not None

@@ -1,4 +1,4 @@
-"""Owners, tokens, webhooks and the audit trail from the command line: on a file and at a server alike."""
+"""Owners, tokens, webhooks and the audit trail from the command line, on a file and through a server."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_altered_audit_row_is_found_with_exit_code_1(cli: RemoteCli, session: st
 
 
 class Receiver(BaseHTTPRequestHandler):
-    """Says yes to everything at /yes, and no to everything else."""
+    """Answers 200 at /yes, and an error elsewhere."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
@@ -199,7 +199,7 @@ def test_failed_webhook_test_exits_with_1(cli: RemoteCli, session: str, receiver
     assert (done.code, "503" in done.out) == (1, True)
 
 
-def test_member_sees_only_own_accounts(cli: RemoteCli) -> None:
+def test_member_sees_only_own_tasks_and_account(cli: RemoteCli) -> None:
     cli("owner", "set", "ada", "--role", "member")
     text = cli("token", "make", "x", "--owner", "ada", "--json").json["text"]
     cli.token_file("ada").write_text(text, encoding="utf-8")
@@ -214,7 +214,7 @@ def test_member_sees_only_own_accounts(cli: RemoteCli) -> None:
         assert (done.code, done.problem["code"]) == (3, "no_such_task")
     assert {each["task_id"] for each in cli("events", "--json", **ada).json} == {mine["id"]}
     assert cli("audit", "verify", "--json", **ada).problem["code"] == "not_allowed"
-    # A quota of hers is told like any other refusal, with what would be allowed.
+    # Her quota is refused like any other limit, with the allowed value.
     short = cli("add", "every 1s", "--say", "x", "--json", **ada)
     assert short.code != 0
     assert short.problem["code"] == "interval_too_short"

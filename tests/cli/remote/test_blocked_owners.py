@@ -1,4 +1,4 @@
-"""Tasks of an owner that was revoked, is a viewer or has used up a quota do not fire: views say so, and name what helps."""
+"""Tasks of a revoked, read-only or over-quota owner do not fire: every view says so, with a fix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def task_of_bob(horae: Command, cli: RemoteCli) -> None:
 
 
 def new_token_of_bob(cli: RemoteCli) -> dict[str, str]:
-    """For an answer by the quotas as they are now: a server remembers those of a token for half a second."""
+    """Make a new token: a server caches the quotas of a token for half a second."""
     text = cli("token", "make", "another", "--owner", "bob", "--json").json["text"]
     cli.token_file("bob").write_text(text, encoding="utf-8")
     return {"HORAE_TOKEN_FILE": str(cli.token_file("bob"))}

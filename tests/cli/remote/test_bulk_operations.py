@@ -1,4 +1,4 @@
-"""One wish for many tasks at a server: one request, however many they are, and an operation where they are too many for one."""
+"""Bulk commands through a server: one request, or a background operation for many tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MANY = 230
 
 
 class CountingConnection(Connection):
-    """Notes what was asked."""
+    """Connection that records its requests."""
 
     def __init__(self, cli: RemoteCli) -> None:
         super().__init__(cli.server.url, cli.server.tokens["local"], SystemClock())
@@ -93,7 +93,7 @@ async def test_bulk_removal_reports_more_than_the_server_counts(
     cli: RemoteCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await _make(cli, 25)
-    # The server of these tests lives in this process.
+    # The server runs in this process.
     monkeypatch.setattr(lookup, "MAX_COUNTED", 10)
     monkeypatch.setattr(lookup, "MAX_PAGE_SIZE", 10)
     requests = cli("rm", "--text", "task")
@@ -102,7 +102,7 @@ async def test_bulk_removal_reports_more_than_the_server_counts(
     assert "25" in cli("rm", "--all").err, "an exact count is shown exactly"
 
 
-async def test_empty_filter_is_sent_to_the_server(cli: RemoteCli) -> None:
+async def test_empty_owner_filter_matches_nothing_at_a_server(cli: RemoteCli) -> None:
     await _make(cli, 2)
     done = cli("pause", "--owner", "", "--state", "active", "--yes", "--json")
     assert (done.json["matched"], done.json["done"]) == (0, 0)
@@ -110,7 +110,7 @@ async def test_empty_filter_is_sent_to_the_server(cli: RemoteCli) -> None:
 
 
 class BlockingClock(SystemClock):
-    """Tells when somebody waits, and lets nobody go on."""
+    """Clock that signals a sleep and never returns from it."""
 
     def __init__(self) -> None:
         self.waits = asyncio.Event()

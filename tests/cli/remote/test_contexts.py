@@ -1,4 +1,4 @@
-"""Logging in, and where commands go after that: the first word on it wins, and no token is ever shown."""
+"""Login and contexts: the order of server settings, and no token in any output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def file(cli: RemoteCli) -> Path:
 
 
 def without_settings(cli: RemoteCli, *arguments: str, stdin: str = "", **environment: str) -> CommandResult:
-    """Without anything in the environment that says where commands go."""
+    """Run a command without server and store settings in the environment."""
     return cli(
         *arguments, stdin=stdin, **({"HORAE_SERVER": "", "HORAE_TOKEN_FILE": "", "HORAE_STORE": ""} | environment)
     )
@@ -53,7 +53,7 @@ def test_refused_token_is_not_stored(cli: RemoteCli, file: Path) -> None:
 
 
 def test_order_of_server_and_store_settings(cli: RemoteCli) -> None:
-    """--server, --store, HORAE_SERVER, HORAE_STORE, the context in use, and then what is usual."""
+    """--server, --store, HORAE_SERVER, HORAE_STORE, the current context, and then the default."""
     login(cli, "--name", "prod")
     without_settings(cli, "add", "every 1h", "--say", "x", "--name", "there")
     other_store = f"sqlite:///{cli.directory}/other.db"
@@ -130,7 +130,7 @@ def test_login_without_a_token_is_refused_with_a_hint(cli: RemoteCli) -> None:
 
 
 def test_local_server_is_called_with_its_first_token(cli: RemoteCli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`horae up` keeps the first token beside its store, for its own user, and lists its address."""
+    """`horae up` stores the first token next to its store, readable by its user only, and registers its address."""
     token_path = cli.path.with_name("horae.db.token")
     token_path.touch(mode=0o600)
     token_path.write_text(cli.server.tokens["local"], encoding="utf-8")
@@ -153,10 +153,10 @@ def test_token_file_of_the_variable_wins_over_the_login_of_the_same_address(
     request.addfinalizer(cli.stop)
     login(cli, "--name", "prod")
     bob = {"HORAE_TOKEN_FILE": str(cli.token_file("bob"))}
-    for chosen in ({"HORAE_SERVER": cli.server.url}, {}):  # the address of the context, and the context in use
+    for chosen in ({"HORAE_SERVER": cli.server.url}, {}):  # the address of the context, and the current context
         assert owner_of_a_new_task(cli, **chosen, **bob) == "bob", chosen
         assert token_origin(cli, **chosen, **bob) == "HORAE_TOKEN_FILE"
-    # A context that is chosen by its name brings its own token.
+    # A context that is selected by name uses its own token.
     assert owner_of_a_new_task(cli, HORAE_SERVER="prod", **bob) == "local"
     assert token_origin(cli) == "context prod"
 

@@ -1,4 +1,4 @@
-"""The first token stays beside the store of an app when its server stops, and the next start names the file."""
+"""The first token file stays next to an app's store after a stop, and the next start names it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 
 
 def start_and_stop(deployment: Deployment, number: signal.Signals) -> str:
-    """Start `horae up jobs.py`, stop it by a signal; the line about the token."""
+    """Start `horae up jobs.py` and stop it by a signal; return the line about the token."""
     up = deployment.up("jobs.py", "--port", "0", environment=_WITH_API)
     line = up.expect("Token ")
     up.ready().signal(number)

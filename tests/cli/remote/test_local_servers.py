@@ -1,4 +1,4 @@
-"""A command at a server of this machine sends the token that is kept for this address, and explains a refused token."""
+"""Commands to a server on this machine send the token stored for that address, and explain a refused token."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WRONG: Final = f"horae_{'0' * 32}_{'1' * 64}\n"
 
 
 class AppDeployment(Deployment):
-    """Commands find the default store of the user; the server uses that of the app."""
+    """Commands use the default store of the user; the server uses that of the app."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -59,7 +59,7 @@ def deployment(tmp_path: Path) -> Iterator[AppDeployment]:
 
 
 class Recorder(BaseHTTPRequestHandler):
-    """Another program on the port: keeps the headers of every request."""
+    """Another program on the port, which records the headers of every request."""
 
     seen: list[str]
 
@@ -71,7 +71,7 @@ class Recorder(BaseHTTPRequestHandler):
 
 
 def test_token_beside_store_of_running_server_is_sent(deployment: AppDeployment) -> None:
-    # A first token of the default store, which is not for this server.
+    # First token of the default store, which does not belong to this server.
     deployment.horae("up", "--port", "0", "--seconds", "0.2", environment=_WITH_API)
     up, url = deployment.serve()
     assert deployment.answer("--server", url, "add", "every 1h", "--say", "x", "--name", "here")

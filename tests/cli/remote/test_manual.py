@@ -1,4 +1,4 @@
-"""The manual, the words and the schemas of the commands about servers and accounts: complete, and the same in two languages."""
+"""Manual, messages and schemas of server and account commands: complete, and the same in both languages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Commands send no token over plain HTTP to another machine, unless somebody allowed it.
+"""Commands send no token over plain HTTP to another machine without an explicit setting.
 
-`0.0.0.0` leads to this machine on Linux, and is no loopback address: it stands for a remote host.
+`0.0.0.0` reaches this machine on Linux and is no loopback address: it stands for a remote host.
 """
 
 from __future__ import annotations

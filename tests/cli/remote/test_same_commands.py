@@ -1,4 +1,4 @@
-"""What the daily commands do on a file, they do at a server: tests of the one, run once more at the other."""
+"""Task commands through a server: tests of the commands on a file, run again at a server."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SERVER_TESTS: Final[dict[ModuleType, tuple[str, ...]]] = {
         "test_failed_run_is_retried",
         "test_running_run_is_stopped",
         "test_occurrence_of_a_past_instant_can_be_run",
-        "test_backfill_dry_run_counts",
+        "test_backfill_counts_and_needs_yes",
         "test_watch_without_a_terminal_prints_one_line_per_event",
         "test_nodes_are_listed",
     ),

@@ -1,4 +1,4 @@
-"""The same store, looked at through the file and through a server: what is printed is the same, letter by letter."""
+"""Output of commands on a file and through a server is identical."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PASSING: Final = re.compile(
     r"(?<=\"at\": \")[^\"]+|(?<=\"after\": \")[^\"]+|(?<=\"in_seconds\": )[\d.]+"
     r"|in \d+ \w+( \d+ \w+)?\s+|\d+ \w+( \d+ \w+)? ago\s*|\b\d+[smhd]\b|(?<=renewed_ago_ms\": )[\d.]+"
 )
-"""What goes on while we look: how long ago, how long until."""
+"""Relative times, which change between two commands."""
 
 
 def without_times(text: str) -> str:
-    """Without what goes on, and without the store that printed commands name."""
+    """Remove relative times, and the store in printed commands."""
     return PASSING.sub("<while>", re.sub(r"horae --store \S+ ", "horae ", text))
 
 
@@ -100,7 +100,7 @@ REFUSED: Final = [
 
 
 def test_refusals_are_the_same_on_file_and_server(history: RemoteCli) -> None:
-    """Same code, same exit, same sentence, same hint, in both languages."""
+    """Same code, exit code, sentence and hint, in both languages."""
     for arguments in REFUSED:
         for language in ("en", "zh"):
             command = [*arguments, "--lang", language, "--json"]
@@ -135,7 +135,7 @@ def changes() -> list[list[str]]:
 def test_write_commands_print_the_same_on_file_and_server(
     history: RemoteCli, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """One is worked at through a server, its copy as a file."""
+    """One store is changed through a server, its copy as a file."""
     copy = tmp_path_factory.mktemp("copy") / "horae.db"
     assert history.on_store("db", "backup", str(copy)).code == 0
     for arguments in changes():
@@ -149,7 +149,7 @@ MOMENTS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z|\d{4}-\d\d-\d
 
 
 def changed(text: str) -> str:
-    """When something was asked for is not the same; what came of it is."""
+    """Replace the times of requests, which differ."""
     return MOMENTS.sub("<at>", without_times(text))
 
 

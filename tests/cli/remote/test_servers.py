@@ -1,4 +1,4 @@
-"""Servers that are not there, are not ours, are older, go away and come back; and what is only done where the store is."""
+"""Unreachable, foreign, older and restarting servers, and commands that need the store itself."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.servers.ports import ReservedPort
 
 
 def free_port() -> int:
-    """A port on which nobody listens, at least not yet."""
+    """Return a port without a listener."""
     with socket.socket() as line:
         line.bind(("127.0.0.1", 0))
         port: int = line.getsockname()[1]
@@ -88,7 +88,7 @@ def test_apply_export_and_import_work_through_a_server(cli: RemoteCli, tmp_path:
     assert (taken.code, taken.json["same"]) == (0, 1), taken.err
     table = cli.directory / "crontab"
     table.write_text("5 4 * * * backup\n", encoding="utf-8")
-    # What the server would refuse is set aside with its reason: no program may run there.
+    # The import pauses what the server would refuse, with the reason: no program may run there.
     assert [each["code"] for each in cli("import", str(table), "--json").json["unclear"]] == ["command_none_allowed"]
     file.write_text('{"tasks": []}')
     pruned = cli("apply", "-f", str(file), "--prune", "--yes", "--json")
@@ -107,7 +107,7 @@ def test_doctor_checks_the_selected_server(cli: RemoteCli) -> None:
     found = {each["check"]: each for each in cli("doctor", "--json").json["checks"]}
     assert found["server"]["grade"] == found["token"]["grade"] == "ok"
     assert __version__ in found["server"]["message"]
-    # Nothing runs what is due there.
+    # No node runs due tasks there.
     assert found["ready"]["grade"] == "error"
     assert "store" not in found
     missing = cli("doctor", "--json", "--server", f"http://127.0.0.1:{free_port()}")
@@ -115,11 +115,11 @@ def test_doctor_checks_the_selected_server(cli: RemoteCli) -> None:
     assert {each["check"]: each["grade"] for each in missing.json["checks"]}["server"] == "error"
 
 
-# --- others that answer ------------------------------------------------------------------------------------------------
+# --- other servers -----------------------------------------------------------------------------------------------------
 
 
 class ForeignServer(BaseHTTPRequestHandler):
-    """A web server of another kind, or of another version: each path says how it is to answer."""
+    """Web server of another kind or version; the path selects its answer."""
 
     seen: list[str]
 
@@ -188,7 +188,7 @@ def test_token_is_not_sent_after_a_redirect(cli: RemoteCli, foreign_server: tupl
 
 
 def test_followed_events_continue_after_a_server_restart(cli: RemoteCli) -> None:
-    """Each event once, although the server was away while some of them happened."""
+    """Each event once, although some happened while the server was down."""
     reserved = ReservedPort()
     port = reserved.number
     first = Server(cli.url, port)
@@ -227,7 +227,7 @@ def test_followed_events_continue_after_a_server_restart(cli: RemoteCli) -> None
 
 
 async def test_page_has_the_requested_length(cli: RemoteCli) -> None:
-    """However few a server tells at once."""
+    """Also when the server limits its pages."""
     wishes = [read_task({"name": f"t{number:03d}", "when": "every 1h", "say": "x"}) for number in range(205)]
 
     async with Horae(cli.url, engine=False) as app:
@@ -243,7 +243,7 @@ async def test_page_has_the_requested_length(cli: RemoteCli) -> None:
 
 
 def test_commands_use_the_first_token_of_a_local_deployment(tmp_path: Path) -> None:
-    """`horae up` in one process, commands at its server in others: nobody has to log in on the same machine."""
+    """`horae up` and commands in separate processes: no login is needed on the same machine."""
     deployment, reserved = Deployment(tmp_path), ReservedPort()
     url = f"http://127.0.0.1:{reserved.number}"
     try:

@@ -1,4 +1,4 @@
-"""`horae token make --output FILE`: a new file that only its owner can read, and no token where it cannot be made."""
+"""`horae token make --output FILE`: creates a private file, or makes no token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`horae agent` and `horae secret revoke` refuse agents that the owner does not have, with a hint that works as written."""
+"""`horae agent` and `horae secret revoke` refuse unknown agents with a hint that works as written."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_agent_without_similar_names_lists_those_of_its_owner(cli: RemoteCli, se
 
 @in_both_sessions
 def test_agent_with_settings_and_no_token_can_be_stopped_before_its_first_token(cli: RemoteCli, session: str) -> None:
-    """The documented order for an agent that must not begin by itself: set, stop, then the token."""
+    """The documented order for an agent that must not start by itself: set, stop, then the token."""
     horae = command_for(session, cli)
     assert horae("agent", "stop", "robot").code == 3
     assert horae("agent", "set", "robot", "--quota", "active_tasks=3").code == 0

@@ -1,4 +1,4 @@
-"""The command line on a store that is on a real server, whose address holds a password that nobody may ever see."""
+"""Fixtures for a store on a database server whose address has a password, which must never be printed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 
-PASSWORD: Final = "hush-4711-hush"  # noqa: S105 - the server asks nobody for it
+PASSWORD: Final = "hush-4711-hush"  # noqa: S105 - the server does not check it
 
 
 def with_password(url: str) -> str:

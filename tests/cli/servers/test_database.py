@@ -1,4 +1,4 @@
-"""`horae db` on a server: checked and brought up to date alike; backups are the server's business."""
+"""`horae db` on a database server: check and upgrade work, backup and restore are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`horae doctor` on a server: what it says of a server makes sense there, and nothing of it is about a file."""
+"""`horae doctor` on a database server: server checks, and none about a file."""
 
 from __future__ import annotations
 

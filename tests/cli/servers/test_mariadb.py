@@ -1,4 +1,4 @@
-"""The same on MariaDB, in short."""
+"""Command line on MariaDB: doctor and `up`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 
 
-def test_status_of_mariadb_is_shown(tmp_path: Path, mariadb_url: str) -> None:
+def test_doctor_describes_mariadb(tmp_path: Path, mariadb_url: str) -> None:
     cli = Cli(tmp_path)
     cli.url = mariadb_url
     assert cli("db", "upgrade", "--json").json["before"] == 0

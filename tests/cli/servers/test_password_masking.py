@@ -1,4 +1,4 @@
-"""Wherever an address is shown, its password is not."""
+"""Store addresses are printed without their password everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database server beyond this machine without TLS: nodes and `horae doctor` warn about it."""
+"""Connection to a remote database server without TLS: nodes and `horae doctor` warn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from horae.runtime.plain_connection import PlainConnection, plain_connection
 from tests.cli.operating.deployment import Deployment
 
 NAME: Final = "127.1"
-"""Another spelling of the loopback address: the server answers there, and nothing says that it is this machine."""
+"""Loopback address in another form: the server answers there, and it is not recognised as local."""
 
 
 @pytest.fixture

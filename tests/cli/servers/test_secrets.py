@@ -1,4 +1,4 @@
-"""Secrets of a store on a server: one key for all machines, named, or clearly missed."""
+"""Secrets of a store on a database server: one key file for all machines, named or reported as missing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def reveal(url: str) -> str | None:
 
 
 def reveal_secret(url: str, key: str, monkeypatch: pytest.MonkeyPatch) -> str | None:
-    """As a node on a machine with that key would see it."""
+    """Reveal a secret as a node with that key would."""
     monkeypatch.setenv("HORAE_KEY_FILE", key)
     return asyncio.run(reveal(url))
 

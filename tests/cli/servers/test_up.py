@@ -1,4 +1,4 @@
-"""`horae up` on a server: it says where the data are, and nobody ever sees the password."""
+"""`horae up` on a database server: names the store, and never prints the password."""
 
 from __future__ import annotations
 

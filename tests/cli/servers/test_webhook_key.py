@@ -1,4 +1,4 @@
-"""A node without the key of a store on a server cannot sign webhooks: every place that shows a webhook says so."""
+"""A node without the key of a store on a server cannot sign webhooks: every view of a webhook says so."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOPBACK: Final = {"HORAE_API": "on", "HORAE_OUTGOING_NETWORKS": "127.0.0.0/8"}
 
 
 class Receiver:
-    """An address on loopback that takes everything; `types` are those of the events that came."""
+    """Loopback receiver that accepts everything and records event types."""
 
     def __init__(self) -> None:
         self.types: SimpleQueue[str] = SimpleQueue()

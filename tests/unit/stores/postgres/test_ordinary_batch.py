@@ -44,7 +44,7 @@ def interval_tasks(count: int) -> list[Task]:
 
 
 def settlement(claimed: Claimed, place: int, outcome: Outcome) -> Settlement:
-    return a_settlement(claimed.run, outcome=outcome, started=NOON, settle_change=NOON + SECOND + place * MICROSECOND)
+    return a_settlement(claimed.run, outcome=outcome, started=NOON, ended=NOON + SECOND + place * MICROSECOND)
 
 
 async def run_all(store: FullStore, tasks: list[Task], *, failing: bool) -> tuple[object, ...]:

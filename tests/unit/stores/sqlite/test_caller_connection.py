@@ -172,11 +172,11 @@ async def open_sqlite3(path: Path) -> sqlite3.Connection:
 
 
 @pytest.fixture
-def is_shared_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def shared_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_transactions, "shares_library", lambda: True)
 
 
-@pytest.mark.usefixtures("one_library")
+@pytest.mark.usefixtures("shared_library")
 async def test_sqlite3_connection_of_the_same_library_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     task, other = a_task(key="report"), a_task()
@@ -199,7 +199,7 @@ async def test_sqlite3_connection_of_the_same_library_is_accepted(tmp_path: Path
         assert await store.check() == ()
 
 
-@pytest.mark.usefixtures("one_library")
+@pytest.mark.usefixtures("shared_library")
 async def test_sqlite3_connection_without_a_transaction_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     with (
@@ -211,7 +211,7 @@ async def test_sqlite3_connection_without_a_transaction_is_refused(tmp_path: Pat
     assert refusal.value.code == "no_transaction"
 
 
-@pytest.mark.usefixtures("one_library")
+@pytest.mark.usefixtures("shared_library")
 async def test_sqlite3_connection_that_is_closed_or_of_another_thread_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     found: list[str] = []

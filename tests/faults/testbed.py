@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from horae.clock import SystemClock
 from horae.runtime import sqlite_path
@@ -17,6 +17,8 @@ POLL_SECONDS = 0.01
 class Testbed:
     """`folder` holds everything but the store, which may be on another file system or a database server."""
 
+    __test__: ClassVar = False
+    """Not a test class, despite its name."""
     folder: Path
     url: str
 

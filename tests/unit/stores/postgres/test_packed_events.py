@@ -28,7 +28,7 @@ def tasks_of_two_owners() -> list[Task]:
 
 
 @pytest.mark.parametrize(
-    ("tasks", "bundles"),
+    ("tasks", "packed_rows"),
     [
         (once_tasks(MANY), 2),
         (tasks_of_two_owners(), 0),

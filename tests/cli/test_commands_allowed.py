@@ -13,8 +13,8 @@ import pytest
 from horae import Horae
 from horae.errors import InvalidTask
 from tests.cli.command_line import Cli
+from tests.cli.node_process import running_node
 from tests.cli.remote.server import RemoteCli
-from tests.cli.test_private_networks import running_node
 
 AGENT = {"kind": "agent", "prompt": "look"}
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -24,6 +20,7 @@ from horae.runtime.target_kinds import TargetKinds
 from horae.service.events.webhook_dispatcher import WebhookDispatcher
 from horae.settings import read_settings
 from tests.cli.command_line import Cli
+from tests.cli.node_process import running_node
 
 WAYS: Final = ("toml", "environment")
 
@@ -59,25 +56,6 @@ def sink() -> Iterator[Sink]:
     opened.server.shutdown()
     opened.server.server_close()
     thread.join()
-
-
-@contextmanager
-def running_node(cli: Cli, **environment: str) -> Iterator[None]:
-    """Start a node in the folder of `cli`, with its settings."""
-    process = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("node.py")), cli.url],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=cli.directory,
-        env=cli.environment(**environment),
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        yield
-    finally:
-        process.communicate(timeout=60)
 
 
 def follow(cli: Cli, hint: str, way: str) -> dict[str, str]:

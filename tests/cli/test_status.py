@@ -8,8 +8,8 @@ import pytest
 
 from tests.cli.command_line import Cli
 from tests.cli.json_schemas import check_schema
+from tests.cli.node_process import running_node
 from tests.cli.remote.server import RemoteCli
-from tests.cli.test_private_networks import running_node
 
 
 def test_status_without_a_store_says_that_no_node_runs(cli: Cli) -> None:

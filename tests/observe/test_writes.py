@@ -24,7 +24,7 @@ from horae.virtual_time import VirtualClock
 from tests.api.served import Api, served
 from tests.observe.stage import TEST_SECONDS
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.sqlite.test_disk_faults import fill_store, limit_growth
+from tests.unit.stores.sqlite.faulty_disk import fill_store, limit_growth
 
 PATIENCE = 2.0
 

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.cli.operating.deployment import Deployment
-from tests.cli.operating.test_export_import import task_definitions
+from tests.cli.operating.store_contents import task_definitions
 
 SCHEMA = Path(__file__).parents[3] / "docs/schemas/tasks-file.json"
 FILE = """

@@ -10,10 +10,7 @@ from pathlib import Path
 
 from horae.model.task import TaskState
 from tests.cli.operating.deployment import Deployment
-
-
-def names(deployment: Deployment) -> list[str]:
-    return sorted(task.name for task in deployment.call_library(lambda app: app.tasks()))
+from tests.cli.operating.store_contents import task_names
 
 
 def test_backup_is_complete_private_and_recorded(deployment: Deployment) -> None:
@@ -47,12 +44,12 @@ def test_restore_replaces_the_store_and_keeps_the_previous_file(deployment: Depl
     deployment.ok("db", "backup", "copy.db")
     deployment.add(name="after", when="every 1h", say="x")
     assert deployment.horae("db", "restore", "copy.db").returncode == 2
-    assert names(deployment) == ["after", "before"]
+    assert task_names(deployment) == ["after", "before"]
     deployment.ok("db", "restore", "copy.db", "--yes")
-    assert names(deployment) == ["before"]
+    assert task_names(deployment) == ["before"]
     previous = Deployment(deployment.folder)
     previous.url = f"sqlite:///{deployment.path}.before-restore"
-    assert names(previous) == ["after", "before"]
+    assert task_names(previous) == ["after", "before"]
 
 
 def test_restore_without_yes_describes_what_it_would_do(deployment: Deployment) -> None:
@@ -75,7 +72,7 @@ def test_restore_without_an_existing_store(deployment: Deployment) -> None:
     deployment.ok("db", "backup", "copy.db")
     deployment.path.unlink()
     deployment.ok("db", "restore", "copy.db")
-    assert names(deployment) == ["only"]
+    assert task_names(deployment) == ["only"]
     assert not Path(f"{deployment.path}.before-restore").exists()
 
 
@@ -85,7 +82,7 @@ def test_restore_replaces_a_damaged_store(deployment: Deployment) -> None:
     deployment.path.write_text("torn" * 1000)
     assert deployment.horae("ls").returncode == 7
     deployment.ok("db", "restore", "copy.db", "--yes")
-    assert names(deployment) == ["only"]
+    assert task_names(deployment) == ["only"]
     assert Path(f"{deployment.path}.before-restore").read_text() == "torn" * 1000
 
 
@@ -130,7 +127,7 @@ def test_file_that_is_no_backup_is_refused(deployment: Deployment) -> None:
         assert refused.returncode == 6, name
         assert "cannot be restored" in refused.stderr
     assert deployment.horae("db", "restore", "absent.db", "--yes").returncode == 3
-    assert names(deployment) == ["kept"]
+    assert task_names(deployment) == ["kept"]
     assert list(deployment.folder.glob(".horae-*")) == []
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from horae.wire.tasks import task_json
 from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
+from tests.cli.operating.store_contents import task_definitions
 from tests.unit.interchange.nanoclaw_files import GROUP, RUN, TASK, made
 
 ROOT = Path(__file__).parents[3]
@@ -22,14 +21,6 @@ def other_deployment(tmp_path: Path) -> Deployment:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     return Deployment(folder)
-
-
-def task_definitions(deployment: Deployment) -> dict[str, dict[str, Any]]:
-    async def read(app: Any) -> dict[str, dict[str, Any]]:
-        page = await app.service.tasks.page(app.who)
-        return {facts.task.name: task_json(facts) for facts in page.items}
-
-    return deployment.call_library(read)
 
 
 def fill(deployment: Deployment) -> None:

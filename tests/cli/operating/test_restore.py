@@ -10,8 +10,7 @@ import pytest
 
 from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
-from tests.cli.operating.test_database import names
-from tests.cli.operating.test_terminal_prompts import deployment_of
+from tests.cli.operating.store_contents import deployment_of, task_names
 from tests.cli.terminal import Terminal
 
 
@@ -30,10 +29,10 @@ def test_restore_through_a_symlink_replaces_its_target(deployment: Deployment) -
     deployment.add(name="after", when="every 1h", say="x")
     answer = deployment.answer("db", "restore", "copy.db", "--yes")
     assert deployment.path.is_symlink()
-    assert names(_at(deployment, real)) == ["before"]
+    assert task_names(_at(deployment, real)) == ["before"]
     previous = real.with_name("real.db.before-restore")
     assert (answer["path"], answer["kept"]) == (str(real), str(previous))
-    assert names(_at(deployment, previous)) == ["after", "before"]
+    assert task_names(_at(deployment, previous)) == ["after", "before"]
     deployment.path.with_name("again.db").symlink_to(real)
     assert deployment.horae("db", "restore", "again.db", "--yes").returncode == 6
 
@@ -45,8 +44,8 @@ def test_restore_keeps_files_of_earlier_restores(deployment: Deployment) -> None
     previous = [deployment.answer("db", "restore", "copy.db", "--yes")["kept"] for _ in range(3)]
     start = f"{deployment.path}.before-restore"
     assert previous == [start, f"{start}-2", f"{start}-3"]
-    assert names(_at(deployment, Path(start))) == ["first", "second"]
-    assert names(_at(deployment, Path(f"{start}-2"))) == ["first"]
+    assert task_names(_at(deployment, Path(start))) == ["first", "second"]
+    assert task_names(_at(deployment, Path(f"{start}-2"))) == ["first"]
 
 
 @pytest.fixture

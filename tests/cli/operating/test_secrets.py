@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from tests.cli.operating.deployment import Deployment
+from tests.cli.operating.store_contents import reveal_secret
 
 VALUE = "s3cret-value"
-
-
-def reveal_secret(deployment: Deployment, name: str) -> str | None:
-    return deployment.call_library(lambda app: app.service.secrets.reveal("local", name))
 
 
 def test_secret_is_read_from_a_pipe_or_a_file_and_never_shown(deployment: Deployment) -> None:

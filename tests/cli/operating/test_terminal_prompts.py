@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tests.cli.command_line import Cli
-from tests.cli.operating.deployment import Deployment
-from tests.cli.operating.test_export_import import task_definitions
-from tests.cli.operating.test_secrets import reveal_secret
+from tests.cli.operating.store_contents import deployment_of, reveal_secret, task_definitions
 from tests.cli.terminal import Terminal
-
-
-def deployment_of(cli: Cli) -> Deployment:
-    """Return a deployment on the store of `cli`."""
-    found = Deployment(Path(cli.directory))
-    found.url = cli.url
-    return found
 
 
 def test_secret_prompt_does_not_echo(cli: Cli) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -60,14 +60,8 @@ async def fetch_one(store: MySQLStore, text: str) -> tuple[Any, ...]:
         connection.close()
 
 
-async def count_blocked(store: MySQLStore) -> bool:
+async def has_blocked_session(store: MySQLStore) -> bool:
     """Return whether a session waits for a row lock of another."""
     return await fetch_one(
         store, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
     ) > (0,)
-
-
-async def wait_until(holds: Callable[[], Awaitable[object]]) -> None:
-    """Poll until `holds` returns something true; the test's timeout ends an endless wait."""
-    while not await holds():
-        await asyncio.get_running_loop().run_in_executor(None, lambda: None)

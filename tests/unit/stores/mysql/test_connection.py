@@ -12,14 +12,8 @@ from horae.stores.mysql.server_version import fetch_row
 from horae.stores.sql.connection import DuplicateRunError
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.store_setup import (
-    count_blocked,
-    fetch_one,
-    new_prefix,
-    open_connection,
-    open_store,
-    wait_until,
-)
+from tests.unit.stores.mysql.store_setup import fetch_one, has_blocked_session, new_prefix, open_connection, open_store
+from tests.unit.stores.polling import wait_until
 
 HOSTILE = (
     "'; DROP TABLE tasks; --",
@@ -153,7 +147,7 @@ async def test_lease_is_renewed_during_a_long_claim(
             assert await claim.query("begin_claim", "node")
             assert (await store.extend("node", node.renewed)).held
             drained = asyncio.ensure_future(store.drain("node"))
-            await wait_until(lambda: count_blocked(store))
+            await wait_until(lambda: has_blocked_session(store))
             assert (await store.extend("node", node.renewed)).held
             await claim.commit()
             assert await drained

@@ -15,13 +15,7 @@ from tests.cli.command_line import Cli
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.ports import HOST, ReservedPort
 from tests.servers.proxy import Proxy
-from tests.unit.stores.postgres.test_connection_errors import (
-    QUOTED,
-    SECRET,
-    TIMEOUT_SECONDS,
-    assert_refused,
-    serve_reply,
-)
+from tests.unit.stores.connection_errors import QUOTED, SECRET, TIMEOUT_SECONDS, assert_refused, serve_reply
 
 
 @pytest.fixture(scope="module")

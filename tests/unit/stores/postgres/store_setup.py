@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias
 
@@ -43,12 +43,6 @@ async def open_connection(store: PostgresStore) -> AsyncIterator[Connection]:
         yield connection
     finally:
         connection.terminate()
-
-
-async def wait_until(holds: Callable[[], Awaitable[object]]) -> None:
-    """Poll until `holds` returns something true; the test's timeout ends an endless wait."""
-    while not await holds():
-        await asyncio.get_running_loop().run_in_executor(None, lambda: None)
 
 
 async def count_blocked(connection: Connection) -> int:

@@ -17,7 +17,8 @@ from horae.testing.contracts.stores.setup import add_tasks, claim, get_facts, ge
 from horae.testing.decisions import decide_start, start_everything
 from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_entry
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.store_setup import count_blocked, new_schema, open_connection, open_store, wait_until
+from tests.unit.stores.polling import wait_until
+from tests.unit.stores.postgres.store_setup import count_blocked, new_schema, open_connection, open_store
 
 
 class RecordingDecision:

@@ -18,7 +18,8 @@ from horae.testing.contracts.stores.setup import add_tasks, claim, claim_all, fi
 from horae.testing.decisions import always, decide_start, lose, request_cancel, start_within_lanes, succeed
 from horae.testing.factories import MINUTE, NOON, a_new_task, a_node, a_settlement, a_task, an_event
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.store_setup import count_blocked, new_schema, open_connection, open_store, wait_until
+from tests.unit.stores.polling import wait_until
+from tests.unit.stores.postgres.store_setup import count_blocked, new_schema, open_connection, open_store
 
 CLAIMERS = 8
 TASKS = 40

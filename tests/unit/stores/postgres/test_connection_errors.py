@@ -9,9 +9,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
-from typing import Final
-from urllib.parse import quote
 
 import asyncpg
 import pytest
@@ -19,18 +16,18 @@ import pytest
 from horae.errors import UnusableStore
 from horae.stores.postgres import PostgresStore, migrate
 from horae.stores.postgres.connection_factory import PostgresConnectionFactory
-from tests.cli.command_line import Cli, CommandResult
+from tests.cli.command_line import Cli
 from tests.servers.pgbouncer import PgBouncer
 from tests.servers.ports import HOST, ReservedPort
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import Proxy
-
-SECRET: Final = "hunter2 p@ss/w%rd"  # noqa: S105 - test password
-QUOTED: Final = quote(SECRET, safe="")
-TIMEOUT_SECONDS: Final = 60
-UNREACHABLE: Final = 7
-MAX_LINES: Final = 4
-"""A sentence and a hint, each wrapped at most once."""
+from tests.unit.stores.connection_errors import (
+    QUOTED,
+    SECRET,
+    TIMEOUT_SECONDS,
+    assert_refused,
+    serve_reply,
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,27 +52,6 @@ def start_command(cli: Cli, *arguments: str, url: str, **environment: str) -> su
         cwd=cli.directory,
         env=cli.environment(**{"HORAE_STORE": url, **environment}),
     )
-
-
-def assert_refused(cli: Cli, url: str, code: str, **environment: str) -> str:
-    """Check the refusal of `up` in English and of `ls --json` in Chinese; return the English text."""
-    plain = check_refusal(cli.process("up", "--seconds", "1", "--lang", "en", **{"HORAE_STORE": url, **environment}))
-    document = check_refusal(cli.process("ls", "--json", "--lang", "zh", **{"HORAE_STORE": url, **environment}))
-    report = json.loads(document.splitlines()[-1])
-    assert report["code"] == code
-    assert any("\u4e00" <= letter <= "\u9fff" for letter in report["detail"])
-    return plain
-
-
-def check_refusal(done: CommandResult) -> str:
-    """Check exit code, length and secrecy of a refusal; return standard error."""
-    code, out, err = done
-    assert code == UNREACHABLE, err
-    assert SECRET not in out + err
-    assert QUOTED not in out + err
-    assert "Traceback" not in err
-    assert 0 < len(err.splitlines()) <= MAX_LINES
-    return err
 
 
 def test_bad_address_is_refused(cli: Cli) -> None:
@@ -113,26 +89,6 @@ def test_missing_database_is_refused(cli: Cli, password_server: PostgresServer) 
 def test_server_of_another_kind_is_refused(cli: Cli, answer: bytes) -> None:
     with serve_reply(answer) as port:
         assert_refused(cli, f"postgresql://ada:{QUOTED}@{HOST}:{port}/d", "store_unreachable")
-
-
-@contextmanager
-def serve_reply(answer: bytes) -> Iterator[int]:
-    """Server that sends one reply to each client and closes the connection."""
-    loop = asyncio.new_event_loop()
-
-    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(1)
-        writer.write(answer)
-        writer.close()
-
-    thread = Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(greet, HOST, 0), loop).result()
-    yield server.sockets[0].getsockname()[1]
-    loop.call_soon_threadsafe(server.close)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
 
 
 def test_port_that_never_answers_is_refused(cli: Cli, password_server: PostgresServer) -> None:

@@ -26,6 +26,7 @@ from horae.testing.decisions import always
 from horae.testing.factories import NODE, NOON, a_new_task, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import Proxy
+from tests.unit.stores.polling import wait_until
 from tests.unit.stores.postgres.store_setup import (
     TIMEOUT_SECONDS,
     Connection,
@@ -33,7 +34,6 @@ from tests.unit.stores.postgres.store_setup import (
     new_schema,
     open_connection,
     open_store,
-    wait_until,
 )
 
 OWN_SESSIONS = "SELECT pid FROM pg_stat_activity WHERE application_name = 'horae' AND datname = current_database()"

@@ -24,8 +24,8 @@ from horae.testing.contracts.stores.setup import add_tasks, get_facts
 from horae.testing.decisions import always
 from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_extra_entry
 from tests.servers.postgres import PostgresServer
+from tests.unit.stores.postgres.ordinary_tasks import decide, interval_tasks, once_tasks, settlement
 from tests.unit.stores.postgres.store_setup import new_schema, open_connection, open_store
-from tests.unit.stores.postgres.test_ordinary_batch import decide, interval_tasks, once_tasks, settlement
 
 ROOM: Final = 100
 VERSION: Final = "UPDATE {schema}.task_state SET version = version + 1"

@@ -20,7 +20,8 @@ from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.server import ROOT
 from tests.sizes import sized
-from tests.unit.stores.postgres.store_setup import TIMEOUT_SECONDS, new_schema, open_connection, open_store, wait_until
+from tests.unit.stores.polling import wait_until
+from tests.unit.stores.postgres.store_setup import TIMEOUT_SECONDS, new_schema, open_connection, open_store
 from tests.unit.stores.schema_upgrade import copy_statement
 
 PROCESSES = sized(4, soak=8)

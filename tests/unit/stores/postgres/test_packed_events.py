@@ -16,8 +16,8 @@ from horae.stores.postgres import PostgresStore
 from horae.testing.contracts.stores.setup import add_tasks
 from horae.testing.factories import DAY, NODE, NOON, a_node
 from tests.servers.postgres import PostgresServer
+from tests.unit.stores.postgres.ordinary_tasks import decide, interval_tasks, once_tasks, run_all, settlement
 from tests.unit.stores.postgres.store_setup import new_schema, open_connection, open_store
-from tests.unit.stores.postgres.test_ordinary_batch import decide, interval_tasks, once_tasks, run_all, settlement
 
 MANY: Final = 20
 """More than the fast path takes."""

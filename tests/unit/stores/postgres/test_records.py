@@ -13,7 +13,8 @@ from horae.stores.postgres.connection import PostgresConnection, split_batches
 from horae.testing.contracts.stores.setup import add_tasks, claim_all, settle
 from horae.testing.factories import NOON, a_new_task, a_node, a_task
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.store_setup import new_schema, open_connection, open_store, wait_until
+from tests.unit.stores.polling import wait_until
+from tests.unit.stores.postgres.store_setup import new_schema, open_connection, open_store
 
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 

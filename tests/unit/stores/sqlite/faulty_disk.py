@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 
 import apsw
+
+from horae.errors import StoreFull
+from horae.stores.sqlite import SQLiteStore
+from horae.testing.factories import a_new_task, a_task
 
 
 class _File(apsw.VFSFile):
@@ -42,3 +47,20 @@ class Disk(apsw.VFS):
             yield
         finally:
             self.sync_error = self.write_error = None
+
+
+async def limit_growth(store: SQLiteStore, more: int) -> None:
+    """Let the file grow by at most `more` pages."""
+    await store._writer.submit(
+        lambda link: link.query(f"PRAGMA max_page_count = {link.query('PRAGMA page_count')[0][0] + more}")
+    )
+
+
+async def fill_store(store: SQLiteStore) -> int:
+    """Add large tasks until the store is full; return their number."""
+    for added in count():
+        try:
+            await store.add([a_new_task(a_task(key=str(added), payload='"' + "x" * 5_000 + '"'))])
+        except StoreFull:
+            return added
+    raise AssertionError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import apsw
@@ -12,12 +11,12 @@ import pytest
 
 from horae.errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
 from horae.ports.store import TaskFilter
-from horae.stores.sqlite import SQLiteStore, writer
+from horae.stores.sqlite import writer
 from horae.testing.contracts.stores.setup import add_tasks, claim, get_facts, settle, start_run
 from horae.testing.factories import a_new_task, a_node, a_task
-from tests.unit.stores.sqlite.faulty_disk import Disk
+from tests.unit.stores.sqlite.faulty_disk import Disk, fill_store, limit_growth
 from tests.unit.stores.sqlite.store_setup import new_store, open_store
-from tests.unit.stores.sqlite.test_writer import block_writer, wait_for_requests
+from tests.unit.stores.sqlite.writer_control import block_writer, wait_for_requests
 
 
 @pytest.fixture
@@ -25,23 +24,6 @@ def disk() -> Iterator[Disk]:
     disk = Disk("faulty")
     yield disk
     disk.unregister()
-
-
-async def limit_growth(store: SQLiteStore, more: int) -> None:
-    """Let the file grow by at most `more` pages."""
-    await store._writer.submit(
-        lambda link: link.query(f"PRAGMA max_page_count = {link.query('PRAGMA page_count')[0][0] + more}")
-    )
-
-
-async def fill_store(store: SQLiteStore) -> int:
-    """Add large tasks until the store is full; return their number."""
-    for added in count():
-        try:
-            await store.add([a_new_task(a_task(key=str(added), payload='"' + "x" * 5_000 + '"'))])
-        except StoreFull:
-            return added
-    raise AssertionError
 
 
 async def test_full_disk_refuses_only_writes_that_need_space(tmp_path: Path) -> None:

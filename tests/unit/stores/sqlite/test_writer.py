@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 
 import pytest
 
@@ -23,37 +22,11 @@ from horae.testing.contracts.stores.setup import add_tasks, claim, claim_all, ge
 from horae.testing.decisions import PlannedFailure, fail, request_cancel
 from horae.testing.factories import NODE, NOON, SECOND, a_new_task, a_node, a_task, an_entry, an_extra_entry
 from tests.unit.stores.sqlite.store_setup import new_store, open_store
-
-
-@asynccontextmanager
-async def block_writer(store: SQLiteStore) -> AsyncIterator[None]:
-    """Block the writer until the block ends, so that all requests made inside form one group."""
-    release, busy = Event(), asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def wait(_: SqliteConnection) -> None:
-        loop.call_soon_threadsafe(busy.set)
-        release.wait()
-
-    waiting = asyncio.create_task(store._writer.submit(wait))
-    await busy.wait()
-    try:
-        yield
-    finally:
-        release.set()
-        # The blocking request shares a transaction with the others, and may get their error.
-        await asyncio.wait([waiting])
-        waiting.exception()
+from tests.unit.stores.sqlite.writer_control import block_writer, wait_for_requests
 
 
 def note(done: list[str], name: str, _: SqliteConnection) -> None:
     done.append(name)
-
-
-async def wait_for_requests(store: SQLiteStore, count: int) -> None:
-    """Wait until the writer's inbox holds `count` requests."""
-    while store._writer._inbox.qsize() < count:
-        await asyncio.wait([asyncio.ensure_future(asyncio.to_thread(lambda: None))])
 
 
 @pytest.fixture(autouse=True)

@@ -98,5 +98,5 @@ DEFECTS: Final[dict[str, Defect]] = {
     "the recovery gives no reason": (keeper, "recover", _recover_in_silence),
     "a live node is taken for dead": (process_identity, "_started", lambda _process: "0"),
     "each attempt has a key of its own": (ActiveRun, "key", property(_key_of_the_attempt)),
-    "a stale settlement is written": (StoppingStore, "settle_at_last", _stale_settle_is_written),
+    "a stale settlement is written": (StoppingStore, "settle_real", _stale_settle_is_written),
 }

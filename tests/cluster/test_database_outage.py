@@ -37,12 +37,12 @@ def test_f6_database_outage_repeats_nothing(
     going, steady = add(testbed, one_shot("awaited", {"gate": "done"}), steady_series(10.0))
     wait_until(started(testbed, going), TIMEOUT, "the start")
     wait_until(has_marks(testbed, "effect", 3), TIMEOUT, "a few effects")
-    take_away(server, outage)
+    start_outage(server, outage)
     away = SystemClock().steady()
     wait_until(has_marks(testbed, "cancelled"), LOCAL_NODE["lease"], "the cancellation of the run")
     pass_leases(2, since=away)
     before = sum(effects(testbed).values())
-    bring_back(server, outage)
+    end_outage(server, outage)
     back = wait_until(has_marks(testbed, "effect", before + 1), 5, "the first effect after it")
     measured(f"F6 {outage}, from its return to the next effect", back)
     testbed.open_gate("done")
@@ -51,11 +51,11 @@ def test_f6_database_outage_repeats_nothing(
     assert effects(testbed) == once_per_instant(going, steady)
 
 
-def take_away(server: DatabaseServer, outage: str) -> None:
+def start_outage(server: DatabaseServer, outage: str) -> None:
     (server.freeze if outage == "frozen" else server.kill)()
 
 
-def bring_back(server: DatabaseServer, outage: str) -> None:
+def end_outage(server: DatabaseServer, outage: str) -> None:
     if outage == "frozen":
         server.thaw()
     else:

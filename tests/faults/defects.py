@@ -60,7 +60,7 @@ def _recover_forgets_the_retry(facts: Facts, run: Run, now: datetime) -> Change:
     return recover(facts, run, now)._replace(put=())
 
 
-def _recover_in_silence(facts: Facts, run: Run, now: datetime) -> Change:
+def _recover_without_reason(facts: Facts, run: Run, now: datetime) -> Change:
     change = recover(facts, run, now)
     return change._replace(updated_runs=tuple(each._replace(reason=None) for each in change.updated_runs))
 
@@ -95,7 +95,7 @@ DEFECTS: Final[dict[str, Defect]] = {
     "the claim comes early": (dispatcher, "ClaimContext", _EarlyClaimant),
     "the settlement drops the next occurrence": (settler, "settle", _settle_drops_the_next),
     "the recovery forgets the retry": (keeper, "recover", _recover_forgets_the_retry),
-    "the recovery gives no reason": (keeper, "recover", _recover_in_silence),
+    "the recovery gives no reason": (keeper, "recover", _recover_without_reason),
     "a live node is taken for dead": (process_identity, "_started", lambda _process: "0"),
     "each attempt has a key of its own": (ActiveRun, "key", property(_key_of_the_attempt)),
     "a stale settlement is written": (StoppingStore, "settle_real", _stale_settle_is_written),

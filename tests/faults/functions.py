@@ -23,7 +23,7 @@ def clock_of(testbed: Testbed) -> Clock:
 
 
 @cache
-def _surroundings() -> tuple[Testbed, Clock, Ledger]:
+def _process_state() -> tuple[Testbed, Clock, Ledger]:
     """Cached per process, so that many runs cost little more than their ledger lines."""
     folder = Path(os.environ[FOLDER])
     testbed = Testbed.on_file(folder)
@@ -31,11 +31,11 @@ def _surroundings() -> tuple[Testbed, Clock, Ledger]:
 
 
 def _is_open(gate: str) -> bool:
-    return _surroundings()[0].gate(gate).exists()
+    return _process_state()[0].gate(gate).exists()
 
 
 def _write(ctx: Context, phase: Phase, *, durably: bool = True) -> None:
-    _, clock, ledger = _surroundings()
+    _, clock, ledger = _process_state()
     mark = Mark(ctx.task_id, ctx.key, ctx.planned, ctx.attempt, ctx.run_id, os.getpid(), clock.now(), phase)
     ledger.write(mark, durably=durably)
 

@@ -52,44 +52,44 @@ class Unspeakable:
 # --- raise -------------------------------------------------------------------------------------------------------
 
 
-def exits() -> None:
+def raises_system_exit() -> None:
     sys.exit(3)
 
 
-def interrupts() -> None:
+def raises_keyboard_interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def closes() -> None:
+def raises_generator_exit() -> None:
     raise GeneratorExit
 
 
-def cancels_itself() -> None:
+def raises_cancelled_error() -> None:
     raise asyncio.CancelledError
 
 
-def is_unusual() -> None:
+def raises_base_exception() -> None:
     raise Unusual("neither this nor that")
 
 
-def says_too_much() -> None:
+def raises_long_message() -> None:
     raise ValueError("x" * LOTS)
 
 
-def says_nothing() -> None:
+def raises_unprintable_error() -> None:
     raise MuteError
 
 
-def groups() -> None:
+def raises_group() -> None:
     raise BaseExceptionGroup("several", [ValueError("one"), Unusual("two"), ExceptionGroup("more", [MuteError()])])
 
 
-def asks_again_for_no_reason() -> None:
+def retries_with_unprintable_reason() -> None:
     """Raise a verdict whose reason cannot be rendered."""
     raise Retry(reason=Unspeakable(MuteError))  # type: ignore[arg-type]
 
 
-def asks_again_with_a_bang() -> None:
+def retries_with_interrupting_reason() -> None:
     raise Retry(reason=Unspeakable(KeyboardInterrupt))  # type: ignore[arg-type]
 
 
@@ -110,15 +110,15 @@ def returns_itself() -> list[Any]:
     return ring
 
 
-def returns_what_has_no_words() -> Unspeakable:
+def returns_unprintable_value() -> Unspeakable:
     return Unspeakable(ValueError)
 
 
-def returns_a_trap() -> Unspeakable:
+def returns_interrupting_value() -> Unspeakable:
     return Unspeakable(KeyboardInterrupt)
 
 
-def returns_an_unusual_trap() -> Unspeakable:
+def returns_value_raising_base_exception() -> Unspeakable:
     return Unspeakable(Unusual)
 
 
@@ -137,9 +137,9 @@ async def awaits_for_ever() -> None:
     await asyncio.Event().wait()
 
 
-async def will_not_be_cancelled() -> None:
+async def ignores_cancellation() -> None:
     """Ignore the first three cancellations."""
-    _begin(will_not_be_cancelled)
+    _begin(ignores_cancellation)
     for _ in range(3):
         try:
             await asyncio.Event().wait()
@@ -163,8 +163,8 @@ def spins() -> None:
         pass
 
 
-def spins_and_is_deaf() -> None:
-    _begin(spins_and_is_deaf)
+def spins_ignoring_sigterm() -> None:
+    _begin(spins_ignoring_sigterm)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     spins()
 
@@ -176,20 +176,20 @@ async def blocks_the_loop() -> None:
 # --- leave child processes, or kill the process --------------------------------------------------------------------
 
 
-def has_deaf_children() -> None:
+def forks_children_ignoring_sigterm() -> None:
     for _ in range(CHILDREN):
         if os.fork() == 0:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             SystemClock().sleep(3_600)
 
 
-def has_deaf_children_and_stays() -> None:
-    _begin(has_deaf_children_and_stays)
-    has_deaf_children()
-    spins_and_is_deaf()
+def forks_children_and_spins() -> None:
+    _begin(forks_children_and_spins)
+    forks_children_ignoring_sigterm()
+    spins_ignoring_sigterm()
 
 
-def leaves_at_once() -> None:
+def exits_process() -> None:
     os._exit(3)
 
 
@@ -197,7 +197,7 @@ def kills_itself() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def breaks_memory() -> None:
+def segfaults() -> None:
     ctypes.string_at(0)
 
 
@@ -224,37 +224,37 @@ def fills_its_output() -> None:
 
 
 PLAIN: Final[tuple[Callable[..., Any], ...]] = (
-    exits,
-    interrupts,
-    closes,
-    cancels_itself,
-    is_unusual,
-    says_too_much,
-    says_nothing,
-    groups,
-    asks_again_for_no_reason,
-    asks_again_with_a_bang,
+    raises_system_exit,
+    raises_keyboard_interrupt,
+    raises_generator_exit,
+    raises_cancelled_error,
+    raises_base_exception,
+    raises_long_message,
+    raises_unprintable_error,
+    raises_group,
+    retries_with_unprintable_reason,
+    retries_with_interrupting_reason,
     returns_a_long_text,
     returns_a_long_list,
     returns_itself,
-    returns_what_has_no_words,
-    returns_a_trap,
-    returns_an_unusual_trap,
+    returns_unprintable_value,
+    returns_interrupting_value,
+    returns_value_raising_base_exception,
     floods_its_log,
 )
 """Functions for every place: the node's event loop, a thread of the node, an isolated process."""
 
 ONLY: Final[Mapping[Where, tuple[Callable[..., Any], ...]]] = {
-    "loop": (awaits_for_ever, will_not_be_cancelled, blocks_the_loop),
-    "thread": (stays_until_the_gate_opens, leaves_at_once, kills_itself, breaks_memory),
+    "loop": (awaits_for_ever, ignores_cancellation, blocks_the_loop),
+    "thread": (stays_until_the_gate_opens, exits_process, kills_itself, segfaults),
     "process": (
         spins,
-        spins_and_is_deaf,
-        has_deaf_children,
-        has_deaf_children_and_stays,
-        leaves_at_once,
+        spins_ignoring_sigterm,
+        forks_children_ignoring_sigterm,
+        forks_children_and_spins,
+        exits_process,
         kills_itself,
-        breaks_memory,
+        segfaults,
         overflows_the_stack,
         fills_its_output,
     ),

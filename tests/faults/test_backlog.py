@@ -37,7 +37,7 @@ FROM tasks JOIN runs ON runs.task = tasks.seq WHERE tasks.name = 'light' AND att
 """
 
 
-class LongAgo(SystemClock):
+class PastClock(SystemClock):
     """The machine's clock thirty days ago, before the outage."""
 
     def now(self) -> datetime:
@@ -45,7 +45,7 @@ class LongAgo(SystemClock):
 
 
 async def fill(testbed: Testbed) -> None:
-    app = Horae(testbed.url, engine=False, clock=LongAgo(), zone="UTC")
+    app = Horae(testbed.url, engine=False, clock=PastClock(), zone="UTC")
     register(app)
     async with app:
         await app.schedule_many([("light", "every 1m", None)] * CROWD)

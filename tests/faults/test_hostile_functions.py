@@ -45,33 +45,33 @@ def _case(function: Callable[..., Any], where: Where, state: str, reason: str | 
 
 STAYING: Final = endless(hostile.stays_until_the_gate_opens, "thread", settles=False)
 _ALL: Final = (
-    *failing(hostile.exits, "SystemExit: 3"),
-    *failing(hostile.interrupts, "KeyboardInterrupt"),
-    *failing(hostile.closes, "GeneratorExit"),
-    *failing(hostile.cancels_itself, "CancelledError"),
-    *failing(hostile.is_unusual, "neither this nor that"),
-    *failing(hostile.says_too_much, "ValueError: xxx"),
-    *failing(hostile.says_nothing, "MuteError"),
-    *failing(hostile.groups, "one"),
-    *failing(hostile.asks_again_for_no_reason, ""),
-    *failing(hostile.asks_again_with_a_bang, ""),
+    *failing(hostile.raises_system_exit, "SystemExit: 3"),
+    *failing(hostile.raises_keyboard_interrupt, "KeyboardInterrupt"),
+    *failing(hostile.raises_generator_exit, "GeneratorExit"),
+    *failing(hostile.raises_cancelled_error, "CancelledError"),
+    *failing(hostile.raises_base_exception, "neither this nor that"),
+    *failing(hostile.raises_long_message, "ValueError: xxx"),
+    *failing(hostile.raises_unprintable_error, "MuteError"),
+    *failing(hostile.raises_group, "one"),
+    *failing(hostile.retries_with_unprintable_reason, ""),
+    *failing(hostile.retries_with_interrupting_reason, ""),
     *succeeding(hostile.returns_a_long_text, "xxx"),
     *succeeding(hostile.returns_a_long_list, "xxx"),
     *succeeding(hostile.returns_itself, "RecursionError"),
-    *succeeding(hostile.returns_what_has_no_words, "Unspeakable"),
-    *succeeding(hostile.returns_a_trap, "Unspeakable"),
-    *succeeding(hostile.returns_an_unusual_trap, "Unspeakable"),
+    *succeeding(hostile.returns_unprintable_value, "Unspeakable"),
+    *succeeding(hostile.returns_interrupting_value, "Unspeakable"),
+    *succeeding(hostile.returns_value_raising_base_exception, "Unspeakable"),
     *succeeding(hostile.floods_its_log, ""),
     endless(hostile.awaits_for_ever, "loop"),
-    endless(hostile.will_not_be_cancelled, "loop"),
+    endless(hostile.ignores_cancellation, "loop"),
     STAYING,
     endless(hostile.spins, "process"),
-    endless(hostile.spins_and_is_deaf, "process"),
-    *succeeding(hostile.has_deaf_children, "", "process"),
-    endless(hostile.has_deaf_children_and_stays, "process"),
-    *failing(hostile.leaves_at_once, "code 3", "process"),
+    endless(hostile.spins_ignoring_sigterm, "process"),
+    *succeeding(hostile.forks_children_ignoring_sigterm, "", "process"),
+    endless(hostile.forks_children_and_spins, "process"),
+    *failing(hostile.exits_process, "code 3", "process"),
     *failing(hostile.kills_itself, "SIGKILL", "process"),
-    *failing(hostile.breaks_memory, "SIGSEGV", "process"),
+    *failing(hostile.segfaults, "SIGSEGV", "process"),
     *failing(hostile.overflows_the_stack, "SIGSEGV", "process"),
     *succeeding(hostile.fills_its_output, "", "process"),
 )
@@ -93,13 +93,13 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
     still_there: list[str] = []
     with harness(tmp_path_factory.mktemp("functions")) as made:
 
-        def let_go() -> None:
+        def release_thread() -> None:
             wait_until(made.testbed.gate("cancelled").exists, PATIENCE, "its deadline")
             still_there.extend(name for (name,) in query(made.testbed, _LIVE))
             made.testbed.open_gate("thread")
 
         loop = made.run_cases(CASES["loop"])
-        thread = made.run_cases(CASES["thread"], let_go)
+        thread = made.run_cases(CASES["thread"], release_thread)
         # A node has eight isolated processes: endless cases must start before they time out.
         endless_ones = [case for case in CASES["process"] if case.state == "timed_out"]
         others = [case for case in CASES["process"] if case not in endless_ones]

@@ -12,7 +12,7 @@ from tests.faults.hostile_functions import name_of
 from tests.faults.hostile_harness import LATE_SECONDS, Case, HostileHarness, Window, harness
 from tests.faults.scenario import Measure
 
-KILLERS: Final = [name_of(each, "thread") for each in (hostile.leaves_at_once, hostile.breaks_memory)]
+KILLERS: Final = [name_of(each, "thread") for each in (hostile.exits_process, hostile.segfaults)]
 """`test_poison.py` covers a kill by a signal."""
 DEATHS: Final = 2
 

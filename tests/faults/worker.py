@@ -32,10 +32,10 @@ async def work(config: WorkerConfig) -> None:
     register(app)
     async with app:
         report("ready")
-        await _until_the_end()
+        await _wait_for_stop()
 
 
-async def _until_the_end() -> None:
+async def _wait_for_stop() -> None:
     """Wait for SIGTERM or for the end of the input; tests send no input."""
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, over.set)

@@ -11,7 +11,7 @@ from typing import cast, get_args
 
 from tests.cluster.crowd import Crowd
 from tests.cluster.soak.soak import Plan, Report, Soak
-from tests.cluster.soak.table_sizes import as_lines
+from tests.cluster.soak.table_sizes import render_lines
 from tests.cluster.stores import DatabaseServer, StoreKind, new_testbed, running_server
 from tests.faults.client import from_now
 from tests.faults.functions import FOLDER
@@ -60,7 +60,7 @@ def _show(plan: Plan, report: Report) -> None:
             else ""
         )
         _log(f"{fault:20}{times:7}{len(seconds):11}{shares}")
-    _log("\n" + "\n".join(as_lines(report.sizes, plan.store)) + "\n")
+    _log("\n" + "\n".join(render_lines(report.sizes, plan.store)) + "\n")
 
 
 def _crowd(size: int, folder: Path, server: DatabaseServer | None) -> list[str]:

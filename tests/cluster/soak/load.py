@@ -49,7 +49,7 @@ class Load(Thread):
         self._numbers = count()
 
     def run(self) -> None:
-        asyncio.run(self._go_on())
+        asyncio.run(self._run_load())
 
     def stop(self, within: float) -> None:
         self._finished.set()
@@ -61,7 +61,7 @@ class Load(Thread):
         """Latest requested instant."""
         return max(request.series.last for request in self.requests.values())
 
-    async def _go_on(self) -> None:
+    async def _run_load(self) -> None:
         """Reopen the store after an outage; requests during the outage may be stored or not."""
         while not self._finished.is_set():
             try:

@@ -87,7 +87,7 @@ class Soak:
         nemesis.stop()
         load.stop(60 + plan.lease)
         self._settle_down(load.last)
-        return self._judge(nemesis, load)
+        return self._build_report(nemesis, load)
 
     def _settle_down(self, last: datetime) -> None:
         """Wait, after all faults are undone, until everything due has ended."""
@@ -113,7 +113,7 @@ class Soak:
                 f"  effects {self._lines.effects():,}  faults {nemesis.counts.total()}  now: {going}"
             )
 
-    def _judge(self, nemesis: Nemesis, load: Load) -> Report:
+    def _build_report(self, nemesis: Nemesis, load: Load) -> Report:
         report, snapshot, marks = self._report, read_snapshot(self._place), ledger.read(self._place.ledger)
         dues, missing = load.dues(snapshot.rows)
         patience = timedelta(seconds=2 * self._plan.lease + 5)

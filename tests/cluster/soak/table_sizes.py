@@ -33,7 +33,7 @@ def sizes(testbed: Testbed, kind: StoreKind) -> list[Size]:
     return [Size(str(table), int(size or 0), int(dead or 0)) for table, size, dead in query(testbed, _QUESTIONS[kind])]
 
 
-def as_lines(seen: Iterable[tuple[float, list[Size]]], kind: StoreKind) -> list[str]:
+def render_lines(seen: Iterable[tuple[float, list[Size]]], kind: StoreKind) -> list[str]:
     """Render one line per table, one column per measurement."""
     looks = list(seen)
     tables = sorted({each.table for _, found in looks for each in found})

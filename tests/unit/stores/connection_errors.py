@@ -55,14 +55,14 @@ def serve_reply(answer: bytes) -> Iterator[int]:
     """Server that sends one reply to each client and closes the connection."""
     loop = asyncio.new_event_loop()
 
-    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(answer)
         writer.close()
 
     thread = Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(greet, HOST, 0), loop).result()
+    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(reply, HOST, 0), loop).result()
     yield server.sockets[0].getsockname()[1]
     loop.call_soon_threadsafe(server.close)
     loop.call_soon_threadsafe(loop.stop)

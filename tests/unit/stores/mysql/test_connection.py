@@ -197,15 +197,15 @@ async def test_idle_timeout_applies_only_inside_a_transaction(mariadb_server: Ma
     """An idle connection in the pool may wait for a long time."""
 
     async with open_store(new_prefix(mariadb_server)) as store, open_connection(store) as link:
-        usual = await _patience(link._connection)
+        usual = await _idle_timeout(link._connection)
         for end in (link.commit, link.rollback):
             await link.begin()
             await link.query("agenda_heads")
-            assert await _patience(link._connection) == 10
+            assert await _idle_timeout(link._connection) == 10
             await end()
-            assert await _patience(link._connection) == usual
+            assert await _idle_timeout(link._connection) == usual
 
 
-async def _patience(connection: object) -> int:
+async def _idle_timeout(connection: object) -> int:
     (found,) = await fetch_row(connection, "SELECT @@wait_timeout")
     return int(found)

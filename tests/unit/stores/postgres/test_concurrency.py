@@ -265,7 +265,7 @@ async def test_backlog_is_shared_without_duplicate_claims(postgres_server: Postg
         assert await stores[0].check() == ()
 
 
-def coming_back(entry: Entry) -> SettleDecision:
+def reschedule(entry: Entry) -> SettleDecision:
     def decide(facts: Facts, run: Run, report: Settlement) -> Change:
         return succeed(facts, run, report)._replace(put=(entry,), status=facts.status)
 
@@ -290,7 +290,7 @@ async def test_page_of_facts_is_a_consistent_snapshot(postgres_server: PostgresS
             ).runs
             back = later._replace(due=NOON + (turn + 1) * MINUTE, planned=NOON + (turn + 1) * MINUTE)
 
-            await store.settle([a_settlement(claimed.run)], coming_back(back))
+            await store.settle([a_settlement(claimed.run)], reschedule(back))
         done = True
 
     async with open_stores(new_schema(postgres_server), 2) as (first, second):

@@ -25,7 +25,7 @@ from horae.service.tasks.function_records import options_json, read_options
 from horae.service.tasks.task_request import Options, apply_options, explicit_options
 from horae.wire.policies import policies_json
 from tests.api.api_server import serve_api
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 DECLARED: Final[dict[str, Any]] = {
     "missed": Missed("all", timedelta(hours=3), 7),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 
 @pytest.fixture

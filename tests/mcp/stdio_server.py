@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.mcp.tool_client import ZONE, ToolClient
 
 

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from horae import Horae
 from horae.choices import Language
 from horae.model.accounts.principal import Principal
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.mcp.stdio_server import connect_stdio
 from tests.mcp.tool_client import AGENT, tools_for
 

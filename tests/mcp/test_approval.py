@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from horae.wire.problems import ExitCode
-from tests.cli.driving import Cli
-from tests.cli.test_schemas import check
+from tests.cli.command_line import Cli
+from tests.cli.json_schemas import check_schema
 from tests.mcp.stdio_server import connect_stdio
 
 
@@ -21,14 +21,14 @@ async def test_approved_task_of_an_agent_needs_approval_again_after_an_edit(cli:
             assert shown in refused.err
         assert (await tools("get_task", id="hook"))["task"]["state"] == "paused"
         done = await asyncio.to_thread(cli, "approve", "hook", "--yes", "--json")
-        check("task", done.json)
+        check_schema("task", done.json)
         assert (await tools("get_task", id="hook"))["task"]["state"] == "active"
         await tools("update_task", id="hook", do={"http": "https://example.com/other"})
         assert (await tools("get_task", id="hook"))["task"]["state"] == "paused"
         again = await asyncio.to_thread(cli, "approve", "hook", "--yes", "--lang", "zh")
         assert "按现状运行" in again.out
         stopped = await asyncio.to_thread(cli, "agent", "stop", "helper", "--json")
-        check("agent", stopped.json)
+        check_schema("agent", stopped.json)
         assert stopped.json == {"agent": "helper", "tasks": 1, "stopped": True}
         assert await tools.refused("schedule_task", when="every 1h, 3 times", do="x") == "agent_stopped"
         assert "1 task resumed" in (await asyncio.to_thread(cli, "agent", "restart", "helper")).out

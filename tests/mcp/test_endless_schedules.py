@@ -16,8 +16,8 @@ from horae.schedule.text import parse_text
 from horae.service.tasks.quotas import check_schedule
 from horae.testing.factories import NOON
 from horae.wire.problems import ExitCode
-from tests.cli.driving import Cli
-from tests.cli.operating.test_schemas import check
+from tests.cli.command_line import Cli
+from tests.cli.json_schemas import check_schema
 from tests.mcp.stdio_server import connect_stdio
 
 QUOTED = {"en": re.compile(r"'([^']+)'"), "zh": re.compile(r"“([^”]+)”")}
@@ -53,7 +53,7 @@ async def test_agent_limits_are_set_lifted_and_shown(cli: Cli) -> None:
     assert cli(*command[1:]).code == ExitCode.OK, command
     assert (await schedule(cli, **arguments))["change"] == "new"
     lifted = cli("agent", "set", "helper", "--quota", "active_tasks=never", "--quota", "runs_per_day=none", "--json")
-    check("agent-limits", lifted.json)
+    check_schema("agent-limits", lifted.json)
     assert lifted.json["quotas"]["active_tasks"] is None
     assert lifted.json["quotas"]["runs_per_day"] is None
     shown = cli("agent", "show", "helper", "--json").json

@@ -22,7 +22,7 @@ from horae.mcp_server.messages import Message
 from horae.mcp_server.server import PROBLEM
 from horae.refusal_catalogue import RefusalEntry
 from horae.service.tasks.drafts import suggest_key
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.docs.hint_commands import commands_in, mistake_in
 from tests.mcp.stdio_server import connect_stdio
 from tests.mcp.tool_client import AGENT, ToolClient, text_of, tools_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.mcp.stdio_server import connect_stdio
 
 WHEN = "every day at 09:00 10 times"

@@ -10,7 +10,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.mcp.stdio_server import connect_stdio, stdio_parameters
 from tests.mcp.tool_client import PERSON, connect_in_memory, text_of
 from tests.unit.service.service_harness import open_harness

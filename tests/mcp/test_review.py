@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from horae.wire.problems import ExitCode
-from tests.cli.driving import Cli
-from tests.cli.operating.test_schemas import check
+from tests.cli.command_line import Cli
+from tests.cli.json_schemas import check_schema
 from tests.cli.terminal import Terminal
 from tests.mcp.stdio_server import connect_stdio
 
@@ -60,10 +60,10 @@ async def test_secret_that_does_not_exist_is_refused_like_one_without_a_grant(cl
 
 def test_grants_are_listed_and_revoked(cli: Cli) -> None:
     cli("secret", "set", "tok", "-", stdin="hush-hush")
-    check("secret", cli("secret", "grant", "tok", "--agent", "helper", "--json").json)
+    check_schema("secret", cli("secret", "grant", "tok", "--agent", "helper", "--json").json)
     assert cli("secret", "grant", "tok", "--agent", "helper", "--json").json["agents"] == ["helper"]
     listed = cli("secret", "ls", "--json")
-    check("secrets", listed.json)
+    check_schema("secrets", listed.json)
     assert listed.json[0]["agents"] == ["helper"]
     assert "helper" in cli("secret", "ls").out
     cli("secret", "set", "tok", "-", stdin="another")

@@ -16,7 +16,7 @@ from horae import Horae
 from horae.mcp_server.catalogue import TOOLS
 from horae.model.accounts.principal import Role
 from horae.wire.problems import ExitCode
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.terminal import Terminal
 from tests.mcp.stdio_server import connect_stdio
 from tests.mcp.tool_client import PROTOCOL_MODES, ZONE

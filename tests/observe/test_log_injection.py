@@ -114,6 +114,6 @@ def test_output_of_a_command_cannot_forge_log_lines_of_a_node(tmp_path: Path) ->
     try:
         line = up.expect("| 2026-01-01")
         assert not line.startswith(FORGED[:10])
-        assert "\x1b" not in "".join(up.said)
+        assert "\x1b" not in "".join(up.output)
     finally:
         deployment.end()

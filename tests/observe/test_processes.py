@@ -74,7 +74,7 @@ def test_metrics_cover_both_processes_and_logs_are_json(deployment: Deployment) 
     assert total(again, "horae_starts_total", process="engine") == 0
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
-    assert all(json.loads(each) for each in up.said)
+    assert all(json.loads(each) for each in up.output)
 
 
 def _check_log_lines(deployment: Deployment, up: Up) -> None:
@@ -114,7 +114,7 @@ def test_worker_serves_its_own_metrics(deployment: Deployment) -> None:
     assert get(f"{url}/metrics", Host="rebound.example.org")[0] == 401
     assert get(f"{url}/metrics", Authorization="Bearer horae_x_y", Via="1.1 proxy")[0] == 401
     assert get(f"{url}/v1/tasks")[0] == 404
-    admin = deployment.inside(lambda app: app.service.tokens.make_first())
+    admin = deployment.call_library(lambda app: app.service.tokens.make_first())
     assert get(f"{url}/metrics", Authorization=f"Bearer {admin}", Via="1.1 proxy")[0] == 200
     up.signal(signal.SIGTERM)
     assert up.ends() == 0

@@ -24,7 +24,7 @@ from horae.virtual_time import VirtualClock
 from tests.api.api_server import Api, serve_api
 from tests.observe.observed_app import TEST_SECONDS
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.sqlite.test_faults import filled_up, most_pages
+from tests.unit.stores.sqlite.faulty_disk import fill_store, limit_growth
 
 TIMEOUT_SECONDS = 2.0
 
@@ -138,8 +138,8 @@ async def readyz(api: Api, language: str = "en") -> tuple[int, dict[str, Any]]:
 
 async def fill_file(store: SQLiteStore) -> None:
     """Limit the file to its size and fill its free pages."""
-    await most_pages(store, 8)
-    await filled_up(store)
+    await limit_growth(store, 8)
+    await fill_store(store)
 
 
 async def test_readyz_reports_a_full_file_and_its_recovery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ async def test_readyz_reports_a_full_file_and_its_recovery(tmp_path: Path, monke
         assert "Free disk space" in body["problem"]["hint"]
         assert "腾出磁盘空间" in (await readyz(api, "zh"))[1]["problem"]["hint"]
         assert str(tmp_path) not in str(body), "the route is public"
-        await most_pages(store, 100)
+        await limit_growth(store, 100)
         status, body = await readyz(api)
         assert (status, body["parts"]["writes"], body["problem"]) == (200, True, None)
 

@@ -1,4 +1,4 @@
-"""The request quota at a running `horae up`: all tokens of an owner share one bucket."""
+"""Request quota of a running `horae up`: all tokens of an owner share one bucket."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLOCK = SystemClock()
 
 
 class Bucket(NamedTuple):
-    """As the headers of an answer say it."""
+    """Rate limit headers of an answer."""
 
     left: int
     most: int

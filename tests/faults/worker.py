@@ -13,6 +13,7 @@ from typing import cast
 
 from horae import Horae
 from horae.app import lifespan as app_module
+from horae.clock import Clock
 from horae.engine import engine as engine_module
 from horae.ports.full_store import FullStore
 from horae.runtime import make_store
@@ -50,8 +51,8 @@ def main() -> None:
     orders = Orders.read(sys.argv[1])
     os.environ[FOLDER] = orders.folder
 
-    def stopping(url: str) -> FullStore:
-        return cast("FullStore", StoppingStore(make_store(url), orders.place, orders.point, say))
+    def stopping(url: str, clock: Clock) -> FullStore:
+        return cast("FullStore", StoppingStore(make_store(url, clock), orders.place, orders.point, say))
 
     with ExitStack() as stack:
         stack.enter_context(swapped(app_module, "make_store", stopping))

@@ -22,7 +22,7 @@ _DUMP_COMMANDS: Final = {"MariaDB": "mariadb-dump", "MySQL": "mysqldump"}
 async def read_status(url: str, clock: Clock) -> ServerStatus:
     require_driver()
     address = Address.parse(url)
-    factory = MySQLConnectionFactory(address)
+    factory = MySQLConnectionFactory(address, clock)
     async with factory.open_first() as connection:
         return await _read_status(connection, await factory.read_server_version(connection), address, clock)
 

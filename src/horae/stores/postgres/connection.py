@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from ...clock import SystemClock
+from ...clock import Clock
 from ...errors import StoreError
 from ...model.record import RecordWrite
 from ..codec.rows import Row, encode_expiry
@@ -38,6 +38,7 @@ class PostgresConnection:
         self,
         connection: asyncpg.Connection[Any],
         statements: Mapping[str, str],
+        clock: Clock,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self._connection = connection
@@ -47,7 +48,7 @@ class PostgresConnection:
         )
         self._event_count = 0
         self._open = True
-        self._clock = SystemClock()
+        self._clock = clock
         self._plans_made_at, self._plan_seconds = self._clock.steady(), _PLAN_SECONDS[0]
 
     async def query(self, name: str, *values: Any) -> list[Row]:

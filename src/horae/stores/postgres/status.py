@@ -24,7 +24,7 @@ _SIZE: Final = (
 
 async def read_status(url: str, clock: Clock) -> ServerStatus:
     address = Address.parse(url)
-    async with PostgresConnectionFactory(address).open_first() as connection:
+    async with PostgresConnectionFactory(address, clock).open_first() as connection:
         return await _read_status(connection, address, clock)
 
 

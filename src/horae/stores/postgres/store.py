@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...clock import Clock, SystemClock
 from ..sql.connection import Connection
 from ..sql.store import SQLStore
 from .address import Address
@@ -17,11 +18,14 @@ MAX_CLAIM_SLICE: Final = 480
 
 
 class PostgresStore(PostgresSharedTransactions, SQLStore):
-    def __init__(self, url: str) -> None:
+    """`clock` decides which counters are old; the default is the system clock."""
+
+    def __init__(self, url: str, *, clock: Clock | None = None) -> None:
+        clock = SystemClock() if clock is None else clock
         self.url = url
         self.address = Address.parse(url)
-        self._postgres = PostgresConnectionFactory(self.address)
-        super().__init__(self._postgres, self.address.connections, MAX_CLAIM_SLICE)
+        self._postgres = PostgresConnectionFactory(self.address, clock)
+        super().__init__(self._postgres, self.address.connections, clock, MAX_CLAIM_SLICE)
         self._claimer = FastClaimer(self._session, self._task_cache, MAX_CLAIM_SLICE)
         self._run_updater = FastRunUpdater(self._session, self._task_cache)
 

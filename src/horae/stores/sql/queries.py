@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
-from ...clock import SystemClock
+from ...clock import Clock
 from ...errors import Conflict, StoreError
 from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import ALL_OWNERS, RETAINED_HOURS, Counts, hour_of
@@ -29,6 +29,7 @@ from .unit_of_work import UnitOfWork
 
 
 class SQLBook:
+    _clock: Clock
     _session: Session
     _task_cache: TaskCache
 
@@ -128,7 +129,7 @@ class SQLBook:
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:
             return {}
-        owner_or_all, this_hour = ALL_OWNERS if owner is None else owner, hour_of(SystemClock().now())
+        owner_or_all, this_hour = ALL_OWNERS if owner is None else owner, hour_of(self._clock.now())
         rows = await self._session.query("counts", list(hours), owner_or_all, this_hour, RETAINED_HOURS)
         return {(hour, name): int(number) for hour, name, number in rows}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from ...clock import SystemClock
+from ...clock import Clock
 from ...errors import StoreError
 from ...model.counts import NO_HOUR, RETAINED_HOURS, STATE_PREFIX, hour_of
 from ...model.ids import to_microseconds
@@ -20,13 +20,15 @@ from .transactions import Session
 
 
 class SQLUpkeep(SQLFeed):
+    _clock: Clock
     _session: Session
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
         await self._number_events()
         batch = await RetentionScan(self._session, before, keep_runs, limit).find(after)
         if batch.has_counts:
-            await self._session.transact(_compact_counters)
+            this_hour = hour_of(self._clock.now())
+            await self._session.transact(lambda connection: _compact_counters(connection, this_hour))
         if not batch.has_rows:
             return TrimResult(more=batch.more, after=batch.cursor.encoded)
         return await self._session.transact(lambda connection: remove_rows(connection, batch, before))
@@ -48,9 +50,9 @@ class SQLUpkeep(SQLFeed):
         await self._session.query("write_metadata", name, value)
 
 
-async def _compact_counters(connection: Connection) -> None:
+async def _compact_counters(connection: Connection, this_hour: int) -> None:
     await connection.query("sum_counter_deltas")
-    await connection.query("delete_old_counters", hour_of(SystemClock().now()), RETAINED_HOURS)
+    await connection.query("delete_old_counters", this_hour, RETAINED_HOURS)
     await connection.query("drop_unused_lanes")
 
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import apsw
 
-from ...clock import SystemClock
 from ...errors import HoraeError, StoreError
 from ...model.change import Change
 from ...model.counts import ALL_OWNERS, RETAINED_HOURS, hour_of
@@ -167,7 +166,7 @@ def write_counters(connection: SqliteConnection, counts: Counter[tuple[str, int,
 def _delete_old_hours(connection: SqliteConnection, newest: int) -> None:
     """Delete counters older than `RETAINED_HOURS`, counted from now at the latest: a row in the future must not delete
     the current counters."""
-    hour = min(newest, hour_of(SystemClock().now()))
+    hour = min(newest, hour_of(connection.clock.now()))
     if hour > connection.newest_hour:
         connection.newest_hour = hour
         connection.query(_DELETE_OLD_COUNTERS, (hour - RETAINED_HOURS,))

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from horae.clock import SystemClock
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.connection import MySQLConnection
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory
@@ -40,7 +41,7 @@ async def opened(url: str) -> AsyncIterator[MySQLStore]:
 @asynccontextmanager
 async def linked(store: MySQLStore, idle: int = 10, packet: int = 16_000_000) -> AsyncIterator[MySQLConnection]:
     """A connection such as the store has, for this test alone."""
-    door = MySQLConnectionFactory(store.address)
+    door = MySQLConnectionFactory(store.address, SystemClock())
     connection = await door.open_raw()
     link = MySQLConnection(connection, door._statements, packet, idle)
     try:
@@ -51,7 +52,7 @@ async def linked(store: MySQLStore, idle: int = 10, packet: int = 16_000_000) ->
 
 async def asked(store: MySQLStore, text: str) -> tuple[Any, ...]:
     """Past the store; `@tasks` is the store's own table."""
-    connection = await MySQLConnectionFactory(store.address).open_raw()
+    connection = await MySQLConnectionFactory(store.address, SystemClock()).open_raw()
     try:
         return await fetch_row(connection, text.replace("@", store.address.prefix))
     finally:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Any, Final
 
+from horae.clock import SystemClock
 from horae.stores import named_sql
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory, qualify_tables
@@ -67,7 +68,7 @@ ANALYZE TABLE @tasks, @task_state, @agenda, @runs, @events, @lines, @records, @m
 
 async def _explained(store: MySQLStore, names: Collection[str]) -> dict[str, list[str]]:
     """Every look at a growing table that does not begin at a place of an index, or does not end at a limit."""
-    door = MySQLConnectionFactory(store.address)
+    door = MySQLConnectionFactory(store.address, SystemClock())
     connection = await door.open_raw()
     server = await door.read_server_version(connection)
     found: dict[str, list[str]] = {}

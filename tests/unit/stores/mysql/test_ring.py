@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 
 from horae import Horae
+from horae.clock import SystemClock
 from horae.runtime import make_wakeup
 from horae.stores.mysql import wakeup as ring_module
 from horae.stores.mysql.wakeup import MySQLNotifier
@@ -26,7 +27,7 @@ ROOT: Final = Path(__file__).parents[4]
 
 class Listener:
     def __init__(self, url: str) -> None:
-        self.ring = MySQLNotifier(url)
+        self.ring = MySQLNotifier(url, SystemClock())
         self.heard = 0
         self._news = asyncio.Event()
 
@@ -71,7 +72,7 @@ async def test_every_other_process_hears_a_ring(mariadb_url: str) -> None:
 async def _another_store_hears_nothing(url: str) -> None:
     separator = "&" if "?" in url else "?"
     async with listener(url) as mine, listener(f"{url}{separator}prefix=other_") as other:
-        ringer = MySQLNotifier(url)
+        ringer = MySQLNotifier(url, SystemClock())
         ringer.notify()
         await mine.next()
         await ringer.finish()
@@ -86,7 +87,7 @@ async def _killed_connection_is_replaced(url: str, server: MariaDBServer) -> Non
     async with listener(url) as mine:
         server.ask(f"KILL {mine.ring._listener}")
         await mine.next()
-        ringer = MySQLNotifier(url)
+        ringer = MySQLNotifier(url, SystemClock())
         ringer.notify()
         await mine.next()
         await ringer.finish()
@@ -100,7 +101,7 @@ async def test_a_lost_connection_is_replaced_and_hears_again(
 
 
 async def _proxied_ring_is_off(url: str) -> None:
-    ring = MySQLNotifier(url)
+    ring = MySQLNotifier(url, SystemClock())
     ring.listen(lambda: None)
     assert ring._listen_task is not None
     await asyncio.wait_for(ring._listen_task, PATIENCE)

@@ -9,6 +9,7 @@ from typing import Final
 
 from asyncmy.errors import MySQLError
 
+from horae.clock import SystemClock
 from horae.stores import named_sql
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory, qualify_tables
 from horae.stores.mysql.literals import render_literal
@@ -62,7 +63,7 @@ def given_to(text: str) -> TemplateArguments:
 async def test_the_server_understands_every_statement(mariadb_server: MariaDBServer) -> None:
     async with opened(new_prefix(mariadb_server)) as store:
         refused: dict[str, str] = {}
-        door = MySQLConnectionFactory(store.address)
+        door = MySQLConnectionFactory(store.address, SystemClock())
         connection = await door.open_raw()
         server = await door.read_server_version(connection)
         for name in STATEMENTS:

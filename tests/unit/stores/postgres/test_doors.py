@@ -16,6 +16,7 @@ from urllib.parse import quote
 import asyncpg
 import pytest
 
+from horae.clock import SystemClock
 from horae.errors import UnusableStore
 from horae.stores.postgres import PostgresStore, migrate
 from horae.stores.postgres.connection_factory import PostgresConnectionFactory
@@ -309,7 +310,7 @@ async def test_a_server_that_is_just_starting_is_waited_for(guarded: PostgresSer
 
     async with asyncio.timeout(PATIENCE):
         store = PostgresStore(f"{guarded.url}?schema=starting")
-        store._postgres = Starting(store.address)
+        store._postgres = Starting(store.address, SystemClock())
         await store.open()
         await store.close()
     assert len(tries) == 3

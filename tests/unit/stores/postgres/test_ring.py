@@ -13,6 +13,7 @@ from typing import Final
 import asyncpg
 import pytest
 
+from horae.clock import SystemClock
 from horae.stores.postgres import notify as ring_module
 from horae.stores.postgres.notify import PostgresNotifier
 from tests.servers.pgbouncer import PgBouncer
@@ -22,9 +23,10 @@ from tests.unit.stores.postgres.opening import PATIENCE
 
 RING_ONCE: Final = """
 import asyncio, sys
+from horae.clock import SystemClock
 from horae.stores.postgres.notify import PostgresNotifier
 async def main():
-    ring = PostgresNotifier(sys.argv[1])
+    ring = PostgresNotifier(sys.argv[1], SystemClock())
     ring.notify()
     await ring.finish()
 asyncio.run(main())
@@ -41,7 +43,7 @@ class Ear:
     """Counts what was heard, and can be waited for."""
 
     def __init__(self, url: str) -> None:
-        self.ring = PostgresNotifier(url)
+        self.ring = PostgresNotifier(url, SystemClock())
         self.heard = 0
         self._news = asyncio.Event()
 
@@ -151,7 +153,7 @@ async def test_a_session_that_the_server_ends_is_begun_again(postgres_server: Po
 
 async def test_ringing_while_the_server_is_away_neither_blocks_nor_fails() -> None:
     with PostgresServer() as server:
-        bell = PostgresNotifier(server.url)
+        bell = PostgresNotifier(server.url, SystemClock())
         server.kill()
         bell.notify()
         await bell.finish()

@@ -11,6 +11,7 @@ from threading import Thread
 import apsw
 import pytest
 
+from horae.clock import SystemClock
 from horae.errors import Conflict, Refusal, StoreUnavailable
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
@@ -187,7 +188,7 @@ async def test_a_connection_of_sqlite3_is_as_good_where_the_library_is_one(tmp_p
         connection.text_factory = bytes
         connection.execute("CREATE TABLE notes (note TEXT)")
         connection.execute("INSERT INTO notes VALUES ('7')")
-        with shared_transactions.join_transaction(connection, str(path)) as link:
+        with shared_transactions.join_transaction(connection, str(path), SystemClock()) as link:
             add_tasks(link, TaskCache(), [a_new_task(task)])
             with pytest.raises(Conflict) as refusal, link.savepoint():
                 add_tasks(link, TaskCache(), [a_new_task(a_task()), a_new_task(a_task(key="report"))])
@@ -207,7 +208,7 @@ async def test_a_connection_of_sqlite3_without_a_transaction_is_refused(tmp_path
     with (
         closing(await theirs_alone(path)) as connection,
         pytest.raises(Refusal) as refusal,
-        shared_transactions.join_transaction(connection, str(path)),
+        shared_transactions.join_transaction(connection, str(path), SystemClock()),
     ):
         pytest.fail("it has not begun any")
     assert refusal.value.code == "no_transaction"
@@ -219,7 +220,10 @@ async def test_a_connection_of_sqlite3_that_is_closed_or_of_another_thread_is_re
     found: list[str] = []
 
     def look() -> None:
-        with pytest.raises(Refusal) as refusal, shared_transactions.join_transaction(connection, str(path)):
+        with (
+            pytest.raises(Refusal) as refusal,
+            shared_transactions.join_transaction(connection, str(path), SystemClock()),
+        ):
             pytest.fail("it cannot be used")
         found.append(refusal.value.code)
 

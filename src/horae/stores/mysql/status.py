@@ -7,7 +7,7 @@ from shlex import join
 from typing import Any, Final
 
 from ...clock import Clock
-from ..named_sql import read_migrations
+from ..named_sql import latest_schema
 from ..sql.status import RequestInstant, ServerStatus
 from .address import Address
 from .connection_factory import MySQLConnectionFactory, require_driver
@@ -41,7 +41,7 @@ async def _read_status(connection: Any, server: ServerVersion, address: Address,
         "prefix",
         address.prefix,
         schema,
-        read_migrations(__package__)[-1][0],
+        latest_schema(__package__),
         size,
         offset,
         settings,

@@ -128,7 +128,8 @@ class MySQLNotifier:
 
     async def _take_slot(self, connection: Any) -> bool:
         for slot in range(MAX_LISTENERS):
-            if (await fetch_row(connection, f"SELECT GET_LOCK('{self._lock_prefix}_{slot}', 0)"))[0] == 1:
+            (is_taken,) = await fetch_row(connection, f"SELECT GET_LOCK('{self._lock_prefix}_{slot}', 0)")
+            if is_taken == 1:
                 return True
         return False
 

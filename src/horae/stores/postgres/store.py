@@ -34,11 +34,12 @@ class PostgresStore(PostgresSharedTransactions, SQLStore):
             await migrate(connection, self.address)
 
     async def _number_events(self) -> None:
-        if (await self._session.query("has_unnumbered_events"))[0][0]:
+        ((has_unnumbered,),) = await self._session.query("has_unnumbered_events")
+        if has_unnumbered:
             await self._session.transact(_number_committed_events)
 
 
 async def _number_committed_events(connection: Connection) -> None:
     """Number committed events under a lock; a transaction that waited for it finds fewer events left."""
-    (last,) = (await connection.query("lock_numbering"))[0]
+    ((last,),) = await connection.query("lock_numbering")
     await connection.query("number_events", last)

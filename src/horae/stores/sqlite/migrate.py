@@ -67,12 +67,12 @@ def migrate(connection: SqliteConnection, place: str) -> None:
 
 
 def _refuse_foreign_file(connection: SqliteConnection) -> None:
-    newest = migrations()[-1][0]
+    newest, _ = migrations()[-1]
     try:
         # In one transaction, because another process may be creating the tables.
         connection.query("BEGIN")
-        application_id = connection.query("PRAGMA application_id")[0][0]
-        tables = connection.query("SELECT count(*) FROM sqlite_schema")[0][0]
+        ((application_id,),) = connection.query("PRAGMA application_id")
+        ((tables,),) = connection.query("SELECT count(*) FROM sqlite_schema")
         connection.query("COMMIT")
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StoreDamaged(f"The file is not a store of Horae: {error}.") from error
@@ -91,8 +91,8 @@ def _refuse_live_nodes(connection: SqliteConnection, place: str) -> None:
 
 
 def _read_version(connection: SqliteConnection) -> int:
-    version: int = connection.query("PRAGMA user_version")[0][0]
-    return version
+    ((version,),) = connection.query("PRAGMA user_version")
+    return int(version)
 
 
 @contextmanager
@@ -126,9 +126,9 @@ def read_status(path: str, clock: Clock) -> FileStatus:
         # A writable connection, although nothing is written: only such a one removes the log when it closes last.
         connection = SqliteConnection(path, clock=clock, cache_kilobytes=256)
         try:
-            application_id = connection.query("PRAGMA application_id")[0][0]
-            schema = connection.query("PRAGMA user_version")[0][0]
-            journal = connection.query("PRAGMA journal_mode")[0][0]
+            ((application_id,),) = connection.query("PRAGMA application_id")
+            ((journal,),) = connection.query("PRAGMA journal_mode")
+            schema = _read_version(connection)
         finally:
             connection.close()
     except apsw.Error as error:
@@ -136,7 +136,8 @@ def read_status(path: str, clock: Clock) -> FileStatus:
     if application_id != APPLICATION_ID:
         raise StoreDamaged("The file is a database of another program, or of none.")
     sqlite, apsw_version = library_versions()
-    return FileStatus(sqlite, apsw_version, schema, migrations()[-1][0], journal, _total_size(path))
+    newest, _ = migrations()[-1]
+    return FileStatus(sqlite, apsw_version, schema, newest, journal, _total_size(path))
 
 
 def _total_size(path: str) -> int:

@@ -14,6 +14,7 @@ import pytest
 
 from horae import Conflict, Horae, InvalidTask, Refusal, TaskHandle
 from horae.clock import SystemClock
+from horae.model.counts import SUCCEEDED_COUNTER, hour_of
 from horae.model.run import RunState
 from horae.testing import TimeTravel
 from tests.servers.postgres import PostgresServer
@@ -153,6 +154,14 @@ def test_own_store_is_used_on_request(tmp_path: Path) -> None:
         time.travel("2h")
     with TimeTravel(shop_app(app.url), "2026-03-01 14:30", store="own") as time:
         assert len(time.ran("sync")) == 2
+
+
+def test_own_store_drops_old_counters_by_virtual_time(tmp_path: Path) -> None:
+    with TimeTravel(shop_app(f"sqlite:///{tmp_path}/shop.db"), "2101-03-01 12:00", store="own") as time:
+        first = hour_of(time.now) + 1
+        time.travel("50h")
+        counts = time.run(time.app.store.counts(None, range(first, first + 50)))
+    assert {hour for hour, name in counts if name == SUCCEEDED_COUNTER} == set(range(first + 2, first + 50))
 
 
 _WORKER = """

@@ -12,6 +12,7 @@ from typing import cast
 
 from horae import Horae
 from horae.app import lifespan as app_module
+from horae.clock import Clock
 from horae.engine import engine as engine_module
 from horae.ports.full_store import FullStore
 from horae.runtime import make_store
@@ -49,8 +50,8 @@ def main() -> None:
     config = WorkerConfig.from_json(sys.argv[1])
     os.environ[FOLDER] = config.folder
 
-    def stopping(url: str) -> FullStore:
-        return cast("FullStore", StoppingStore(make_store(url), config.testbed, config.point, report))
+    def stopping(url: str, clock: Clock) -> FullStore:
+        return cast("FullStore", StoppingStore(make_store(url, clock), config.testbed, config.point, report))
 
     with ExitStack() as stack:
         stack.enter_context(replace_attribute(app_module, "make_store", stopping))

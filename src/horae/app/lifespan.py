@@ -99,7 +99,7 @@ class AppLifespan:
         self._targets: dict[str, Any] = {}
         self._routes: tuple[int, frozenset[str]] = (-1, frozenset())
         self._warned_kinds: set[str] = set()
-        self._wakeup = make_wakeup(self.url, precise=self.settings.precise)
+        self._wakeup = make_wakeup(self.url, precise=self.settings.precise, clock=self.clock)
         self._waiters = RunWaiters()
         self._listeners = Listeners(lambda: self.store, self.clock)
         self._environment: AppEnvironment | None = None
@@ -113,7 +113,7 @@ class AppLifespan:
             raise refuse("already_open")
         if store is not None:
             self.url = store
-            self._wakeup = make_wakeup(store, precise=self.settings.precise)
+            self._wakeup = make_wakeup(store, precise=self.settings.precise, clock=self.clock)
         self._with_engine = self._with_engine if engine is None else engine
 
     @property
@@ -194,7 +194,7 @@ class AppLifespan:
         self._apply_wake_setting(settings)
         self._apply_clock_tolerance(settings)
         outer = self._environment
-        store = make_store(self.url if outer is None else outer.store_url(self.url))
+        store = make_store(self.url if outer is None else outer.store_url(self.url), self.clock)
         if outer is not None:
             store = outer.store(store)
         if self._observer is not None:
@@ -217,7 +217,7 @@ class AppLifespan:
         """Apply the wake mode of the settings file, which is read only on opening; a virtual environment keeps its own."""
         if not read_wake_mode(settings, os.environ) and self._environment is None and self.settings.precise:
             self.settings = replace(self.settings, precise=False)
-            self._wakeup = make_wakeup(self.url, precise=False)
+            self._wakeup = make_wakeup(self.url, precise=False, clock=self.clock)
         if self.settings.precise and self.settings.poll_interval is None and self._environment is None:
             self.settings = replace(self.settings, poll_interval=default_poll_interval(self.url))
 

@@ -120,8 +120,8 @@ async def open_service(
 ) -> AsyncIterator[tuple[Service, Clock]]:
     """Open a store and its service; every write notifies the engines of other processes."""
     clock = SystemClock()
-    wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ))
-    store = make_store(url) if observer is None else observer.store(make_store(url))
+    wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ), clock=clock)
+    store = make_store(url, clock) if observer is None else observer.store(make_store(url, clock))
 
     notifier = ThrottledNotifier(wakeup.notify)
 

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+import horae.stores
 from horae.model.change import Change
 from horae.model.outcome import Failed
 from horae.model.run import RunState
 from horae.ports.journal import Line
 from horae.schedule import Once, from_json, to_json
+from horae.stores.codec.columns import (
+    TaskIdentity,
+    edited_task_identity,
+    entry_count,
+    entry_key,
+    entry_order,
+    entry_owner,
+    entry_priority,
+    entry_slot,
+    entry_task,
+    entry_task_version,
+    new_task_identities,
+)
 from horae.stores.codec.json_codecs import (
     ComputedCache,
     decode,
@@ -23,10 +39,20 @@ from horae.stores.codec.json_codecs import (
     schedule_text,
     schedules,
 )
-from horae.stores.codec.rows import encode_started_run, encode_success, names_planned_instant
+from horae.stores.codec.rows import encode_entry, encode_started_run, encode_success, encode_task, names_planned_instant
 from horae.testing.contracts.stores.setup import get_facts, start_run
 from horae.testing.decisions import always
-from horae.testing.factories import NOON, SECOND, a_new_task, a_run, a_settlement, a_task, an_ended_run, an_event
+from horae.testing.factories import (
+    NOON,
+    SECOND,
+    a_new_task,
+    a_run,
+    a_settlement,
+    a_task,
+    an_ended_run,
+    an_entry,
+    an_event,
+)
 from tests.unit.stores.sqlite.store_setup import new_store
 
 INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9998, 1, 1)).map(lambda each: each.replace(tzinfo=UTC))
@@ -123,3 +149,34 @@ def test_once_schedule_round_trips_like_any_other(at: datetime, zone: str | None
     text = schedule_text(schedule)
     assert text == encode(to_json(schedule))
     assert schedules[text] == from_json(decode(text)) == schedule
+
+
+def test_named_columns_are_those_of_the_encoded_rows() -> None:
+    task = a_task(owner="bob", key="report", lane="mail")
+    entry = an_entry(task, priority=3)
+    row = (*encode_entry(7, entry), 12, 2)
+    due = microseconds_of[entry.due]
+    assert (entry_task(row), entry_slot(row), entry_owner(row), entry_priority(row)) == (7, entry.slot, "bob", 3)
+    assert (entry_key(row), entry_order(row)) == ((7, entry.slot), (3, due, 7, entry.slot))
+    assert (entry_task_version(row), entry_count(row)) == ((7, 12), 2)
+    identity = TaskIdentity(7, task.id, "bob", "report")
+    other = a_task()
+    values = [7, *encode_task(task), 8, *encode_task(other)]
+    assert new_task_identities(values) == [identity, TaskIdentity(8, other.id, other.owner, None)]
+    assert edited_task_identity((*encode_task(task), 7)) == identity
+
+
+def test_only_the_codec_reads_columns_by_their_position() -> None:
+    root = Path(horae.stores.__file__).parent
+    modules = [path for path in root.rglob("*.py") if path.parent.name != "codec"]
+    assert len(modules) > 80
+    assert [found for path in modules for found in positions_in(path)] == []
+
+
+def positions_in(path: Path) -> Iterator[str]:
+    """Subscripts like `row[3]` and `rows[0][3]`; one number alone is the place in a list of rows."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            value = node.value.value if isinstance(node.value, ast.Await) else node.value
+            if isinstance(value, ast.Subscript) or (isinstance(value, ast.Name) and value.id == "row"):
+                yield f"{path.name}: {ast.unparse(node)}"

@@ -61,7 +61,7 @@ class LocalSession:
         self.default_zone = process_zone(None, settings)
         self.zone = self.default_zone.name
         self.clock: Clock = SystemClock()
-        self._wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ))
+        self._wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ), clock=self.clock)
         self._url, self._key_file = url, settings.value("key_file")
         self.service = make_service(url, store, self.clock, self.zone, TargetKinds(settings), self.notify)
 

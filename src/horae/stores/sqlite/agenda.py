@@ -69,7 +69,8 @@ class SQLiteAgenda:
         if not routes:
             return 0
         route_names = bind_names(sorted(routes))
-        if not (await self._readers.query(_HAS_PARKED_ENTRIES, (route_names,)))[0][0]:
+        ((has_parked,),) = await self._readers.query(_HAS_PARKED_ENTRIES, (route_names,))
+        if not has_parked:
             return 0
 
         def work(connection: SqliteConnection) -> int:
@@ -95,7 +96,7 @@ class SQLiteAgenda:
         await self._writer.submit(lambda connection: connection.query(_LEAVE, {"node": node}))
 
     async def next_due(self) -> datetime | None:
-        _, timed, ready = (await self._readers.query(_AGENDA_HEAD, {"node": ""}))[0]
+        ((_, timed, ready),) = await self._readers.query(_AGENDA_HEAD, {"node": ""})
         return _earliest(timed, ready)
 
 
@@ -108,7 +109,7 @@ def _extend(connection: SqliteConnection, bindings: dict[str, object]) -> LeaseR
     rows = connection.query(_RENEW_LEASE, bindings)
     if not rows:
         return LeaseRenewal(held=False)
-    draining, orders, nodes, timed, ready = rows[0]
+    ((draining, orders, nodes, timed, ready),) = rows
     return LeaseRenewal(
         held=True,
         cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),

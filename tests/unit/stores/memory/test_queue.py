@@ -12,7 +12,7 @@ from horae.testing.factories import NOON
 
 KEYS: st.SearchStrategy[Key] = st.tuples(st.sampled_from("abcdef"), st.just("next"))
 RANKS: st.SearchStrategy[Rank] = st.builds(
-    lambda priority, seconds, number: (priority, NOON + timedelta(seconds=seconds), number),
+    lambda priority, seconds, number: Rank(priority, NOON + timedelta(seconds=seconds), number),
     st.integers(-2, 2),
     st.integers(0, 3),
     st.integers(1, 2),
@@ -55,5 +55,5 @@ def test_queue_agrees_with_a_sorted_dictionary(steps: list[tuple[str, Key, Rank]
 def test_removed_entries_do_not_accumulate() -> None:
     queue = Queue()
     for number in range(10_000):
-        queue.put(("task", "next"), (0, NOON + timedelta(seconds=number), 1))
+        queue.put(("task", "next"), Rank(0, NOON + timedelta(seconds=number), 1))
     assert len(queue._queue._heap) < 200

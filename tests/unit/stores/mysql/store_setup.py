@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from horae.clock import SystemClock
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.connection import MySQLConnection
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory
@@ -42,7 +43,7 @@ async def open_connection(
     store: MySQLStore, idle: int = 10, packet: int = 16_000_000
 ) -> AsyncIterator[MySQLConnection]:
     """Open a connection like those of the store."""
-    factory = MySQLConnectionFactory(store.address)
+    factory = MySQLConnectionFactory(store.address, SystemClock())
     connection = await factory.open_raw()
     link = MySQLConnection(connection, factory._statements, packet, idle)
     try:
@@ -53,7 +54,7 @@ async def open_connection(
 
 async def fetch_one(store: MySQLStore, text: str) -> tuple[Any, ...]:
     """Run a query without the store and return its first row; `@` stands for the table prefix."""
-    connection = await MySQLConnectionFactory(store.address).open_raw()
+    connection = await MySQLConnectionFactory(store.address, SystemClock()).open_raw()
     try:
         return await fetch_row(connection, text.replace("@", store.address.prefix))
     finally:

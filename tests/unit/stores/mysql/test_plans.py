@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Any, Final
 
+from horae.clock import SystemClock
 from horae.stores import named_sql
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory, qualify_tables
@@ -67,7 +68,7 @@ ANALYZE TABLE @tasks, @task_state, @agenda, @runs, @events, @lines, @records, @m
 
 async def _explained(store: MySQLStore, names: Collection[str]) -> dict[str, list[str]]:
     """Return every access to a growing table that neither seeks in an index nor stops at a limit."""
-    factory = MySQLConnectionFactory(store.address)
+    factory = MySQLConnectionFactory(store.address, SystemClock())
     connection = await factory.open_raw()
     server = await factory.read_server_version(connection)
     found: dict[str, list[str]] = {}

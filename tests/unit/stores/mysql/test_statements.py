@@ -9,6 +9,7 @@ from typing import Final
 
 from asyncmy.errors import MySQLError
 
+from horae.clock import SystemClock
 from horae.stores import named_sql
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory, qualify_tables
 from horae.stores.mysql.literals import render_literal
@@ -62,7 +63,7 @@ def sample_arguments(text: str) -> TemplateArguments:
 async def test_every_statement_is_valid_on_the_server(mariadb_server: MariaDBServer) -> None:
     async with open_store(new_prefix(mariadb_server)) as store:
         refused: dict[str, str] = {}
-        factory = MySQLConnectionFactory(store.address)
+        factory = MySQLConnectionFactory(store.address, SystemClock())
         connection = await factory.open_raw()
         server = await factory.read_server_version(connection)
         for name in STATEMENTS:

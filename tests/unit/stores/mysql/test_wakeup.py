@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 
 from horae import Horae
+from horae.clock import SystemClock
 from horae.runtime import make_wakeup
 from horae.stores.mysql import wakeup as ring_module
 from horae.stores.mysql.wakeup import MySQLNotifier
@@ -26,7 +27,7 @@ ROOT: Final = Path(__file__).parents[4]
 
 class Listener:
     def __init__(self, url: str) -> None:
-        self.notifier = MySQLNotifier(url)
+        self.notifier = MySQLNotifier(url, SystemClock())
         self.calls = 0
         self._called = asyncio.Event()
 
@@ -71,7 +72,7 @@ async def test_notification_reaches_every_other_process(mariadb_url: str) -> Non
 async def _does_not_notify_another_store(url: str) -> None:
     separator = "&" if "?" in url else "?"
     async with listener(url) as mine, listener(f"{url}{separator}prefix=other_") as other:
-        ringer = MySQLNotifier(url)
+        ringer = MySQLNotifier(url, SystemClock())
         ringer.notify()
         await mine.next()
         await ringer.finish()
@@ -86,7 +87,7 @@ async def _killed_connection_is_replaced(url: str, server: MariaDBServer) -> Non
     async with listener(url) as mine:
         server.ask(f"KILL {mine.notifier._listener}")
         await mine.next()
-        ringer = MySQLNotifier(url)
+        ringer = MySQLNotifier(url, SystemClock())
         ringer.notify()
         await mine.next()
         await ringer.finish()
@@ -100,7 +101,7 @@ async def test_lost_connection_is_replaced(
 
 
 async def _is_off_behind_a_proxy(url: str) -> None:
-    notifier = MySQLNotifier(url)
+    notifier = MySQLNotifier(url, SystemClock())
     notifier.listen(lambda: None)
     assert notifier._listen_task is not None
     await asyncio.wait_for(notifier._listen_task, TIMEOUT_SECONDS)

@@ -13,6 +13,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from horae.clock import SystemClock
 from horae.errors import UnusableStore
 from horae.stores.postgres import PostgresStore, migrate
 from horae.stores.postgres.connection_factory import PostgresConnectionFactory
@@ -271,7 +272,7 @@ async def test_starting_server_is_waited_for(password_server: PostgresServer) ->
 
     async with asyncio.timeout(TIMEOUT_SECONDS):
         store = PostgresStore(f"{password_server.url}?schema=starting")
-        store._postgres = Starting(store.address)
+        store._postgres = Starting(store.address, SystemClock())
         await store.open()
         await store.close()
     assert len(tries) == 3

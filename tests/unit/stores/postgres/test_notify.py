@@ -13,6 +13,7 @@ from typing import Final
 import asyncpg
 import pytest
 
+from horae.clock import SystemClock
 from horae.stores.postgres import notify as notify_module
 from horae.stores.postgres.notify import PostgresNotifier
 from tests.servers.pgbouncer import PgBouncer
@@ -22,9 +23,10 @@ from tests.unit.stores.postgres.store_setup import TIMEOUT_SECONDS
 
 NOTIFY_ONCE: Final = """
 import asyncio, sys
+from horae.clock import SystemClock
 from horae.stores.postgres.notify import PostgresNotifier
 async def main():
-    notifier = PostgresNotifier(sys.argv[1])
+    notifier = PostgresNotifier(sys.argv[1], SystemClock())
     notifier.notify()
     await notifier.finish()
 asyncio.run(main())
@@ -41,7 +43,7 @@ class Listener:
     """Counts notifications, and waits for the next one."""
 
     def __init__(self, url: str) -> None:
-        self.notifier = PostgresNotifier(url)
+        self.notifier = PostgresNotifier(url, SystemClock())
         self.calls = 0
         self._called = asyncio.Event()
 
@@ -151,7 +153,7 @@ async def test_session_ended_by_the_server_is_reopened(postgres_server: Postgres
 
 async def test_notify_during_an_outage_neither_blocks_nor_fails() -> None:
     with PostgresServer() as server:
-        notifier = PostgresNotifier(server.url)
+        notifier = PostgresNotifier(server.url, SystemClock())
         server.kill()
         notifier.notify()
         await notifier.finish()

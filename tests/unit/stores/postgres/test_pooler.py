@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from horae.clock import SystemClock
 from horae.ports.full_store import FullStore
 from horae.stores.postgres import PostgresStore, connection_factory
 from horae.testing.contracts.stores.claims.fencing import FencingContract
@@ -57,7 +58,7 @@ async def test_idle_transaction_behind_a_pooler_releases_its_rows(
     url = new_schema(postgres_server, statement_cache=0, direct=postgres_server.url)
     async with open_store(pooler.through(url)) as store:
         await store.join(a_node())
-        frozen = await connection_factory.PostgresConnectionFactory(store.address).connect()
+        frozen = await connection_factory.PostgresConnectionFactory(store.address, SystemClock()).connect()
         await frozen.begin()
         assert await frozen.query("begin_claim", NODE)
         assert await store.recover(NODE, 0, lose, 10) == 0

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from horae.clock import Clock
 from horae.stores.sqlite import SQLiteStore
 
 TIMEOUT_SECONDS: Final = 60
@@ -15,8 +16,8 @@ TIMEOUT_SECONDS: Final = 60
 
 
 @asynccontextmanager
-async def open_store(path: Path, *, vfs: str | None = None) -> AsyncIterator[SQLiteStore]:
-    store = SQLiteStore(path, vfs=vfs)
+async def open_store(path: Path, *, clock: Clock | None = None, vfs: str | None = None) -> AsyncIterator[SQLiteStore]:
+    store = SQLiteStore(path, clock=clock, vfs=vfs)
     async with asyncio.timeout(TIMEOUT_SECONDS):
         await store.open()
         try:

@@ -11,6 +11,7 @@ from threading import Thread
 import apsw
 import pytest
 
+from horae.clock import SystemClock
 from horae.errors import Conflict, Refusal, StoreUnavailable
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
@@ -185,7 +186,7 @@ async def test_sqlite3_connection_of_the_same_library_is_accepted(tmp_path: Path
         connection.text_factory = bytes
         connection.execute("CREATE TABLE notes (note TEXT)")
         connection.execute("INSERT INTO notes VALUES ('7')")
-        with shared_transactions.join_transaction(connection, str(path)) as link:
+        with shared_transactions.join_transaction(connection, str(path), SystemClock()) as link:
             add_tasks(link, TaskCache(), [a_new_task(task)])
             with pytest.raises(Conflict) as refusal, link.savepoint():
                 add_tasks(link, TaskCache(), [a_new_task(a_task()), a_new_task(a_task(key="report"))])
@@ -205,7 +206,7 @@ async def test_sqlite3_connection_without_a_transaction_is_refused(tmp_path: Pat
     with (
         closing(await open_sqlite3(path)) as connection,
         pytest.raises(Refusal) as refusal,
-        shared_transactions.join_transaction(connection, str(path)),
+        shared_transactions.join_transaction(connection, str(path), SystemClock()),
     ):
         pytest.fail("it has not begun any")
     assert refusal.value.code == "no_transaction"
@@ -217,7 +218,10 @@ async def test_sqlite3_connection_that_is_closed_or_of_another_thread_is_refused
     found: list[str] = []
 
     def add_in_thread() -> None:
-        with pytest.raises(Refusal) as refusal, shared_transactions.join_transaction(connection, str(path)):
+        with (
+            pytest.raises(Refusal) as refusal,
+            shared_transactions.join_transaction(connection, str(path), SystemClock()),
+        ):
             pytest.fail("it cannot be used")
         found.append(refusal.value.code)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from threading import Event, Thread
 
+from horae.clock import SystemClock
 from horae.stores.sqlite.connection import SqliteConnection
 from horae.stores.sqlite.file_lock import FileLock
 
 
 def _link(path: Path) -> SqliteConnection:
-    return SqliteConnection(str(path), cache_kilobytes=256, file_lock=FileLock(str(path)))
+    return SqliteConnection(str(path), clock=SystemClock(), cache_kilobytes=256, file_lock=FileLock(str(path)))
 
 
 def test_waiting_process_gets_the_lock_before_a_busy_one(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from horae.model.ids import to_microseconds
 from horae.ports.node_records import make_lease_record
 from horae.stores.sqlite import migrate
 from horae.stores.sqlite.migrate import migrations
-from horae.testing.factories import HOUR, MINUTE
+from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
+from horae.virtual_time import VirtualClock
 from tests.unit.stores.schema_upgrade import read_before, read_now, rows_of, settle_all_held
 from tests.unit.stores.sqlite.store_setup import open_store
 
@@ -69,6 +70,16 @@ async def test_upgrade_is_refused_while_an_older_node_holds_a_lease(old_file: Pa
 async def test_node_that_stopped_renewing_does_not_block_the_upgrade(old_file: Path) -> None:
     renew(old_file, SystemClock().now() - MINUTE)
     async with open_store(old_file) as store:
+        assert [node.id for node in await store.nodes()] == ["node-1", "node-2"]
+
+
+async def test_live_nodes_are_recognised_by_the_clock_of_the_store(old_file: Path) -> None:
+    renew(old_file, NOON)
+    with pytest.raises(UnusableStore) as refused:
+        async with open_store(old_file, clock=VirtualClock(NOON + SECOND)):
+            pass
+    assert refused.value.code == "store_nodes_running"
+    async with open_store(old_file, clock=VirtualClock(NOON + HOUR)) as store:
         assert [node.id for node in await store.nodes()] == ["node-1", "node-2"]
 
 

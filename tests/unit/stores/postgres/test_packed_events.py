@@ -10,6 +10,7 @@ from horae.lifecycle.settle import settle
 from horae.model.events.event import NumberedEvent
 from horae.model.outcome import Succeeded
 from horae.model.task import Task
+from horae.ports.store import Claimed
 from horae.ports.transfer import Part
 from horae.stores.memory import MemoryStore
 from horae.stores.postgres import PostgresStore
@@ -54,7 +55,10 @@ async def settle_many(store: PostgresStore) -> tuple[NumberedEvent, ...]:
     """Claim and settle many tasks together; return their events."""
     await store.join(a_node())
     await add_tasks(store, *once_tasks(MANY))
-    claimed_runs = (await store.claim_due(NOON, NODE, 1_000, decide)).runs
+    claimed_runs: list[Claimed] = []
+    # A claim ends early on a busy machine, when its processor time is used up.
+    while len(claimed_runs) < MANY:
+        claimed_runs += (await store.claim_due(NOON, NODE, 1_000, decide)).runs
     assert (
         await store.settle(
             [settlement(each, place, Succeeded(None)) for place, each in enumerate(claimed_runs)], settle
@@ -121,7 +125,10 @@ async def test_concurrent_change_makes_settle_use_the_general_path(postgres_serv
     async with open_store(new_schema(postgres_server)) as store:
         await store.join(a_node())
         await add_tasks(store, *once_tasks(MANY))
-        claimed_runs = (await store.claim_due(NOON, NODE, 1_000, decide)).runs
+        claimed_runs: list[Claimed] = []
+    # A claim ends early on a busy machine, when its processor time is used up.
+    while len(claimed_runs) < MANY:
+        claimed_runs += (await store.claim_due(NOON, NODE, 1_000, decide)).runs
         async with open_connection(store) as rival:
             await rival.execute("BEGIN")
             await rival.execute(

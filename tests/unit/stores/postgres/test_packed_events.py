@@ -51,14 +51,19 @@ async def test_many_runs_leave_the_same_data_as_the_memory_store(
             assert await connection.fetchval("SELECT count(*) FROM packed_events") == packed_rows
 
 
+async def claim_all(store: PostgresStore) -> list[Claimed]:
+    """Claim all tasks; a claim ends early on a busy machine, when its processor time is used up."""
+    claimed_runs: list[Claimed] = []
+    while len(claimed_runs) < MANY:
+        claimed_runs += (await store.claim_due(NOON, NODE, 1_000, decide)).runs
+    return claimed_runs
+
+
 async def settle_many(store: PostgresStore) -> tuple[NumberedEvent, ...]:
     """Claim and settle many tasks together; return their events."""
     await store.join(a_node())
     await add_tasks(store, *once_tasks(MANY))
-    claimed_runs: list[Claimed] = []
-    # A claim ends early on a busy machine, when its processor time is used up.
-    while len(claimed_runs) < MANY:
-        claimed_runs += (await store.claim_due(NOON, NODE, 1_000, decide)).runs
+    claimed_runs = await claim_all(store)
     assert (
         await store.settle(
             [settlement(each, place, Succeeded(None)) for place, each in enumerate(claimed_runs)], settle
@@ -125,10 +130,7 @@ async def test_concurrent_change_makes_settle_use_the_general_path(postgres_serv
     async with open_store(new_schema(postgres_server)) as store:
         await store.join(a_node())
         await add_tasks(store, *once_tasks(MANY))
-        claimed_runs: list[Claimed] = []
-    # A claim ends early on a busy machine, when its processor time is used up.
-    while len(claimed_runs) < MANY:
-        claimed_runs += (await store.claim_due(NOON, NODE, 1_000, decide)).runs
+        claimed_runs = await claim_all(store)
         async with open_connection(store) as rival:
             await rival.execute("BEGIN")
             await rival.execute(

@@ -31,83 +31,11 @@ from .target_kinds import TargetKinds
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-
-MIN_INTERVAL: Final = 0.005
+NOTIFY_INTERVAL: Final = 0.005
 """Seconds. Each notification makes every engine poll; with hundreds of writes a second, one poll covers many."""
-
-
-class ThrottledNotifier:
-    """Rate-limited notifier: writes during the pause are covered by one notification at its end, so none is lost."""
-
-    def __init__(self, notify: Callable[[], None], interval: float = MIN_INTERVAL) -> None:
-        self._notify = notify
-        self._interval = interval
-        self._pause: asyncio.TimerHandle | None = None
-        self._is_pending = False
-
-    def notify(self) -> None:
-        """Notify now, or at the end of the current pause."""
-        if self._pause is not None:
-            self._is_pending = True
-            return
-        self._notify()
-        self._pause = asyncio.get_running_loop().call_later(self._interval, self._end_pause)
-
-    def close(self) -> None:
-        """Send a pending notification now."""
-        if self._pause is not None:
-            self._pause.cancel()
-            self._pause = None
-        if self._is_pending:
-            self._is_pending = False
-            self._notify()
-
-    def _end_pause(self) -> None:
-        self._pause = None
-        if self._is_pending:
-            self._is_pending = False
-            self.notify()
-
-
 _SEAL_INTERVAL: Final = 0.5
 """Seconds. Audit rows are sealed within one second."""
 _QUOTA_INTERVAL: Final = 60.0
-
-
-class AuditSealer:
-    """Background loop that seals the audit trail."""
-
-    def __init__(self, service: Service, clock: Clock) -> None:
-        self._service = service
-        self._clock = clock
-
-    async def step(self) -> float:
-        """Seal once; return the seconds until the next time."""
-        await self._service.audit.seal()
-        return _SEAL_INTERVAL
-
-    async def run(self) -> None:
-        """Seal until cancelled; retry after store errors."""
-        await repeat_with_backoff(self.step, StoreRetry("sealing of the audit trail", self._clock), self._clock)
-
-
-class QuotaEnforcer:
-    """Enforces quotas in a loop of its own: measuring the bytes of many owners must not delay the audit sealing."""
-
-    def __init__(self, service: Service, clock: Clock) -> None:
-        self._service = service
-        self._clock = clock
-
-    async def step(self) -> float:
-        """Enforce once; return the seconds until the next time."""
-        await self._service.daily_quota.enforce(self._clock.now())
-        return _QUOTA_INTERVAL
-
-    async def run(self) -> None:
-        """Enforce until cancelled; retry after store errors."""
-        await repeat_with_backoff(self.step, StoreRetry("enforcement of quotas", self._clock), self._clock)
-
-
 _MAX_STREAMS: Final = 1_000_000
 _MIN_BODY_SECONDS: Final = 0.1
 _MAX_BODY_SECONDS: Final = 50.0
@@ -218,3 +146,70 @@ def _body_seconds(settings: Settings) -> float:
     if not _MIN_BODY_SECONDS <= seconds <= _MAX_BODY_SECONDS:
         raise refuse("bad_duration", name="body_timeout", value=text, least="100ms", most="50s")
     return seconds
+
+
+class ThrottledNotifier:
+    """Rate-limited notifier: writes during the pause are covered by one notification at its end, so none is lost."""
+
+    def __init__(self, notify: Callable[[], None], interval: float = NOTIFY_INTERVAL) -> None:
+        self._notify = notify
+        self._interval = interval
+        self._pause: asyncio.TimerHandle | None = None
+        self._is_pending = False
+
+    def notify(self) -> None:
+        """Notify now, or at the end of the current pause."""
+        if self._pause is not None:
+            self._is_pending = True
+            return
+        self._notify()
+        self._pause = asyncio.get_running_loop().call_later(self._interval, self._end_pause)
+
+    def close(self) -> None:
+        """Send a pending notification now."""
+        if self._pause is not None:
+            self._pause.cancel()
+            self._pause = None
+        if self._is_pending:
+            self._is_pending = False
+            self._notify()
+
+    def _end_pause(self) -> None:
+        self._pause = None
+        if self._is_pending:
+            self._is_pending = False
+            self.notify()
+
+
+class AuditSealer:
+    """Background loop that seals the audit trail."""
+
+    def __init__(self, service: Service, clock: Clock) -> None:
+        self._service = service
+        self._clock = clock
+
+    async def step(self) -> float:
+        """Seal once; return the seconds until the next time."""
+        await self._service.audit.seal()
+        return _SEAL_INTERVAL
+
+    async def run(self) -> None:
+        """Seal until cancelled; retry after store errors."""
+        await repeat_with_backoff(self.step, StoreRetry("sealing of the audit trail", self._clock), self._clock)
+
+
+class QuotaEnforcer:
+    """Enforces quotas in a loop of its own: measuring the bytes of many owners must not delay the audit sealing."""
+
+    def __init__(self, service: Service, clock: Clock) -> None:
+        self._service = service
+        self._clock = clock
+
+    async def step(self) -> float:
+        """Enforce once; return the seconds until the next time."""
+        await self._service.daily_quota.enforce(self._clock.now())
+        return _QUOTA_INTERVAL
+
+    async def run(self) -> None:
+        """Enforce until cancelled; retry after store errors."""
+        await repeat_with_backoff(self.step, StoreRetry("enforcement of quotas", self._clock), self._clock)

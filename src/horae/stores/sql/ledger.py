@@ -17,7 +17,7 @@ from ..codec.rows import REASONS, RUN_WIDTH, Row, decode_event, decode_run
 from ..run_id_prefix import planned_range_of_id
 from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, newest_key
 from ..task_cache import TaskCache
-from .connection import Connection
+from .connection import Connection, Statements
 from .load_facts import LoadedFacts
 from .task_pages import read_task_rows
 from .transactions import Session
@@ -114,7 +114,7 @@ async def _read_lanes(connection: Connection, facts: Facts) -> tuple[LaneUse, ..
     return tuple(lanes)
 
 
-async def read_run(connection: Connection, run_id: str) -> Run | None:
+async def read_run(connection: Statements, run_id: str) -> Run | None:
     rows = await connection.query("live_run", run_id)
     if not rows:
         instants = planned_range_of_id(run_id)

@@ -10,7 +10,7 @@ from ...errors import StoreUnavailable
 from ..task_cache import TaskCache
 from .agenda import SQLAgenda
 from .claim import Claimer
-from .connection import ConnectionFactory
+from .connection import ConnectionFactory, Transactions
 from .journal import SQLJournal
 from .queries import SQLBook
 from .records import SQLRecords
@@ -31,6 +31,7 @@ class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, SQLTransfe
         self._task_cache = TaskCache()
         # A new connection may reach another server (failover) that lacks the last commits: the cache is cleared.
         self._session = Session(factory, connections, self._task_cache.clear)
+        self._database: Transactions = self._session
         self._claimer = Claimer(self._session, self._task_cache, slice_size)
         self._run_updater = RunUpdater(self._session, self._task_cache)
         self._lifecycle_lock = asyncio.Lock()

@@ -28,9 +28,8 @@ _UPCOMING_OF_OWNER: Final = sql("upcoming_of_owner")
 _TASKS_OF_OWNER_AND_ALL: Final = sql("tasks_of_owner_and_all")
 _TASKS_PARKED_AT_ROUTE: Final = sql("tasks_parked_at_route")
 _LATEST_RUNS: Final = sql("latest")
-_RUN_LIVE: Final = sql("run_live")
+_LIVE_RUN: Final = sql("live_run")
 _RUN_STRAY: Final = sql("run_stray")
-_RUN_AT: Final = sql("run_at")
 _RUN_AMONG_FIRST: Final = sql("run_among_first")
 _RUNS_PAGE: Final = sql("runs_page")
 _RUNS_PAGE_OF_TASK: Final = sql("runs_page_of_task")
@@ -97,19 +96,11 @@ def _read_facts(connection: SqliteConnection, cache: TaskCache, rows: Sequence[R
 
 def find_run_in_small_indexes(connection: SqliteConnection, run_id: str) -> Run | None:
     """Find a run that is live, or stray, or among the first of its planned instant; None if it may be among the others."""
-    for statement in (_RUN_LIVE, _RUN_STRAY):
+    for statement in (_LIVE_RUN, _RUN_STRAY):
         for row in connection.query(statement, (run_id,)):
             return decode_run(row, row[RUN_WIDTH])
-    return _find_run_at(connection, _RUN_AMONG_FIRST, run_id)
-
-
-def read_run(connection: SqliteConnection, run_id: str) -> Run | None:
-    return find_run_in_small_indexes(connection, run_id) or _find_run_at(connection, _RUN_AT, run_id)
-
-
-def _find_run_at(connection: SqliteConnection, statement: str, run_id: str) -> Run | None:
     instants = planned_range_of_id(run_id)
-    rows = [] if instants is None else connection.query(statement, (*instants, run_id))
+    rows = [] if instants is None else connection.query(_RUN_AMONG_FIRST, (*instants, run_id))
     return decode_run(rows[0], rows[0][RUN_WIDTH]) if rows else None
 
 

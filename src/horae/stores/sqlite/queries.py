@@ -18,12 +18,13 @@ from ...model.run import Run
 from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
 from ..codec.rows import decode_node
 from ..run_id_prefix import planned_range_of_prefix
+from ..sql.connection import Transactions
+from ..sql.ledger import read_run
 from ..task_cache import TaskCache
 from .connection import Row, SqliteConnection, sql
 from .ledger import (
     find_run_in_small_indexes,
     read_latest,
-    read_run,
     read_runs,
     read_stranded,
     read_tasks,
@@ -58,6 +59,7 @@ _INLINE_PAGE: Final = 50
 class SQLiteBook:
     _writer: Writer
     _readers: Readers
+    _database: Transactions
     _task_cache: TaskCache
     _read_cache: TaskCache
     """Cache of readers; unlike the writer's, it never contains uncommitted tasks."""
@@ -141,7 +143,7 @@ class SQLiteBook:
         run = await self._readers.run_inline(lambda connection: find_run_in_small_indexes(connection, run_id))
         if run is None:
             # The run may be one of a million of its instant: search on a reader thread.
-            run = await self._readers.run(lambda connection: read_run(connection, run_id))
+            run = await self._database.read(lambda statements: read_run(statements, run_id))
         return run if run is not None and owner in (None, run.owner) else None
 
     async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:

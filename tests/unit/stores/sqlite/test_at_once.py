@@ -33,5 +33,5 @@ async def test_a_run_among_many_of_one_instant_is_not_looked_for_on_the_loop(
         for run in (runs[0], runs[-1]):
             assert await store.run(run.id, None) == run
         assert await store.run(f"{runs[0].id[:-4]}zzzz", None) is None
-        assert sql("run_live") in loops_own, "what goes on is found by its name"
-        assert sql("run_at") not in loops_own, "all of an instant may be a million"
+        assert sql("live_run") in loops_own, "what goes on is found by its name"
+        assert sql("ended_run") not in loops_own, "all of an instant may be a million"

@@ -61,7 +61,8 @@ def test_every_statement_has_one_name() -> None:
 
 
 def test_every_statement_is_used() -> None:
-    code = "\n".join(file.read_text(encoding="utf-8") for file in ROOM.glob("*.py"))
+    rooms = (ROOM, Path(str(resources.files("horae.stores.sql"))))
+    code = "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.glob("*.py"))
     shared = "\n".join(STATEMENTS.values())
     unused = {name for name in STATEMENTS if f'"{name}"' not in code and f"{{{name}}}" not in shared}
     assert unused == set()
@@ -96,7 +97,8 @@ WIDTHS = {"drop_entries": 2, "drop_records": 3}
 def _plan(connection: apsw.Connection, name: str) -> list[str]:
     text = sql(name).replace("{rows}", f"({', '.join('?' * WIDTHS.get(name, 8))})")
     names = set(re.findall(r":(\w+)", text))
-    bindings = dict.fromkeys(names, 1) if names else (1,) * text.count("?")
+    numbers = [int(number) for number in re.findall(r"\?(\d+)", text)]
+    bindings = dict.fromkeys(names, 1) if names else (1,) * max(numbers, default=text.count("?"))
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", bindings)]
 
 

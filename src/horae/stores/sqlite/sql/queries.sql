@@ -141,7 +141,7 @@ SELECT {node_columns} FROM nodes ORDER BY id
 -- name: drain
 UPDATE nodes SET draining = ? WHERE id = ?
 
--- name: run_live
+-- name: live_run
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_live JOIN tasks ON tasks.seq = runs.task
 WHERE runs.live = 1 AND runs.id = ?
 
@@ -149,9 +149,12 @@ WHERE runs.live = 1 AND runs.id = ?
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_stray JOIN tasks ON tasks.seq = runs.task
 WHERE runs.stray = 1 AND runs.id = ?
 
--- name: run_at
+-- name: ended_run
+SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_stray JOIN tasks ON tasks.seq = runs.task
+WHERE runs.stray = 1 AND runs.id = ?1
+UNION ALL
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_by_plan JOIN tasks ON tasks.seq = runs.task
-WHERE runs.planned BETWEEN ? AND ? AND runs.id = ?
+WHERE runs.planned BETWEEN ?2 AND ?3 AND runs.id = ?1 AND runs.stray = 0
 
 -- name: run_among_first
 -- One instant may have a million runs: this reads at most 256 of them.

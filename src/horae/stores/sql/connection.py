@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -25,11 +26,17 @@ class Statements(Protocol):
     In SQLite the coroutines never suspend, so that its threads run them to the end without an event loop.
     """
 
+    stores_nul: bool
+    """Whether a text may contain NUL characters."""
+
     async def query(self, name: str, *values: Any) -> list[Row]:
         """Run a named statement and return all its rows."""
 
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
         """Run a bulk statement; `values` holds the values of all rows, `width` per row, one row after the other."""
+
+    async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
+        """Add to the counters of owners, and of all owners together; `deltas` by owner, hour and name."""
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:
         """Write in this order; return the first record whose version has changed since it was read (None: all written).
@@ -47,6 +54,9 @@ class Transactions(Protocol):
 
     async def query(self, name: str, *values: Any) -> list[Row]:
         """Run one statement that only reads."""
+
+    async def fetch(self, build: Callable[[list[Row]], _T], name: str, *values: Any) -> _T:
+        """Run one statement that only reads, and build the result from its rows; SQLite does both on a reader thread."""
 
     async def lookup(self, name: str, *values: Any) -> list[Row]:
         """Run one statement that reads a few rows by an index."""

@@ -107,7 +107,7 @@ class RowBatches(CounterDeltas):
         await self._write_lane_slots(connection)
         for number in self.deleted_tasks:
             await connection.query("delete_task", number)
-        await self._write_counts(connection)
+        await connection.write_counts(self.total_deltas())
         if self.events:
             await connection.write_events(self.events)
 
@@ -174,11 +174,6 @@ class RowBatches(CounterDeltas):
             await connection.query("delete_lane_slots", self.freed_slots[0::2], self.freed_slots[1::2])
         if self.taken_slots:
             await connection.write_rows("insert_lane_slots", 2, self.taken_slots)
-
-    async def _write_counts(self, connection: Connection) -> None:
-        rows = self.delta_rows()
-        if rows:
-            await connection.write_rows("insert_counter_deltas", 4, [value for row in rows for value in row])
 
 
 def _refuse_taken_key(key: str) -> HoraeError:

@@ -75,6 +75,9 @@ class Session:
 
         return await self._dispatch(work)
 
+    async def fetch(self, build: Callable[[list[Row]], _T], name: str, *values: Any) -> _T:
+        return build(await self.query(name, *values))
+
     async def lookup(self, name: str, *values: Any) -> list[Row]:
         """Run one named statement that reads a few rows; SQLite reads them on the event loop."""
         return await self.query(name, *values)

@@ -1,25 +1,22 @@
-"""Paginated reads of the ledger, the task list and the event log, each by the index that reads the fewest rows."""
+"""Paginated reads of the ledger and the task list, each by the index that reads the fewest rows."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ...model.change import Facts
-from ...model.events.event import NumberedEvent
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.route import ROUTE_PREFIXES
 from ...model.run import LIVE_STATES, Run, RunState
 from ...ports.store import RunFilter, TaskFilter
 from ..codec.json_codecs import encode
-from ..codec.rows import RUN_WIDTH, decode_event, decode_run
+from ..codec.rows import RUN_WIDTH, decode_run
 from ..run_id_prefix import planned_range_of_id
 from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large
 from ..task_cache import TaskCache
 from .connection import Row, SqliteConnection, sql
 from .load_facts import LoadedFacts, bind_names
-from .readers import Readers
 from .task_pages import read_task_rows
 
 _UPCOMING: Final = sql("upcoming")
@@ -149,31 +146,3 @@ def _read_state_by_state(
 
 def _newest_key(row: Row) -> tuple[int, int, str]:
     return row[5], row[7], row[1]
-
-
-_EVENTS: Final = sql("events")
-_EVENTS_OF_OWNER: Final = sql("events_of_owner")
-_LAST_EVENT: Final = sql("last_event")
-_OWNER_EVENT_COUNTS: Final = sql("owner_event_counts")
-
-
-class SQLiteFeed:
-    _readers: Readers
-
-    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[NumberedEvent, ...]:
-        def work(connection: SqliteConnection) -> tuple[NumberedEvent, ...]:
-            if owner is None:
-                rows = connection.query(_EVENTS, (after, limit))
-            else:
-                rows = connection.query(_EVENTS_OF_OWNER, (after, owner, limit))
-            return tuple(map(decode_event, rows))
-
-        return await self._readers.run(work)
-
-    async def last_event(self) -> int:
-        last_number: int = (await self._readers.run(lambda connection: connection.query(_LAST_EVENT)))[0][0]
-        return last_number
-
-    async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
-        bindings = {"owners": json.dumps(list(owners)), "until": until}
-        return dict(await self._readers.run(lambda connection: connection.query(_OWNER_EVENT_COUNTS, bindings)))

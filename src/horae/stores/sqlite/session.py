@@ -5,6 +5,7 @@ The coroutines run on the writer thread or a reader thread, where each is resume
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import cache
 from typing import Any, Final, TypeVar, cast
@@ -14,12 +15,15 @@ from .connection import BulkStatement, Row, SqliteConnection, sql
 from .load_facts import bind_names, bind_numbers
 from .readers import Readers
 from .records import write_grouped
+from .row_batches import write_counters
 from .writer import Writer
 
 _T = TypeVar("_T")
 
 
 class SqliteStatements:
+    stores_nul = True
+
     def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
 
@@ -28,6 +32,9 @@ class SqliteStatements:
 
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
         self._connection.write_rows(_bulk_statement(name, width), values)
+
+    async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
+        write_counters(self._connection, deltas)
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:
         return write_grouped(self._connection, writings)
@@ -46,6 +53,9 @@ class SqliteSession:
 
     async def query(self, name: str, *values: Any) -> list[Row]:
         return await self._readers.query(sql(name), tuple(map(_bind, values)))
+
+    async def fetch(self, build: Callable[[list[Row]], _T], name: str, *values: Any) -> _T:
+        return await self._readers.run(lambda connection: build(run_query(connection, name, values)))
 
     async def lookup(self, name: str, *values: Any) -> list[Row]:
         return await self._readers.run_inline(
@@ -92,5 +102,19 @@ def _bulk_statement(name: str, width: int) -> BulkStatement:
     return BulkStatement(name, width)
 
 
-_STEPS: Final[dict[str, tuple[str, ...]]] = {}
-"""Statements of several steps that a server runs as one; each step takes the same values."""
+_STEPS: Final[dict[str, tuple[str, ...]]] = {
+    "drop_definitions": (
+        "delete_lane_slots_of_tasks",
+        "delete_live_runs_of_tasks",
+        "delete_entries_of_tasks",
+        "drop_definitions",
+    ),
+    "delete_task": ("delete_lines", "delete_runs", "delete_status", "delete_task"),
+    "drop_events": ("count_removed_events", "drop_events"),
+    # A write transaction excludes all others.
+    "lock_tasks": (),
+    "raise_event_number": ("first_event_number", "raise_event_number"),
+    # The counters of a file are sums at any time.
+    "sum_counter_deltas": (),
+}
+"""Statements that take several steps here and one on a server; each step takes the same values."""

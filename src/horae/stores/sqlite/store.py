@@ -16,7 +16,6 @@ from .agenda import SQLiteAgenda
 from .claim import Claimer
 from .connection import SqliteConnection
 from .file_lock import FileLock
-from .ledger import SQLiteFeed
 from .migrate import create_file, migrate, require_supported_version
 from .queries import SQLiteBook
 from .readers import Readers
@@ -34,7 +33,6 @@ _READER_CACHE_KILOBYTES: Final = 4_096
 class SQLiteStore(
     SQLiteAgenda,
     SQLiteBook,
-    SQLiteFeed,
     SQLiteUpkeep,
     SQLRecords,
     SQLJournal,

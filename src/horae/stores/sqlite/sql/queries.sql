@@ -217,7 +217,7 @@ SELECT number, kind, at, owner, task_id, run_id, detail FROM events WHERE number
 
 -- name: events_of_owner
 SELECT number, kind, at, owner, task_id, run_id, detail FROM events
-WHERE number > ? AND owner = ? ORDER BY number LIMIT ?
+WHERE number > ?1 AND owner = ?3 ORDER BY number LIMIT ?2
 
 -- name: last_event
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
@@ -226,8 +226,8 @@ SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
 SELECT
   owners.value,
   coalesce((SELECT CAST(body AS INTEGER) FROM records WHERE kind = 'removed_events' AND key = owners.value), 0)
-    + (SELECT count(*) FROM events WHERE number <= :until AND owner = owners.value)
-FROM json_each(:owners) AS owners
+    + (SELECT count(*) FROM events WHERE number <= ?2 AND owner = owners.value)
+FROM carray(?1) AS owners
 
 -- name: read_metadata
 SELECT value FROM metadata WHERE name = ?

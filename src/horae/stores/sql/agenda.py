@@ -10,6 +10,7 @@ from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
 from ...model.reason import Reason
 from ...ports.store import CancelRequest, Claim, LeaseRenewal, Node
+from ..claim_rules import earliest_due
 from ..codec.json_codecs import decode, instant_of
 from ..codec.rows import Row, decode_node, duration_microseconds, encode_node
 from .claim import Claimer
@@ -62,12 +63,11 @@ class SQLAgenda:
         if not rows:
             return LeaseRenewal(held=False)
         orders, nodes, timed, ready, clock, draining = rows[0]
-        heads = [due for due in (timed, ready) if due is not None]
         return LeaseRenewal(
             held=True,
             cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),
             nodes=tuple(decode_node(tuple(row)) for row in decode(nodes)),
-            next_due=instant_of[min(heads)] if heads else None,
+            next_due=earliest_due(timed, ready),
             now=instant_of[clock],
             draining=bool(draining),
         )
@@ -77,8 +77,7 @@ class SQLAgenda:
 
     async def next_due(self) -> datetime | None:
         timed, ready = (await self._session.query("agenda_heads"))[0]
-        heads = [due for due in (timed, ready) if due is not None]
-        return instant_of[min(heads)] if heads else None
+        return earliest_due(timed, ready)
 
 
 async def _admit(connection: Connection, waiting_routes: list[str]) -> int:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...errors import HoraeError, StoreError
 from ...model.change import Change
 from ...model.record import RecordWrite
-from ...model.refusals import refuse
 from ...model.run import LIVE_STATES, Run
 from ...model.task import NEW_TASK_STATUS
 from ..codec.rows import Row, encode_entry, encode_event, encode_run, encode_status, encode_task
 from ..counter_deltas import CounterDeltas
+from ..pending_changes import TASK_COLUMNS, find_clash, lanes_taken, list_identities, require_definition
 from .connection import Connection
 
-TASK_COLUMNS: Final = 14
 STATUS_COLUMNS: Final = 14
 ENTRY_COLUMNS: Final = 20
 RUN_COLUMNS: Final = 27
@@ -60,9 +58,7 @@ class RowBatches(CounterDeltas):
 
     def add_task(self, number: int, change: Change) -> None:
         """Add the rows of a new task: its definition, status, entries, counters, events and attached records."""
-        task = change.task
-        if task is None:
-            raise StoreError("Only a change that defines a task can make one; nothing was written.")
+        task = require_definition(change)
         self.new_tasks += (number, *encode_task(task))
         if change.status is NEW_TASK_STATUS and not change.new_runs:
             self.new_statuses += (number, 1, *_FRESH_VALUES)
@@ -92,7 +88,7 @@ class RowBatches(CounterDeltas):
             if self.new_runs.pop(run.id, None) is None:
                 self.removed_live_runs[run.id] = None
             self.ledger_runs[run.id] = encode_run(number, run)
-        lanes = run.lanes if run.state in LIVE_STATES else ()
+        lanes = lanes_taken(run)
         if before.lanes != lanes:
             for lane in before.lanes:
                 self.freed_slots += (lane, run.id)
@@ -126,9 +122,7 @@ class RowBatches(CounterDeltas):
     async def _refuse_clashes(self, connection: Connection) -> None:
         """Raise if an id or a key belongs to another task or occurs twice. Two concurrent transactions with the same key
         collide at the unique index; the one that waited there is retried."""
-        values = self.new_tasks
-        identities = list(zip(*(values[column::TASK_COLUMNS] for column in (0, 1, 2, 10)), strict=True))
-        identities += [(row[13], row[0], row[1], row[9]) for row in self.edited_tasks]
+        identities = list_identities(self.new_tasks, self.edited_tasks)
         keyed = [(owner, key) for _, _, owner, key in identities if key is not None]
         ids: dict[str, int] = dict(await connection.query("numbers_by_id", [row[1] for row in identities]))
         keys: dict[tuple[str, str], int] = {}
@@ -137,11 +131,9 @@ class RowBatches(CounterDeltas):
             keys = {
                 (owner, key): number for owner, key, number in await connection.query("numbers_by_key", owners, names)
             }
-        for number, task_id, owner, key in identities:
-            if ids.setdefault(task_id, number) != number:
-                raise StoreError("A task with this id is there already; nothing was written.")
-            if key is not None and keys.setdefault((owner, key), number) != number:
-                raise _refuse_taken_key(key)
+        clash = find_clash(identities, ids, keys)
+        if clash is not None:
+            raise clash
 
     async def _write_entries(self, connection: Connection) -> None:
         if self.emptied_agendas:
@@ -174,10 +166,6 @@ class RowBatches(CounterDeltas):
             await connection.query("delete_lane_slots", self.freed_slots[0::2], self.freed_slots[1::2])
         if self.taken_slots:
             await connection.write_rows("insert_lane_slots", 2, self.taken_slots)
-
-
-def _refuse_taken_key(key: str) -> HoraeError:
-    return refuse("key_taken", key=key)
 
 
 def _flatten(rows: Sequence[Row] | Any, *, with_stray_flag: bool = False) -> list[Any]:

@@ -11,7 +11,8 @@ from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
 from ...model.reason import Reason
 from ...ports.store import CancelRequest, Claim, LeaseRenewal, Node
-from ..codec.json_codecs import decode, instant_of
+from ..claim_rules import earliest_due
+from ..codec.json_codecs import decode
 from ..codec.rows import decode_node, duration_microseconds, encode_node
 from .claim import Claimer
 from .connection import SqliteConnection, sql
@@ -94,12 +95,7 @@ class SQLiteAgenda:
 
     async def next_due(self) -> datetime | None:
         _, timed, ready = (await self._readers.query(_AGENDA_HEAD, {"node": ""}))[0]
-        return _earliest(timed, ready)
-
-
-def _earliest(timed: int | None, ready: int | None) -> datetime | None:
-    heads = [due for due in (timed, ready) if due is not None]
-    return instant_of[min(heads)] if heads else None
+        return earliest_due(timed, ready)
 
 
 def _extend(connection: SqliteConnection, bindings: dict[str, object]) -> LeaseRenewal:
@@ -111,6 +107,6 @@ def _extend(connection: SqliteConnection, bindings: dict[str, object]) -> LeaseR
         held=True,
         cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),
         nodes=tuple(decode_node(row) for row in decode(nodes)),
-        next_due=_earliest(timed, ready),
+        next_due=earliest_due(timed, ready),
         draining=bool(draining),
     )

@@ -13,10 +13,10 @@ from ...errors import HoraeError, StoreError
 from ...model.change import Change
 from ...model.counts import ALL_OWNERS, RETAINED_HOURS, hour_of
 from ...model.record import RecordWrite
-from ...model.refusals import refuse
 from ...model.task import NEW_TASK_STATUS
 from ..codec.rows import encode_entry, encode_event, encode_status, encode_task
 from ..counter_deltas import CounterDeltas
+from ..pending_changes import find_clash, list_identities, require_definition
 from .connection import BulkStatement, Row, SqliteConnection, sql
 from .load_facts import bind_numbers, find_task_by_id, find_task_by_key
 from .records import write_attached_records
@@ -72,15 +72,14 @@ class RowBatches(CounterDeltas):
 
     def add_task(self, number: int, change: Change, live: Sequence[int] = ()) -> None:
         """Add a new task with its entries and events; `live` are the numbers of its live runs."""
-        if change.task is None:
-            raise StoreError("Only a change that defines a task can make one; nothing was written.")
-        self.new_tasks += (number, *encode_task(change.task))
+        task = require_definition(change)
+        self.new_tasks += (number, *encode_task(task))
         if change.status is NEW_TASK_STATUS and not change.new_runs:
             self.statuses += (number, 1, *_FRESH_STATUS_VALUES)
-            self.count_new_task(change.task.owner)
+            self.count_new_task(task.owner)
         else:
             self.statuses += encode_status(number, 1, change.status or NEW_TASK_STATUS, live)
-            self.count_change(change.task.owner, None, change._replace(status=change.status or NEW_TASK_STATUS))
+            self.count_change(task.owner, None, change._replace(status=change.status or NEW_TASK_STATUS))
         for entry in change.put:
             self.new_entries += encode_entry(number, entry)
         for event in change.events:
@@ -114,21 +113,17 @@ class RowBatches(CounterDeltas):
 
     def _describe_conflict(self, connection: SqliteConnection) -> HoraeError:
         """Return the error for the first id or key that another task has or that appears twice in the batch."""
-        values = self.new_tasks
-        identities = list(zip(values[0::14], values[1::14], values[2::14], values[10::14], strict=True))
-        identities += [(row[13], row[0], row[1], row[9]) for row in self.edited_tasks]
-        ids: set[str] = set()
-        keys: set[tuple[str, str]] = set()
-        for number, task_id, owner, key in identities:
-            if task_id in ids or _is_other_task(find_task_by_id(connection, task_id), number):
-                break
-            if key is not None and (
-                (owner, key) in keys or _is_other_task(find_task_by_key(connection, owner, key), number)
-            ):
-                return refuse("key_taken", key=key)
-            ids.add(task_id)
-            keys.add((owner, key))
-        return StoreError("A task with this id is there already; nothing was written.")
+        identities = list_identities(self.new_tasks, self.edited_tasks)
+        by_id = {task_id: find_task_by_id(connection, task_id) for _, task_id, _, _ in identities}
+        by_key = {
+            (owner, key): find_task_by_key(connection, owner, key) for _, _, owner, key in identities if key is not None
+        }
+        clash = find_clash(
+            identities,
+            {task_id: row[0] for task_id, row in by_id.items() if row is not None},
+            {owner_and_key: row[0] for owner_and_key, row in by_key.items() if row is not None},
+        )
+        return clash or StoreError("A task with this id is there already; nothing was written.")
 
     def _write_entries(self, connection: SqliteConnection) -> None:
         if self.emptied_agendas:
@@ -171,7 +166,3 @@ def _delete_old_hours(connection: SqliteConnection, newest: int) -> None:
     if hour > connection.newest_hour:
         connection.newest_hour = hour
         connection.query(_DELETE_OLD_COUNTERS, (hour - RETAINED_HOURS,))
-
-
-def _is_other_task(row: Row | None, number: int) -> bool:
-    return row is not None and row[0] != number

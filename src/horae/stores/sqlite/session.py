@@ -77,10 +77,12 @@ def run_query(connection: SqliteConnection, name: str, values: Sequence[Any]) ->
 
 def run_to_end(coroutine: Awaitable[_T]) -> _T:
     """Return the result of a coroutine that never suspends."""
+    running = cast("Coroutine[Any, Any, _T]", coroutine)
     try:
-        cast("Coroutine[Any, Any, _T]", coroutine).send(None)
+        running.send(None)
     except StopIteration as end:
         return cast("_T", end.value)
+    running.close()
     raise RuntimeError("A coroutine of a SQLite transaction waited for something.")
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from ...model.change import FireDecision, RunDecision, SettleDecision
 from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
 from ...model.reason import Reason
-from ...ports.store import CancelRequest, Claim, LeaseRenewal, Node
+from ...ports.store import CancelRequest, Claim, LeaseRenewal
 from ..claim_rules import earliest_due
 from ..codec.json_codecs import decode, instant_of
-from ..codec.rows import Row, decode_node, duration_microseconds, encode_node
+from ..codec.rows import Row, decode_node, duration_microseconds
 from .claim import Claimer
 from .connection import Connection
 from .settle import RunUpdater
@@ -39,14 +39,6 @@ class SQLAgenda:
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         return await self._run_updater.recover(node, renewals, decide, limit)
 
-    async def admit(self, routes: Collection[str]) -> int:
-        if not routes:
-            return 0
-        waiting_routes = sorted(routes)
-        if not (await self._session.query("has_entries_parked_at_routes", waiting_routes))[0][0]:
-            return 0
-        return await self._session.transact(lambda connection: _admit(connection, waiting_routes))
-
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
         async def work(connection: Connection) -> list[Row]:
             # A claim whose response was lost may still commit: it locks the node's row until then.
@@ -54,9 +46,6 @@ class SQLAgenda:
             return await connection.query("live_runs_of_node", node)
 
         return tuple((run_id, token) for run_id, token in await self._session.transact(work))
-
-    async def join(self, node: Node) -> None:
-        await self._session.query("join", *encode_node(node))
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         rows = await self._session.query("extend", node, to_microseconds(now), load, duration_microseconds(offset))
@@ -72,13 +61,6 @@ class SQLAgenda:
             draining=bool(draining),
         )
 
-    async def leave(self, node: str) -> None:
-        await self._session.query("leave", node)
-
     async def next_due(self) -> datetime | None:
         timed, ready = (await self._session.query("agenda_heads"))[0]
         return earliest_due(timed, ready)
-
-
-async def _admit(connection: Connection, waiting_routes: list[str]) -> int:
-    return len(await connection.query("unpark_routes", waiting_routes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -10,24 +10,19 @@ from ...model.change import FireDecision, RunDecision, SettleDecision
 from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
 from ...model.reason import Reason
-from ...ports.store import CancelRequest, Claim, LeaseRenewal, Node
+from ...ports.store import CancelRequest, Claim, LeaseRenewal
 from ..claim_rules import earliest_due
 from ..codec.json_codecs import decode
-from ..codec.rows import decode_node, duration_microseconds, encode_node
+from ..codec.rows import decode_node, duration_microseconds
 from .claim import Claimer
 from .connection import SqliteConnection, sql
-from .load_facts import bind_names
 from .readers import Readers
 from .settle import RunUpdater
 from .writer import Writer
 
 _AGENDA_HEAD: Final = sql("agenda_head")
-_HAS_PARKED_ENTRIES: Final = sql("has_entries_parked_at_routes")
-_UNPARK_ROUTES: Final = sql("unpark_routes")
 _LIVE_RUNS_OF_NODE: Final = sql("live_runs_of_node")
-_JOIN: Final = sql("join")
 _EXTEND: Final = sql("extend")
-_LEAVE: Final = sql("leave")
 
 
 class SQLiteAgenda:
@@ -66,32 +61,12 @@ class SQLiteAgenda:
             lambda connection: self._run_updater.recover(connection, node, renewals, decide, limit)
         )
 
-    async def admit(self, routes: Collection[str]) -> int:
-        if not routes:
-            return 0
-        route_names = bind_names(sorted(routes))
-        if not (await self._readers.query(_HAS_PARKED_ENTRIES, (route_names,)))[0][0]:
-            return 0
-
-        def work(connection: SqliteConnection) -> int:
-            connection.query(_UNPARK_ROUTES, (route_names,))
-            return connection.changed_rows
-
-        return await self._writer.submit(work)
-
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
         return tuple((run_id, token) for run_id, token in await self._readers.query(_LIVE_RUNS_OF_NODE, (node,)))
-
-    async def join(self, node: Node) -> None:
-        row = encode_node(node)
-        await self._writer.submit(lambda connection: connection.query(_JOIN, row))
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         bindings = {"node": node, "now": to_microseconds(now), "load": load, "offset": duration_microseconds(offset)}
         return await self._writer.submit(lambda connection: _extend(connection, bindings), autocommit=True)
-
-    async def leave(self, node: str) -> None:
-        await self._writer.submit(lambda connection: connection.query(_LEAVE, {"node": node}))
 
     async def next_due(self) -> datetime | None:
         _, timed, ready = (await self._readers.query(_AGENDA_HEAD, {"node": ""}))[0]

@@ -21,7 +21,7 @@ _VERSIONS: Final = sql("versions")
 _LIVE_RUNS_OF_NODE: Final = sql("live_runs_of_node")
 _START: Final = sql("start")
 _NEXT_VERSION: Final = sql("next_version")
-_RENEWALS: Final = sql("renewals")
+_RENEWALS: Final = sql("lock_node")
 _DROP_NODE: Final = sql("drop_node")
 
 RunUpdate: TypeAlias = tuple[str, int | None, Any]

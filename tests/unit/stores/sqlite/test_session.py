@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from tests.unit.stores.sqlite.opening import new_store
 
 
 class Pause:
-    def __await__(self) -> Iterator[None]:
+    def __await__(self) -> Generator[None]:
         yield
 
 

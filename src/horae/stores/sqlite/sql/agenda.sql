@@ -92,12 +92,13 @@ UPDATE agenda SET state = 0 WHERE (task, slot) IN (
 SELECT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane IN carray(?))
 
 -- name: unpark_routes
-UPDATE agenda SET state = 0, lane = NULL WHERE state = 3 AND lane IN carray(?)
+UPDATE agenda SET state = 0, lane = NULL WHERE state = 3 AND lane IN carray(?) RETURNING 1
 
 -- name: join
 REPLACE INTO nodes ({node_columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
--- name: renewals
+-- name: lock_node
+-- A write transaction excludes all others.
 SELECT renewals FROM nodes WHERE id = ?
 
 -- name: extend
@@ -117,8 +118,8 @@ WHERE id = :node RETURNING
   (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1)
 
 -- name: leave
-DELETE FROM nodes WHERE id = :node
-AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_live WHERE live = 1 AND node = :node)
+DELETE FROM nodes WHERE id = ?1
+AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ?1)
 
 -- name: drop_node
 DELETE FROM nodes WHERE id = ?

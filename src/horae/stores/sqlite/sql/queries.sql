@@ -109,18 +109,18 @@ WHERE tasks.owner = ?
 SELECT
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_timed
-    WHERE state = 0 AND due <= :now AND (:owner IS NULL OR owner = :owner) LIMIT :most)),
+    WHERE state = 0 AND due <= ?2 AND (?1 IS NULL OR owner = ?1) LIMIT ?3)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_ready_due
-    WHERE state = 1 AND (:owner IS NULL OR owner = :owner) LIMIT :most)),
+    WHERE state = 1 AND (?1 IS NULL OR owner = ?1) LIMIT ?3)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_parked
-    WHERE state = 3 AND (:owner IS NULL OR owner = :owner)
-      AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT :most)),
+    WHERE state = 3 AND (?1 IS NULL OR owner = ?1)
+      AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT ?3)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_parked
-    WHERE state = 3 AND (:owner IS NULL OR owner = :owner)
-      AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT :most))
+    WHERE state = 3 AND (?1 IS NULL OR owner = ?1)
+      AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT ?3))
 
 -- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, task_state.version
@@ -167,7 +167,7 @@ WHERE runs.seq IN (
 
 -- name: task_ids
 SELECT id FROM tasks INDEXED BY tasks_by_id
-WHERE id >= :prefix AND id < :prefix || '~' AND (:owner IS NULL OR owner = :owner) ORDER BY id LIMIT :limit
+WHERE id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2) ORDER BY id LIMIT ?3
 
 -- name: run_ids
 SELECT id FROM runs INDEXED BY runs_stray

@@ -9,8 +9,10 @@ from ...model.ids import to_microseconds
 from ...model.lane import DEFAULT_LIMIT, LaneUse
 from ...model.reason import Reason
 from ...model.record import RecordWrite
-from ...ports.store import MAX_COUNTED, Node, WaitingCounts
-from ..codec.rows import decode_node, encode_node
+from ...ports.store import MAX_COUNTED, CancelRequest, LeaseRenewal, Node, WaitingCounts
+from ..claim_rules import earliest_due
+from ..codec.json_codecs import decode, instant_of
+from ..codec.rows import Row, decode_node, encode_node
 from .connection import Statements, Transactions
 from .records import write_attached_records
 
@@ -71,3 +73,18 @@ class SQLAdministration:
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         return tuple(row[0] for row in await self._database.query("task_ids", prefix, owner, limit))
+
+
+def build_renewal(rows: list[Row]) -> LeaseRenewal:
+    """Build the result of the statement `extend`, which returns no row if the node lost its lease."""
+    if not rows:
+        return LeaseRenewal(held=False)
+    orders, nodes, timed, ready, clock, draining = rows[0]
+    return LeaseRenewal(
+        held=True,
+        cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),
+        nodes=tuple(decode_node(tuple(row)) for row in decode(nodes)),
+        next_due=earliest_due(timed, ready),
+        now=None if clock is None else instant_of[clock],
+        draining=bool(draining),
+    )

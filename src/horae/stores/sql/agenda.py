@@ -8,11 +8,10 @@ from datetime import datetime, timedelta
 from ...model.change import FireDecision, RunDecision, SettleDecision
 from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
-from ...model.reason import Reason
-from ...ports.store import CancelRequest, Claim, LeaseRenewal
+from ...ports.store import Claim, LeaseRenewal
 from ..claim_rules import earliest_due
-from ..codec.json_codecs import decode, instant_of
-from ..codec.rows import Row, decode_node, duration_microseconds
+from ..codec.rows import Row, duration_microseconds
+from .administration import build_renewal
 from .claim import Claimer
 from .connection import Connection
 from .settle import RunUpdater
@@ -49,17 +48,7 @@ class SQLAgenda:
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         rows = await self._session.query("extend", node, to_microseconds(now), load, duration_microseconds(offset))
-        if not rows:
-            return LeaseRenewal(held=False)
-        orders, nodes, timed, ready, clock, draining = rows[0]
-        return LeaseRenewal(
-            held=True,
-            cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),
-            nodes=tuple(decode_node(tuple(row)) for row in decode(nodes)),
-            next_due=earliest_due(timed, ready),
-            now=instant_of[clock],
-            draining=bool(draining),
-        )
+        return build_renewal(rows)
 
     async def next_due(self) -> datetime | None:
         timed, ready = (await self._session.query("agenda_heads"))[0]

@@ -9,13 +9,12 @@ from typing import Final
 from ...model.change import FireDecision, RunDecision, SettleDecision
 from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
-from ...model.reason import Reason
-from ...ports.store import CancelRequest, Claim, LeaseRenewal
+from ...ports.store import Claim, LeaseRenewal
 from ..claim_rules import earliest_due
-from ..codec.json_codecs import decode
-from ..codec.rows import decode_node, duration_microseconds
+from ..codec.rows import duration_microseconds
+from ..sql.administration import build_renewal
 from .claim import Claimer
-from .connection import SqliteConnection, sql
+from .connection import sql
 from .readers import Readers
 from .settle import RunUpdater
 from .writer import Writer
@@ -65,23 +64,11 @@ class SQLiteAgenda:
         return tuple((run_id, token) for run_id, token in await self._readers.query(_LIVE_RUNS_OF_NODE, (node,)))
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
-        bindings = {"node": node, "now": to_microseconds(now), "load": load, "offset": duration_microseconds(offset)}
-        return await self._writer.submit(lambda connection: _extend(connection, bindings), autocommit=True)
+        bindings = (node, to_microseconds(now), load, duration_microseconds(offset))
+        return await self._writer.submit(
+            lambda connection: build_renewal(connection.query(_EXTEND, bindings)), autocommit=True
+        )
 
     async def next_due(self) -> datetime | None:
         _, timed, ready = (await self._readers.query(_AGENDA_HEAD, {"node": ""}))[0]
         return earliest_due(timed, ready)
-
-
-def _extend(connection: SqliteConnection, bindings: dict[str, object]) -> LeaseRenewal:
-    rows = connection.query(_EXTEND, bindings)
-    if not rows:
-        return LeaseRenewal(held=False)
-    draining, orders, nodes, timed, ready = rows[0]
-    return LeaseRenewal(
-        held=True,
-        cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),
-        nodes=tuple(decode_node(row) for row in decode(nodes)),
-        next_due=earliest_due(timed, ready),
-        draining=bool(draining),
-    )

@@ -102,20 +102,22 @@ REPLACE INTO nodes ({node_columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 SELECT renewals FROM nodes WHERE id = ?
 
 -- name: extend
--- Renews the lease of a node and reads all that a heartbeat needs, in one statement: an idle node runs no other.
-UPDATE nodes SET renewed = :now, renewals = renewals + 1, load = :load, clock_offset = :offset
-WHERE id = :node RETURNING
-  draining,
+-- Renews the lease of a node and reads all that a heartbeat needs, in one statement: an idle node runs no other. There
+-- is no clock to compare with: all nodes of a file are on one machine.
+UPDATE nodes SET renewed = ?2, renewals = renewals + 1, load = ?3, clock_offset = ?4
+WHERE id = ?1 RETURNING
   (
     SELECT json_group_array(json_array(id, cancel) ORDER BY id)
-    FROM runs INDEXED BY runs_cancel_requested WHERE live = 1 AND cancel IS NOT NULL AND node = :node
+    FROM runs INDEXED BY runs_cancel_requested WHERE live = 1 AND cancel IS NOT NULL AND node = ?1
   ),
   (
     SELECT json_group_array(json_array({node_columns}) ORDER BY id)
-    FROM nodes WHERE id <> :node
+    FROM nodes WHERE id <> ?1
   ),
   (SELECT due FROM agenda INDEXED BY agenda_timed WHERE state = 0 ORDER BY due LIMIT 1),
-  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1)
+  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1),
+  NULL,
+  draining
 
 -- name: leave
 DELETE FROM nodes WHERE id = ?1

@@ -70,7 +70,7 @@ def run_query(connection: SqliteConnection, name: str, values: Sequence[Any]) ->
     """Run a statement by name; returns the rows of its last step."""
     bindings = tuple(map(_bind, values))
     rows: list[Row] = []
-    for step in _STEPS.get(name, (name,)):
+    for step in STATEMENT_STEPS.get(name, (name,)):
         rows = connection.query(sql(step), bindings)
     return rows
 
@@ -104,7 +104,7 @@ def _bulk_statement(name: str, width: int) -> BulkStatement:
     return BulkStatement(name, width)
 
 
-_STEPS: Final[dict[str, tuple[str, ...]]] = {
+STATEMENT_STEPS: Final[dict[str, tuple[str, ...]]] = {
     "drop_definitions": (
         "delete_lane_slots_of_tasks",
         "delete_live_runs_of_tasks",

@@ -33,7 +33,7 @@ def test_every_statement_is_used_and_every_one_that_is_used_is_there() -> None:
     text = code()
     shared = "\n".join(KNOWN.values())
     assert {name for name in KNOWN if f'"{name}"' not in text and f"{{{name}}}" not in shared} == set()
-    called = set(re.findall(r"(?:\.query|\.ask|\.write_rows|_PartQuery)\(\s*\"(\w+)\"", text))
+    called = set(re.findall(r"(?:\.query|\.lookup|\.fetch|\.write_rows|PartQuery)\(\s*(?:\w+, )?\"(\w+)\"", text))
     assert called
     assert called <= set(KNOWN)
 

@@ -44,8 +44,10 @@ class PendingChanges:
         )
 
     def _add_entry_changes(self, rows: EntryRows, number: int, entries: tuple[Entry, ...], change: Change) -> None:
-        changed_slots = {*change.dropped, *(entry.slot for entry in change.put)}
-        self._offer_claimable_lanes(entry for entry in entries if entry.slot in changed_slots)
+        with_lane = [entry for entry in entries if entry.lane is not None]
+        if with_lane:
+            changed_slots = {*change.dropped, *(entry.slot for entry in change.put)}
+            self._offer_claimable_lanes(entry for entry in with_lane if entry.slot in changed_slots)
         for slot in change.dropped:
             rows[number, slot] = None
         for entry in change.put:

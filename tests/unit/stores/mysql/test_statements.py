@@ -34,7 +34,7 @@ def test_named_statements_and_their_uses_match() -> None:
     text = code()
     shared = "\n".join(KNOWN.values())
     assert {name for name in KNOWN if f'"{name}"' not in text and f"{{{name}}}" not in shared} == set()
-    called = set(re.findall(r"(?:\.query|\.ask|\.write_rows|_PartQuery)\(\s*\"(\w+)\"", text))
+    called = set(re.findall(r"(?:\.query|\.lookup|\.fetch|\.write_rows|PartQuery)\(\s*(?:\w+, )?\"(\w+)\"", text))
     assert called
     assert called <= set(KNOWN)
 

@@ -36,7 +36,7 @@ def test_named_statements_and_their_uses_match() -> None:
     shared = "\n".join(KNOWN.values())
     unused = {name for name in KNOWN if f'"{name}"' not in text and f"{{{name}}}" not in shared}
     assert unused == set()
-    called = set(re.findall(r"(?:\.query|\.ask|\.write_rows|_PartQuery)\(\s*\"(\w+)\"", text))
+    called = set(re.findall(r"(?:\.query|\.lookup|\.fetch|\.write_rows|PartQuery)\(\s*(?:\w+, )?\"(\w+)\"", text))
     assert called
     assert called <= set(KNOWN)
 

@@ -131,11 +131,6 @@ class SqliteConnection:
     def in_transaction(self) -> bool:
         return self.raw.in_transaction
 
-    @property
-    def changed_rows(self) -> int:
-        """Number of rows that the last statement changed."""
-        return self.raw.changes()
-
     def on_wal(self, callback: Callable[[int], None]) -> None:
         """Call `callback` after each commit with the number of pages in the log; disables automatic checkpoints."""
 

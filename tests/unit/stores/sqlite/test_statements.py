@@ -12,6 +12,7 @@ import pytest
 from horae.stores.named_sql import parse_blocks
 from horae.stores.sqlite.connection import STATEMENTS, BulkStatement, sql
 from horae.stores.sqlite.session import STATEMENT_STEPS
+from tests.unit.stores.called_statements import find_called_statements
 
 ROOM = Path(str(resources.files("horae.stores.sqlite")))
 COLUMNS = {name for name in STATEMENTS if name.endswith(("_columns", "_filter"))}
@@ -62,8 +63,8 @@ def test_every_statement_has_one_name() -> None:
 
 
 def test_every_statement_is_used() -> None:
-    rooms = (ROOM, Path(str(resources.files("horae.stores.sql"))))
-    code = "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.glob("*.py"))
+    folders = (ROOM, Path(str(resources.files("horae.stores.sql"))))
+    code = "\n".join(file.read_text(encoding="utf-8") for folder in folders for file in folder.glob("*.py"))
     shared = "\n".join(STATEMENTS.values())
     unused = {name for name in STATEMENTS if f'"{name}"' not in code and f"{{{name}}}" not in shared}
     assert unused == set()
@@ -78,8 +79,7 @@ OF_SERVERS = {"delete_old_counters", "drop_unused_lanes"}
 def test_every_statement_that_shared_code_runs_is_there() -> None:
     folder = Path(str(resources.files("horae.stores.sql")))
     code = "\n".join((folder / f"{name}.py").read_text(encoding="utf-8") for name in SHARED)
-    called = set(re.findall(r"(?:\.query|\.lookup|\.fetch|\.write_rows)\(\s*(?:\w+, )?\"(\w+)\"", code))
-    called.update(re.findall(r"Part\.\w+: \"(\w+)\"", code))
+    called = find_called_statements(code)
     assert {"lock_node", "get_record", "events", "import_lines", "metadata_page"} <= called
     assert called - set(STATEMENTS) - set(STATEMENT_STEPS) == OF_SERVERS - set(STATEMENTS)
     assert {step for steps in STATEMENT_STEPS.values() for step in steps} <= set(STATEMENTS)

@@ -19,7 +19,7 @@ def a_row(task: int, slot: str, due: int, priority: int) -> tuple[object, ...]:
     return task, slot, "next", due, due, "ada", priority
 
 
-def test_a_slice_shrinks_to_what_was_decided_and_grows_back() -> None:
+def test_slice_shrinks_to_what_was_decided_and_grows_back() -> None:
     position = ClaimPosition(64)
     position.adapt_slice_size(20, 64)
     assert position.slice_size == 20
@@ -32,26 +32,26 @@ def test_a_slice_shrinks_to_what_was_decided_and_grows_back() -> None:
     assert sizes == [32, 64, 64]
 
 
-def test_a_slice_is_cut_before_it_is_sorted_by_priority() -> None:
+def test_slice_is_cut_before_it_is_sorted_by_priority() -> None:
     position = ClaimPosition(3)
     rows = [a_row(1, "a", 1, 0), a_row(2, "a", 2, 0), a_row(2, "b", 3, 5), a_row(3, "a", 4, 9)]
     assert [row[:2] for row in position.order_due(rows)] == [(2, "b"), (1, "a")]
 
 
 @pytest.mark.parametrize("owners", [1, 2, 5, CLAIM_SLICE - 1, CLAIM_SLICE])
-def test_the_shares_of_all_owners_fill_a_slice(owners: int) -> None:
+def test_shares_of_all_owners_fill_a_slice(owners: int) -> None:
     turn, share = divide_slice(owners)
     assert 1 <= turn <= MAX_ENTRIES_PER_OWNER
     assert share % turn == 0
     assert owners * share >= CLAIM_SLICE > owners * (share - turn)
 
 
-def test_the_earliest_head_is_next() -> None:
+def test_earliest_head_is_next() -> None:
     assert earliest_due(None, None) is None
     assert earliest_due(7, None) == earliest_due(9, 7) == instant_of[7]
 
 
-def test_an_entry_that_stays_where_it_is_would_come_due_for_ever() -> None:
+def test_entry_that_stays_where_it_is_would_come_due_for_ever() -> None:
     task = a_task()
     entry = an_entry(task)
     check_entry_moved(entry, Change(put=(entry._replace(due=NOON + HOUR),)))
@@ -60,7 +60,7 @@ def test_an_entry_that_stays_where_it_is_would_come_due_for_ever() -> None:
         check_entry_moved(entry, Change(put=(entry._replace(slot="other"),)))
 
 
-def test_a_recovered_run_is_no_longer_held_by_its_node() -> None:
+def test_recovered_run_is_no_longer_held_by_its_node() -> None:
     task = a_task()
     run = a_run(task)
     facts = Facts(task, TaskStatus(), (), (run,))

@@ -69,13 +69,13 @@ def test_only_the_lane_of_a_changed_claimable_entry_is_offered() -> None:
     assert {slot: row is None for (_, slot), row in rows.items()} == {"used": True, "route": True, "waits": False}
 
 
-def test_a_run_that_has_ended_takes_no_slot() -> None:
+def test_run_that_has_ended_takes_no_slot() -> None:
     run = a_run(a_task(), lanes=("kitchen",))
     assert lanes_taken(run) == ("kitchen",)
     assert lanes_taken(run._replace(state=RunState.SUCCEEDED)) == ()
 
 
-def test_what_a_change_may_not_do_is_refused() -> None:
+def test_invalid_change_is_refused() -> None:
     task = a_task()
     run = a_run(task)
     cached = CachedTask(7, 1, task, TaskStatus(), (run,), (3,))
@@ -100,7 +100,7 @@ def clash_of(*numbered: tuple[int, str, str | None], ids: dict[str, int] | None 
     return find_clash(identities, ids or {}, {("ada", "taken"): 9, ("eve", "free"): 8})
 
 
-def test_an_id_and_a_key_belong_to_one_task() -> None:
+def test_id_and_key_belong_to_one_task() -> None:
     assert clash_of((1, "tsk_a", None), (2, "tsk_b", "free"), (9, "tsk_c", "taken")) is None
     assert isinstance(clash_of((1, "tsk_a", None), (2, "tsk_a", None)), StoreError)
     assert isinstance(clash_of((1, "tsk_a", None), (2, "tsk_b", None), ids={"tsk_b": 5}), StoreError)
@@ -112,7 +112,7 @@ def test_an_id_and_a_key_belong_to_one_task() -> None:
         assert clash.code == "key_taken"
 
 
-def test_a_decision_sees_the_lanes_that_the_ones_before_it_took() -> None:
+def test_decision_sees_the_lanes_that_the_ones_before_it_took() -> None:
     task = a_task(lane="kitchen")
     lanes = Counts(kitchen=1, quota=0)
     lanes.limit_owner(task.owner, "quota")
@@ -126,7 +126,7 @@ def test_a_decision_sees_the_lanes_that_the_ones_before_it_took() -> None:
     )
 
 
-def test_a_task_is_blocked_by_its_owner_or_by_the_lane_of_its_agent() -> None:
+def test_task_is_blocked_by_its_owner_or_by_the_lane_of_its_agent() -> None:
     reason = next(iter(Reason))
     lanes = Counts(kitchen=0)
     task = a_task(lane="kitchen")

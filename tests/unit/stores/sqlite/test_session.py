@@ -17,7 +17,7 @@ class Pause:
         yield
 
 
-def test_a_coroutine_that_waits_is_an_error() -> None:
+def test_coroutine_that_waits_is_an_error() -> None:
     async def wait() -> None:
         await Pause()
 
@@ -25,7 +25,7 @@ def test_a_coroutine_that_waits_is_an_error() -> None:
         run_to_end(wait())
 
 
-async def test_a_list_is_an_array_even_if_it_is_empty(tmp_path: Path) -> None:
+async def test_list_is_an_array_even_if_it_is_empty(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         assert await store._database.query("versions_by_id", []) == []
         assert await store._database.query("owner_event_counts", ["ada", "eve"], 5) == [("ada", 0), ("eve", 0)]
@@ -42,7 +42,7 @@ async def test_all_steps_of_a_statement_take_the_same_values(tmp_path: Path) -> 
         assert await store._database.transact(work) == [(41,)]
 
 
-async def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
+async def test_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
 
         async def work(statements: Statements) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Final
 from urllib.parse import quote
@@ -59,12 +59,19 @@ def serve_reply(answer: bytes) -> Iterator[int]:
         await reader.read(1)
         writer.write(answer)
         writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+    async def stop(server: asyncio.Server) -> None:
+        server.close()
+        # A client may have left while its reply was being written.
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
 
     thread = Thread(target=loop.run_forever, daemon=True)
     thread.start()
     server = asyncio.run_coroutine_threadsafe(asyncio.start_server(reply, HOST, 0), loop).result()
     yield server.sockets[0].getsockname()[1]
-    loop.call_soon_threadsafe(server.close)
+    asyncio.run_coroutine_threadsafe(stop(server), loop).result(TIMEOUT_SECONDS)
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()

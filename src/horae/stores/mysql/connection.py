@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final
@@ -46,6 +47,8 @@ _MAX_UNION_ROWS: Final = 100
 class MySQLConnection:
     """`packet` is the server's max_allowed_packet. `idle` is the idle timeout inside a transaction, in seconds: a process
     that froze in the middle of one must not hold its row locks."""
+
+    stores_nul = False
 
     def __init__(
         self, connection: Any, statements: Mapping[str, list[Template]], packet: int, idle: int = _IDLE_SECONDS
@@ -120,6 +123,11 @@ class MySQLConnection:
 
     async def write_ordinary(self, decisions: OrdinaryBatch) -> bool:  # noqa: ARG002 - one statement changes one table here
         return False
+
+    async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
+        values = [value for key, number in deltas.items() if number for value in (*key, number)]
+        if values:
+            await self.write_rows("insert_counter_deltas", 4, values)
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:
         """Write with one statement per record, all in one round trip; no affected row means that the version changed."""

@@ -35,6 +35,8 @@ _BEGIN_READ_ONLY: Final = (
 class PostgresConnection:
     """`settings` are set per transaction, for a pooler that may give each transaction another server connection."""
 
+    stores_nul = False
+
     def __init__(
         self,
         connection: asyncpg.Connection[Any],
@@ -68,6 +70,11 @@ class PostgresConnection:
     async def write_events(self, rows: Sequence[Row]) -> None:
         await self._run("insert_events", self._event_count, *encode_columns(rows))
         self._event_count += len(rows)
+
+    async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
+        values = [value for key, number in deltas.items() if number for value in (*key, number)]
+        if values:
+            await self.write_rows("insert_counter_deltas", 4, values)
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:
         for batch in split_batches(writings):

@@ -22,12 +22,13 @@ from ...model.outcome import Settlement, Succeeded
 from ...model.run import Run
 from ...model.task import NEW_TASK_STATUS, TaskState
 from ...ports.store import Claim, Claimed
+from ..claim_rules import earliest_due
 from ..codec.due_rows import DueRow, decode_due_row, decode_live_task_row
 from ..codec.json_codecs import instant_of, microseconds_of, replace_lone_surrogates
 from ..codec.rows import Row, names_planned_instant
 from ..counter_deltas import HOUR_MICROSECONDS, CounterDeltas
 from ..owner_rotation import priority_key
-from ..sql.claim import Claimer, ClaimRequest, build_claim, earliest_head
+from ..sql.claim import Claimer, ClaimRequest, build_claim
 from ..sql.connection import Connection
 from ..sql.ordinary_batch import OrdinaryBatch
 from ..sql.settle import RunUpdater
@@ -75,7 +76,7 @@ class FastClaimer(Claimer):
         rows = list(map(decode_due_row, found))
         first = rows[0]
         if first.number is None and (first.ready is None or instant_of[first.ready] > request.now):
-            self._head = earliest_head(first.next_timed, first.ready)
+            self._head = earliest_due(first.next_timed, first.ready)
             return Claim((), 0, more=False, next_due=self._head)
         if first.ready is not None or len(rows) > MAX_FAST_BATCH:
             return await self._claim_slice(request)

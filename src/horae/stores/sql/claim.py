@@ -8,14 +8,13 @@ from functools import partial
 from time import thread_time
 from typing import Final, NamedTuple
 
-from ...errors import StoreError
 from ...model.change import Change, Facts, FireDecision
 from ...model.entry import Entry
 from ...model.ids import to_microseconds
 from ...model.run import LIVE_STATES
 from ...ports.store import Claim, Claimed
+from ..claim_rules import check_entry_moved, earliest_due
 from ..codec.columns import entry_key, entry_owner, entry_task, entry_task_version
-from ..codec.json_codecs import instant_of
 from ..codec.rows import Row, decode_entry, new_tuple
 from ..task_cache import TaskCache
 from .claim_order import ClaimOrder
@@ -66,7 +65,7 @@ class Claimer:
             if not rows:
                 return Claim()
             ((timed, ready),) = rows
-            head = earliest_head(timed, ready)
+            head = earliest_due(timed, ready)
             if room <= 0 or head is None or head > now:
                 self._head = head
                 return Claim((), 0, head is not None and head <= now, head)
@@ -106,7 +105,7 @@ class Claimer:
         if decided:
             self._claim_order.last_owner = entry_owner(rows[decided - 1])
         ((timed, ready),) = await connection.query("agenda_heads")
-        return build_claim(claimed, decided, request.now, earliest_head(timed, ready)), unit
+        return build_claim(claimed, decided, request.now, earliest_due(timed, ready)), unit
 
     async def _load(self, connection: Connection, rows: list[Row], start: _ClaimStart) -> LoadedFacts:
         loaded = LoadedFacts(self._task_cache, dict(map(entry_task_version, rows)))
@@ -161,7 +160,7 @@ class Claimer:
                 if facts.live and _has_duplicate_run(change, facts):
                     raise DuplicateRunError
             if slot not in change.dropped:
-                _check_entry_moved(entry, change)
+                check_entry_moved(entry, change)
             unit.add_change(known, entries, change)
             for run in change.new_runs:
                 if run.state in LIVE_STATES:
@@ -192,18 +191,8 @@ def _decide_entry(decide: FireDecision, entry: Entry, token: int, facts: Facts) 
     return decide(facts, entry, token)
 
 
-def earliest_head(timed: int | None, ready: int | None) -> datetime | None:
-    heads = [due for due in (timed, ready) if due is not None]
-    return instant_of[min(heads)] if heads else None
-
-
 def build_claim(claimed: list[Claimed], decided: int, now: datetime, head: datetime | None) -> Claim:
     if not decided and head is not None and head <= now:
         # Other nodes hold the locks of everything that is due.
         return Claim((), 0, more=False, next_due=now + _LOCKED_RETRY_DELAY)
     return Claim(tuple(claimed), decided, head is not None and head <= now, head)
-
-
-def _check_entry_moved(entry: Entry, change: Change) -> None:
-    if not change.deleted and not any(put.slot == entry.slot for put in change.put):
-        raise StoreError(f"The entry {entry.slot} of {entry.task_id} was decided, but would come due for ever.")

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from ...model.limits import CLAIM_SLICE
-from ..codec.columns import entry_key, entry_owner, entry_priority, entry_slot, entry_task
+from ..claim_rules import ClaimPosition, divide_slice
+from ..codec.columns import entry_key, entry_owner, entry_slot, entry_task
 from ..codec.rows import Row
-from ..owner_rotation import MAX_ENTRIES_PER_OWNER, first_entry_per_task, interleave_owners, priority_key
+from ..owner_rotation import first_entry_per_task, interleave_owners
 from .connection import Connection
 
 _QUEUE_BATCH: Final = 500
@@ -24,24 +25,8 @@ _MIN_LOCKED: Final = 32
 """Smallest number of entries to lock, however little room there is."""
 
 
-class ClaimOrder:
-    """Reads slices of due entries. `last_owner` was served last; `has_backlog`: the owners' queues hold entries.
-
-    `slice_size` shrinks while decisions are slow, because the undecided rest of a slice is locked for nothing, and grows
-    back up to `max_slice`.
-    """
-
-    def __init__(self, most: int = CLAIM_SLICE) -> None:
-        self.last_owner = ""
-        self.has_backlog = False
-        self.max_slice = most
-        self.slice_size = most
-
-    def adapt_slice_size(self, decided: int, offered: int) -> None:
-        """Adapt the slice size: `decided` of the `offered` entries could be decided within the time limit."""
-        self.slice_size = (
-            min(self.max_slice, 2 * self.slice_size) if decided == offered else max(MAX_ENTRIES_PER_OWNER, decided)
-        )
+class ClaimOrder(ClaimPosition):
+    """Reads and locks slices of due entries; the undecided rest of a slice is locked for nothing."""
 
     async def read_slice(self, connection: Connection, now: int, room: int) -> list[Row]:
         """Return locked rows of due entries, at most one per task, best first."""
@@ -57,10 +42,7 @@ class ClaimOrder:
             len(rows) > min(self.slice_size, _ROTATION_THRESHOLD) and not await _is_due_order_sufficient(connection)
         ):
             return first_entry_per_task(await self._read_rotation(connection, now))
-        rows = rows[: self.slice_size]
-        if any(map(entry_priority, rows)):
-            rows.sort(key=priority_key)
-        rows = first_entry_per_task(rows)
+        rows = self.order_due(rows)
         # Entries beyond the room are left to other nodes; twice the room is locked, because skipped occurrences use none.
         return await self._lock_rows(connection, now, rows[: max(2 * room, _MIN_LOCKED)]) if has_little_room else rows
 
@@ -72,8 +54,7 @@ class ClaimOrder:
         owners = await self._read_owners(connection)
         if not owners:
             return []
-        turn = max(1, min(MAX_ENTRIES_PER_OWNER, CLAIM_SLICE // len(owners)))
-        share = -(-CLAIM_SLICE // (len(owners) * turn)) * turn
+        turn, share = divide_slice(len(owners))
         queues = await self._read_queues(connection, owners, share)
         if sum(map(len, queues)) < CLAIM_SLICE and any(len(queue) == share for queue in queues):
             # Owners with less than their share leave room for those with more.

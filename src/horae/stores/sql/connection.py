@@ -1,9 +1,10 @@
-"""Protocols of a database connection and of the factory that opens it: named statements, values in, rows out."""
+"""Protocols of SQL connections, transactions and the connection factory: named statements, values in, rows out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..codec.rows import Row
 
@@ -12,12 +13,21 @@ if TYPE_CHECKING:
     from .ordinary_batch import OrdinaryBatch
 
 
+_T = TypeVar("_T")
+
+
 class DuplicateRunError(Exception):
     """The ledger already has one of the new runs; the claim is decided again with every new run looked up first."""
 
 
-class Connection(Protocol):
-    """A connection for one caller at a time. A list among the values of a statement is passed as an array."""
+class Statements(Protocol):
+    """Named statements of one transaction, in SQLite and on servers. A list among the values is passed as an array.
+
+    In SQLite the coroutines never suspend, so that its threads run them to the end without an event loop.
+    """
+
+    stores_nul: bool
+    """Whether a text may contain NUL characters."""
 
     async def query(self, name: str, *values: Any) -> list[Row]:
         """Run a named statement and return all its rows."""
@@ -25,15 +35,44 @@ class Connection(Protocol):
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
         """Run a bulk statement; `values` holds the values of all rows, `width` per row, one row after the other."""
 
+    async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
+        """Add to the counters of owners, and of all owners together; `deltas` by owner, hour and name."""
+
+    async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:
+        """Write in this order; return the first record whose version has changed since it was read (None: all written).
+        If one is returned, the transaction must not be committed."""
+
+
+class Transactions(Protocol):
+    """Runs work in transactions: the session of a server, or the writer and the readers of a SQLite file."""
+
+    async def transact(self, work: Callable[[Statements], Awaitable[_T]], *, urgent: bool = True) -> _T:
+        """Run `work` in one transaction and commit it. Work that is not urgent may wait for urgent work."""
+
+    async def read(self, work: Callable[[Statements], Awaitable[_T]], *, is_long: bool = False) -> _T:
+        """Run `work` on one snapshot. `is_long`: it may take seconds or minutes."""
+
+    async def query(self, name: str, *values: Any) -> list[Row]:
+        """Run one statement that only reads."""
+
+    async def fetch(self, build: Callable[[list[Row]], _T], name: str, *values: Any) -> _T:
+        """Run one statement that only reads, and build the result from its rows; SQLite does both on a reader thread."""
+
+    async def lookup(self, name: str, *values: Any) -> list[Row]:
+        """Run one statement that reads a few rows by an index."""
+
+    async def run_statement(self, work: Callable[[Statements], Awaitable[_T]]) -> _T:
+        """Run `work` that executes a single writing statement."""
+
+
+class Connection(Statements, Protocol):
+    """A connection to a server, for one caller at a time."""
+
     async def write_events(self, rows: Sequence[Row]) -> None:
         """Append to the event log. No event gets a number below one that a reader may have seen already."""
 
     async def write_ordinary(self, decisions: OrdinaryBatch) -> bool:
         """Write an ordinary claim or settlement by one statement; return False if this server has no such statement."""
-
-    async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:
-        """Write in this order; return the first record whose version has changed since it was read (None: all written).
-        If one is returned, the transaction must not be committed."""
 
     async def begin(self) -> None: ...
 

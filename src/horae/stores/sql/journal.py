@@ -1,4 +1,4 @@
-"""Journal port on a database server: log lines of runs, numbered per run and capped at a maximum."""
+"""Journal port of the SQL stores: log lines of runs, numbered per run and capped at a maximum."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
 from ...ports.journal import Line, NumberedLine
 from ..codec.json_codecs import replace_lone_surrogates
 from ..codec.transfer_rows import decode_line
-from .connection import Connection
+from .connection import Statements, Transactions
 from .ledger import read_run
-from .transactions import Session
 
 _TRUNCATION_NOTICE: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
 
 
 class SQLJournal:
-    _session: Session
+    _database: Transactions
 
     async def write_lines(self, lines: Sequence[Line]) -> None:
         given = tuple(lines)
         if given:
-            await self._session.transact(lambda connection: _write(connection, given))
+            # Urgent, because the settlement of the run follows.
+            await self._database.transact(lambda connection: _write(connection, given))
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
-        rows = await self._session.query("lines", run_id, after, limit)
+        rows = await self._database.query("lines", run_id, after, limit)
         return tuple(map(decode_line, rows))
 
 
-async def _write(connection: Connection, lines: Sequence[Line]) -> None:
+async def _write(connection: Statements, lines: Sequence[Line]) -> None:
     last_numbers: dict[str, int] = dict(
         await connection.query("last_line_number", sorted({line.run_id for line in lines}))
     )

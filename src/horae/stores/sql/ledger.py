@@ -1,12 +1,11 @@
-"""Paginated reads of tasks, runs and events; a page of runs merges the table of live runs with the ledger of ended ones."""
+"""Paginated reads of tasks and runs; a page of runs merges the table of live runs with the ledger of ended ones."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...model.change import Facts
-from ...model.events.event import NumberedEvent
 from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
@@ -14,14 +13,13 @@ from ...model.route import ROUTE_PREFIXES
 from ...model.run import LIVE_STATES, Run, RunState
 from ...ports.store import RunFilter, TaskFilter
 from ..codec.columns import decode_listed_run, task_page_cursor
-from ..codec.rows import REASONS, Row, decode_event
+from ..codec.rows import REASONS, Row
 from ..run_id_prefix import planned_range_of_id
 from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, newest_key
 from ..task_cache import TaskCache
-from .connection import Connection
+from .connection import Connection, Statements
 from .load_facts import LoadedFacts
 from .task_pages import read_task_rows
-from .transactions import Session
 
 
 async def read_tasks(connection: Connection, task_filter: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
@@ -117,7 +115,7 @@ async def _read_lanes(connection: Connection, facts: Facts) -> tuple[LaneUse, ..
     return tuple(lanes)
 
 
-async def read_run(connection: Connection, run_id: str) -> Run | None:
+async def read_run(connection: Statements, run_id: str) -> Run | None:
     rows = await connection.query("live_run", run_id)
     if not rows:
         instants = planned_range_of_id(run_id)
@@ -153,31 +151,3 @@ async def _read_ended_runs(
     for state in run_filter.states - LIVE_STATES:
         rows += await connection.query("runs_page_in_state", *values, str(state))
     return rows
-
-
-class SQLFeed:
-    _session: Session
-
-    async def _number_events(self) -> None:
-        """Assign numbers to committed events. Overridden where numbers are assigned at reading, not at writing."""
-
-    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[NumberedEvent, ...]:
-        await self._number_events()
-        if owner is None:
-            rows = await self._session.query("events", after, limit)
-        else:
-            rows = await self._session.query("events_of_owner", after, limit, owner)
-        return tuple(map(decode_event, rows))
-
-    async def last_event(self) -> int:
-        await self._number_events()
-        ((number,),) = await self._session.query("last_event")
-        return int(number)
-
-    async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
-        await self._number_events()
-        rows = await self._session.query("owner_event_counts", list(owners), until) if owners else []
-        counts: dict[str, int] = dict.fromkeys(owners, 0)
-        for owner, number in rows:
-            counts[owner] += int(number)
-        return counts

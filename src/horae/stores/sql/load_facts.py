@@ -7,23 +7,20 @@ waited for a row lock may otherwise see the other rows as they were before.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final
 
-from ...model.change import Change, Facts
+from ...model.change import Facts
 from ...model.entry import Entry, EntryState
-from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
-from ...model.reason import Reason
+from ...model.lane import DEFAULT_LIMIT, owner_lane
 from ...model.route import is_route
 from ...model.task import Task
 from ..codec.columns import decode_versioned_task, entry_task, live_and_entry_counts, run_task
 from ..codec.rows import REASONS, decode_entry, decode_run, new_tuple
+from ..loaded_facts import LaneCounts, TaskFacts
 from ..task_cache import CachedTask, TaskCache
 from .connection import Connection
 
-_NO_EXISTING_RUNS: Final[frozenset[str]] = frozenset()
 
-
-class LoadedFacts:
+class LoadedFacts(TaskFacts["LaneState"]):
     """Facts of the tasks of one transaction, updated after each decision so that the next one sees its result."""
 
     def __init__(self, cache: TaskCache, versions: Mapping[int, int]) -> None:
@@ -86,19 +83,6 @@ class LoadedFacts:
                 if entry.lane is not None and not is_route(entry.lane):
                     yield entry.lane
 
-    def build_facts(self, known: CachedTask, entries: tuple[Entry, ...]) -> Facts:
-        _, _, task, standing, live, _ = known
-        lane_state = self.lane_state
-        if lane_state.is_unrestricted and task.lane is None:
-            return new_tuple(Facts, (task, standing, entries, live, (), None, _NO_EXISTING_RUNS))
-        return Facts(task, standing, entries, live, lane_state.lane_uses(task), lane_state.block_reason(task))
-
-    def update_entries(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
-        """Apply the change to the loaded entries of a task, for the next decision on it."""
-        slots = {entry.slot: entry for entry in entries if entry.slot not in change.dropped}
-        slots.update((entry.slot, entry) for entry in change.put)
-        self.entries[number] = tuple([slots[slot] for slot in sorted(slots)])
-
 
 def _is_parked_for_lane(entry: Entry) -> bool:
     return entry.state is EntryState.PARKED and entry.lane is not None and not is_route(entry.lane)
@@ -127,20 +111,12 @@ async def lock_task(connection: Connection, number: int) -> int | None:
     return next((version for _, version, _ in await connection.query("lock_tasks", [number])), None)
 
 
-class LaneState:
+class LaneState(LaneCounts):
     """Lanes and blocked owners during one transaction: limits, slots in use, and why an owner is blocked.
 
     A transaction that may take or free a lane slot locks the row of that lane until it ends, so two nodes never take the
     same slot. A task without a lane, whose owner has no limit, locks nothing.
     """
-
-    def __init__(self) -> None:
-        self._lane_of_owner: dict[str, str | None] = {}
-        self._limits: dict[str, int] = {}
-        self._taken: dict[str, int] = {}
-        self._block_reasons: dict[str, Reason | None] = {}
-        self.is_unrestricted = True
-        """True if no lane and no blocked owner concerns these tasks."""
 
     async def read(
         self, connection: Connection, tasks: Collection[Task], lanes: Iterable[str] = (), *, alone: bool = False
@@ -182,26 +158,3 @@ class LaneState:
         for name, limit in limits.items():
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
             self._taken[name] = taken.get(name, 0)
-
-    def lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
-        lane, own_lane = task.lane, self._lane_of_owner.get(task.owner)
-        if lane is None:
-            return () if own_lane is None else (self._use(own_lane),)
-        if own_lane is None or own_lane == lane:
-            return (self._use(lane),)
-        return self._use(lane), self._use(own_lane)
-
-    def block_reason(self, task: Task) -> Reason | None:
-        return self._block_reasons.get(task.owner) or self._block_reasons.get(blocked_lane_name(task.owner, task.lane))
-
-    def _use(self, lane: str) -> LaneUse:
-        return LaneUse(lane, self._limits[lane], self._taken[lane])
-
-    def add_taken(self, lanes: Iterable[str], by: int) -> None:
-        """Add `by` (which may be negative) to the slots in use of each of these lanes."""
-        for lane in lanes:
-            if lane in self._taken:
-                self._taken[lane] += by
-
-    def free_slots(self, lane: str) -> int:
-        return max(0, self._limits[lane] - self._taken[lane])

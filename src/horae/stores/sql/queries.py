@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
 
 from ...clock import Clock
 from ...errors import Conflict, StoreError
 from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import ALL_OWNERS, RETAINED_HOURS, Counts, hour_of
-from ...model.ids import to_microseconds
-from ...model.lane import DEFAULT_LIMIT, LaneUse
 from ...model.page import Page
-from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.run import Run
-from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
+from ...ports.store import RunFilter, TaskFilter
 from ..codec.columns import TaskVersion
-from ..codec.rows import decode_node
 from ..run_id_prefix import planned_range_of_prefix
 from ..task_cache import TaskCache
+from .administration import SQLAdministration
 from .connection import Connection
 from .ledger import read_facts, read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
 from .load_facts import LoadedFacts, find_task_by_id, load_task_facts, lock_task
@@ -29,7 +25,7 @@ from .transactions import Session
 from .unit_of_work import UnitOfWork
 
 
-class SQLBook:
+class SQLBook(SQLAdministration):
     _clock: Clock
     _session: Session
     _task_cache: TaskCache
@@ -120,9 +116,6 @@ class SQLBook:
     async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         return await self._session.read(lambda connection: read_runs(connection, run_filter, after, limit))
 
-    async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
-        return tuple(task_id for (task_id,) in await self._session.query("task_ids", prefix, owner, limit))
-
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         first, last = planned_range_of_prefix(prefix) or (0, -1)
         live = await self._session.query("live_run_ids", prefix, owner, limit)
@@ -143,37 +136,8 @@ class SQLBook:
         rows = await self._session.query("counts", list(hours), owner_or_all, this_hour, RETAINED_HOURS)
         return {(hour, name): int(number) for hour, name, number in rows}
 
-    async def output_bytes(self, owner: str) -> int:
-        ((size,),) = await self._session.query("output_bytes", owner)
-        return int(size)
-
-    async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
-        rows = await self._session.query("waiting", owner, to_microseconds(now), MAX_COUNTED)
-        ((timed, ready, parked, stranded),) = rows
-        return WaitingCounts(min(timed + ready, MAX_COUNTED), parked, stranded)
-
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._session.read(lambda connection: read_stranded(connection, owner, limit))
-
-    async def lanes(self) -> tuple[LaneUse, ...]:
-        rows = await self._session.query("all_lanes")
-        return tuple(
-            LaneUse(name, DEFAULT_LIMIT if slot_limit is None else slot_limit, taken)
-            for name, slot_limit, taken in rows
-        )
-
-    async def nodes(self) -> tuple[Node, ...]:
-        return tuple(decode_node(row) for row in await self._session.query("all_nodes"))
-
-    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
-        async def work(connection: Connection) -> bool:
-            if not await connection.query("lock_node", node):
-                return False
-            await connection.query("drain", int(draining), node)
-            await write_attached_records(connection, attached_records)
-            return True
-
-        return await self._session.transact(work)
 
     async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
         async def work(connection: Connection) -> None:
@@ -184,18 +148,6 @@ class SQLBook:
             await unit.flush(connection)
 
         await self._session.transact(work)
-
-    async def block_owner(
-        self, owner: str, reason: Reason | None, *, attached_records: Sequence[RecordWrite] = ()
-    ) -> None:
-        async def work(connection: Connection) -> None:
-            if reason is None:
-                await connection.query("unblock_owner", owner)
-            else:
-                await connection.query("block_owner", owner, reason)
-            await write_attached_records(connection, attached_records)
-
-        await (self._session.transact if attached_records else self._session.run_statement)(work)
 
 
 async def add_tasks(connection: Connection, changes: Sequence[Change]) -> None:

@@ -1,4 +1,4 @@
-"""Records port on a database server: versioned key-value records with expiry, written alone or attached to another change."""
+"""Records port of the SQL stores: versioned key-value records with expiry, written alone or attached to another change."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
 from ...ports.records import Record, RecordWrite
 from ..codec.rows import AFTER_ALL_KEYS, decode_record
-from .connection import Connection
-from .transactions import Session
+from .connection import Statements, Transactions
 
 
 class _RecordChangedError(Exception):
@@ -19,10 +18,10 @@ class _RecordChangedError(Exception):
 
 
 class SQLRecords:
-    _session: Session
+    _database: Transactions
 
     async def get_record(self, kind: str, key: str, owner: str | None = None) -> Record | None:
-        rows = await self._session.query("get_record", kind, key)
+        rows = await self._database.lookup("get_record", kind, key)
         record = next(map(decode_record, rows), None)
         return record if record is not None and owner in (None, record.owner) else None
 
@@ -34,10 +33,12 @@ class SQLRecords:
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         given = tuple(writings)
+        if not given:
+            return True
         if len(given) == 1:
-            return await self._session.run_statement(lambda connection: connection.write_records(given)) is None
+            return await self._database.run_statement(lambda connection: connection.write_records(given)) is None
         try:
-            await self._session.transact(lambda connection: _write_all_or_none(connection, given))
+            await self._database.transact(lambda connection: _write_all_or_none(connection, given))
         except _RecordChangedError:
             return False
         return True
@@ -49,27 +50,29 @@ class SQLRecords:
         cursor = after if after is not None else AFTER_ALL_KEYS if newest else ""
         values = (kind, cursor, size + 1)
         if owner is None:
-            rows = await self._session.query("newest_records_page" if newest else "records_page", *values)
+            rows = await self._database.query("newest_records_page" if newest else "records_page", *values)
         else:
             statement = "newest_records_page_of_owner" if newest else "records_page_of_owner"
-            rows = await self._session.query(statement, *values, owner)
+            rows = await self._database.query(statement, *values, owner)
         items = tuple(decode_record(row) for row in rows[:size])
         return Page(items, items[-1].key if items and len(rows) > size else None)
 
     async def drop_expired(self, now: datetime, limit: int) -> int:
         at = to_microseconds(now)
-        ((has_expired,),) = await self._session.query("something_expired", at)
+        ((has_expired,),) = await self._database.query("something_expired", at)
         if not has_expired:
             return 0
-        return len(await self._session.transact(lambda connection: connection.query("drop_expired", at, limit)))
+        return len(
+            await self._database.transact(lambda connection: connection.query("drop_expired", at, limit), urgent=False)
+        )
 
 
-async def _write_all_or_none(connection: Connection, writings: Sequence[RecordWrite]) -> None:
+async def _write_all_or_none(connection: Statements, writings: Sequence[RecordWrite]) -> None:
     if await write_in_key_order(connection, writings) is not None:
         raise _RecordChangedError
 
 
-async def write_attached_records(connection: Connection, writings: Iterable[RecordWrite]) -> None:
+async def write_attached_records(connection: Statements, writings: Iterable[RecordWrite]) -> None:
     """Write the records as the last step before the commit. Raise `record_changed` if one has another version by now:
     the whole transaction is rolled back, and the caller must read again."""
     conflict = await write_in_key_order(connection, writings)
@@ -77,7 +80,7 @@ async def write_attached_records(connection: Connection, writings: Iterable[Reco
         raise refuse("record_changed", kind=conflict.record.kind, key=conflict.record.key)
 
 
-async def write_in_key_order(connection: Connection, writings: Iterable[RecordWrite]) -> RecordWrite | None:
+async def write_in_key_order(connection: Statements, writings: Iterable[RecordWrite]) -> RecordWrite | None:
     """Write sorted by key, which prevents deadlocks; several writings of one record keep their order.
 
     Return the first record that was changed concurrently (None: all were written); the transaction must then not commit.

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...errors import HoraeError, StoreError
 from ...model.change import Change
 from ...model.record import RecordWrite
-from ...model.refusals import refuse
 from ...model.run import LIVE_STATES, Run
 from ...model.task import NEW_TASK_STATUS
-from ..codec.columns import edited_task_identity, new_task_identities
 from ..codec.rows import TASK_WIDTH, Row, encode_entry, encode_event, encode_run, encode_status, encode_task
 from ..counter_deltas import CounterDeltas
+from ..pending_changes import find_clash, lanes_taken, list_identities, require_definition
 from .connection import Connection
 
 STATUS_COLUMNS: Final = 14
@@ -60,9 +58,7 @@ class RowBatches(CounterDeltas):
 
     def add_task(self, number: int, change: Change) -> None:
         """Add the rows of a new task: its definition, status, entries, counters, events and attached records."""
-        task = change.task
-        if task is None:
-            raise StoreError("Only a change that defines a task can make one; nothing was written.")
+        task = require_definition(change)
         self.new_tasks += (number, *encode_task(task))
         if change.status is NEW_TASK_STATUS and not change.new_runs:
             self.new_statuses += (number, 1, *_FRESH_VALUES)
@@ -92,7 +88,7 @@ class RowBatches(CounterDeltas):
             if self.new_runs.pop(run.id, None) is None:
                 self.removed_live_runs[run.id] = None
             self.ledger_runs[run.id] = encode_run(number, run)
-        lanes = run.lanes if run.state in LIVE_STATES else ()
+        lanes = lanes_taken(run)
         if before.lanes != lanes:
             for lane in before.lanes:
                 self.freed_slots += (lane, run.id)
@@ -107,7 +103,7 @@ class RowBatches(CounterDeltas):
         await self._write_lane_slots(connection)
         for number in self.deleted_tasks:
             await connection.query("delete_task", number)
-        await self._write_counts(connection)
+        await connection.write_counts(self.total_deltas())
         if self.events:
             await connection.write_events(self.events)
 
@@ -126,7 +122,7 @@ class RowBatches(CounterDeltas):
     async def _refuse_clashes(self, connection: Connection) -> None:
         """Raise if an id or a key belongs to another task or occurs twice. Two concurrent transactions with the same key
         collide at the unique index; the one that waited there is retried."""
-        identities = [*new_task_identities(self.new_tasks), *map(edited_task_identity, self.edited_tasks)]
+        identities = list_identities(self.new_tasks, self.edited_tasks)
         keyed = [(owner, key) for _, _, owner, key in identities if key is not None]
         ids: dict[str, int] = dict(await connection.query("numbers_by_id", [task.id for task in identities]))
         keys: dict[tuple[str, str], int] = {}
@@ -135,11 +131,9 @@ class RowBatches(CounterDeltas):
             keys = {
                 (owner, key): number for owner, key, number in await connection.query("numbers_by_key", owners, names)
             }
-        for number, task_id, owner, key in identities:
-            if ids.setdefault(task_id, number) != number:
-                raise StoreError("A task with this id is there already; nothing was written.")
-            if key is not None and keys.setdefault((owner, key), number) != number:
-                raise _refuse_taken_key(key)
+        clash = find_clash(identities, ids, keys)
+        if clash is not None:
+            raise clash
 
     async def _write_entries(self, connection: Connection) -> None:
         if self.emptied_agendas:
@@ -172,15 +166,6 @@ class RowBatches(CounterDeltas):
             await connection.query("delete_lane_slots", self.freed_slots[0::2], self.freed_slots[1::2])
         if self.taken_slots:
             await connection.write_rows("insert_lane_slots", 2, self.taken_slots)
-
-    async def _write_counts(self, connection: Connection) -> None:
-        rows = self.delta_rows()
-        if rows:
-            await connection.write_rows("insert_counter_deltas", 4, [value for row in rows for value in row])
-
-
-def _refuse_taken_key(key: str) -> HoraeError:
-    return refuse("key_taken", key=key)
 
 
 def _flatten(rows: Sequence[Row] | Any, *, with_stray_flag: bool = False) -> list[Any]:

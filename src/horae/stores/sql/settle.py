@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from ...errors import StoreError
 from ...model.change import NOTHING, Change, Facts, RunDecision, SettleDecision
 from ...model.outcome import Settlement
-from ...model.run import LIVE_STATES, Run, RunState
+from ...model.run import Run, RunState
+from ..claim_rules import check_recovery
 from ..task_cache import TaskCache
 from .connection import Connection
 from .load_facts import LoadedFacts
@@ -54,19 +54,13 @@ class RunUpdater:
         return frozenset(started)
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
-        def decide_checked(facts: Facts, run: Run, _: None) -> Change:
-            change = decide(facts, run)
-            if not change.deleted and not any(_is_released(moved, run, node) for moved in change.updated_runs):
-                raise StoreError(f"The run {run.id} was to be recovered, but is still held by {node}.")
-            return change
-
         async def work(connection: Connection) -> tuple[int, UnitOfWork] | None:
             # The node's row stays locked until the commit: a node that only seemed dead can claim nothing meanwhile.
             if await connection.query("lock_node", node) != [(renewals,)]:
                 return None
             run_ids = [run_id for run_id, _ in await connection.query("live_runs_of_node", node)]
             updates = [(run_id, None, None) for run_id in run_ids[:limit]]
-            _, unit = await self._apply_in(connection, updates, decide_checked)
+            _, unit = await self._apply_in(connection, updates, check_recovery(decide, node))
             if len(run_ids) <= limit:
                 await connection.query("drop_node", node)
             return min(len(run_ids), limit), unit
@@ -125,7 +119,3 @@ class RunUpdater:
         await loaded.read_entries(connection, list(loaded.tasks))
         await loaded.read_lane_state(connection, alone=alone)
         return loaded
-
-
-def _is_released(moved: Run, run: Run, node: str) -> bool:
-    return moved.id == run.id and (moved.state not in LIVE_STATES or moved.node != node)

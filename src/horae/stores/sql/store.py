@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Final
 
 from ...clock import Clock
-from ...errors import StoreUnavailable
+from ...errors import StoreError, StoreUnavailable
 from ..task_cache import TaskCache
 from .agenda import SQLAgenda
 from .claim import Claimer
-from .connection import ConnectionFactory
+from .connection import ConnectionFactory, Transactions
+from .import_tasks import ServerTransfer
 from .journal import SQLJournal
 from .queries import SQLBook
 from .records import SQLRecords
 from .settle import RunUpdater
 from .transactions import Session
-from .transfer import SQLTransfer
 from .upkeep import SQLUpkeep
 
 MAX_CLAIM_SLICE: Final = 256
 """Largest claim slice. Row locks block only claims of the same tasks, so it may be larger than in a SQLite file."""
 
 
-class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, SQLTransfer, ABC):
+class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, ServerTransfer, ABC):
     """Can be shared by any number of processes on any number of machines. Once closed, a store cannot be reopened.
 
     `clock` decides which counters are old. Which nodes are live at an upgrade is decided by the clock of the server, to
@@ -39,6 +40,7 @@ class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, SQLTransfe
         self._task_cache = TaskCache()
         # A new connection may reach another server (failover) that lacks the last commits: the cache is cleared.
         self._session = Session(factory, connections, self._task_cache.clear)
+        self._database: Transactions = self._session
         self._claimer = Claimer(self._session, self._task_cache, slice_size)
         self._run_updater = RunUpdater(self._session, self._task_cache)
         self._lifecycle_lock = asyncio.Lock()
@@ -52,6 +54,12 @@ class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, SQLTransfe
     @abstractmethod
     async def _prepare(self) -> None:
         """Check that the server is supported and migrate its tables."""
+
+    async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:  # noqa: ARG002
+        raise StoreError(
+            "A database server is backed up by its own tools (pg_dump, mariadb-dump); "
+            "`horae move FROM_URL sqlite:///FILE` copies a deployment into a file."
+        )
 
     async def open(self) -> None:
         async with self._lifecycle_lock:

@@ -57,12 +57,12 @@ class Session:
         if pool is not None:
             await pool.close()
 
-    async def transact(self, work: Callable[[Connection], Awaitable[_T]]) -> _T:
+    async def transact(self, work: Callable[[Connection], Awaitable[_T]], *, urgent: bool = True) -> _T:  # noqa: ARG002 - a server has no queue
         """Run `work` in one transaction and commit it. `work` is called up to six times: again whenever the server aborted
         the transaction because of a concurrent one."""
         return await self._dispatch(lambda pool: self._transact(pool, work))
 
-    async def read(self, work: Callable[[Connection], Awaitable[_T]]) -> _T:
+    async def read(self, work: Callable[[Connection], Awaitable[_T]], *, is_long: bool = False) -> _T:  # noqa: ARG002 - likewise
         """Run `work` in a read-only transaction on one snapshot."""
         return await self._dispatch(lambda pool: self._read(pool, work))
 
@@ -74,6 +74,13 @@ class Session:
                 return await connection.query(name, *values)
 
         return await self._dispatch(work)
+
+    async def fetch(self, build: Callable[[list[Row]], _T], name: str, *values: Any) -> _T:
+        return build(await self.query(name, *values))
+
+    async def lookup(self, name: str, *values: Any) -> list[Row]:
+        """Run one named statement that reads a few rows; SQLite reads them on the event loop."""
+        return await self.query(name, *values)
 
     async def run_statement(self, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         """Run `work`, which executes a single statement, in autocommit mode; it is retried like a transaction."""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from ...errors import StoreError
 from ...model.change import Change, OrdinaryStart, OrdinarySuccess
-from ...model.entry import CLAIMABLE, Entry
+from ...model.entry import Entry
 from ...model.ids import to_microseconds
-from ...model.route import is_route
-from ...model.run import LIVE_STATES, Run
+from ...model.run import Run
 from ...model.task import TaskState
 from ..codec.rows import (
-    encode_entry,
     encode_event,
     encode_started_run,
     encode_status,
@@ -20,6 +15,7 @@ from ..codec.rows import (
     encode_task,
     names_planned_instant,
 )
+from ..pending_changes import PendingChanges, lanes_taken, require_live, require_same_task
 from ..run_deduplication import deduplicate_runs
 from ..task_cache import CachedTask, TaskCache, apply_change
 from .connection import Connection
@@ -29,15 +25,13 @@ from .records import write_attached_records
 from .row_batches import RowBatches
 
 
-class UnitOfWork:
+class UnitOfWork(PendingChanges):
     """Collects changes as rows. Later decisions of the transaction see the result; `flush` writes the rows."""
 
     def __init__(self, loaded: LoadedFacts) -> None:
+        super().__init__()
         self.batches = RowBatches()
         self._loaded = loaded
-        self._freed_lanes: set[str] = set()
-        self._new_run_ids: set[str] = set()
-        """Ids of new runs that the ledger was checked not to contain."""
         self._cache_updates: dict[int, CachedTask | None] = {}
         self._ordinary: OrdinaryBatch | None = OrdinaryBatch()
         """Set while every change is of one ordinary kind: these may be written by one statement, not as row batches."""
@@ -45,9 +39,6 @@ class UnitOfWork:
     def update_cache(self, cache: TaskCache) -> None:
         """Put the new versions of the tasks into the cache. Call it only after the commit."""
         cache.update(self._cache_updates, () if self._ordinary is None else self._ordinary.emptied_tasks)
-
-    def offer_slots(self, lane: str) -> None:
-        self._freed_lanes.add(lane)
 
     # --- deduplication of new runs ----------------------------------------------------------------------------------------------------
 
@@ -139,10 +130,10 @@ class UnitOfWork:
             self._add_deletion(known, entries)
             return
         if change.put or change.dropped:
-            self._add_entry_changes(number, entries, change)
+            self._add_entry_changes(self.batches.entries, number, entries, change)
         for run in change.new_runs:
             self.batches.add_run(number, run)
-            self._loaded.lane_state.add_taken(run.lanes if run.state in LIVE_STATES else (), 1)
+            self._loaded.lane_state.add_taken(lanes_taken(run), 1)
         for run in change.updated_runs:
             self._add_moved_run(known, run)
         if (
@@ -160,8 +151,7 @@ class UnitOfWork:
     def _add_task_update(self, before: CachedTask, known: CachedTask, change: Change) -> None:
         number, version, task, standing, live, _ = known
         if task is not before.task:
-            if task.id != before.task.id:
-                raise StoreError(f"The task {before.task.id} cannot become {task.id}; nothing was written.")
+            require_same_task(before.task, task)
             self.batches.edited_tasks.append((*encode_task(task), number))
         self.batches.statuses[number] = encode_status(number, version, standing)[:-1]
         cancelled_ids = {run_id for run_id, _ in change.cancelled}
@@ -171,32 +161,14 @@ class UnitOfWork:
         self._update_known(known)
 
     def _add_moved_run(self, known: CachedTask, run: Run) -> None:
-        before, _ = known.find_run(run.id)
-        if before is None:
-            raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
+        before, _ = require_live(known, run.id)
         self.batches.update_run(known.number, before, run)
-        lanes = run.lanes if run.state in LIVE_STATES else ()
+        lanes = lanes_taken(run)
         if before.lanes != lanes:
             self._loaded.lane_state.add_taken(before.lanes, -1)
             self._loaded.lane_state.add_taken(lanes, 1)
             if not lanes:
                 self._freed_lanes.update(before.lanes)
-
-    def _add_entry_changes(self, number: int, entries: tuple[Entry, ...], change: Change) -> None:
-        touched = {*change.dropped, *(entry.slot for entry in change.put)}
-        self._offer_claimable_lanes(e for e in entries if e.slot in touched)
-        pending = self.batches.entries
-        for slot in change.dropped:
-            pending[number, slot] = None
-        for entry in change.put:
-            pending[number, entry.slot] = encode_entry(number, entry)
-
-    def _offer_claimable_lanes(self, entries: Iterable[Entry]) -> None:
-        """Offer the lanes of claimable entries: an entry may have been unparked for a free slot, and if it does not take
-        that slot, the next parked entry must be unparked."""
-        self._freed_lanes.update(
-            e.lane for e in entries if e.lane is not None and e.state in CLAIMABLE and not is_route(e.lane)
-        )
 
     def _add_deletion(self, known: CachedTask, entries: tuple[Entry, ...]) -> None:
         batches = self.batches

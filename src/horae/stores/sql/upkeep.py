@@ -1,69 +1,70 @@
-"""Upkeep port on a database server: retention, integrity check and key-value metadata."""
+"""Upkeep port of the SQL stores: retention, integrity check and key-value metadata."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...clock import Clock
-from ...errors import StoreError
 from ...model.counts import NO_HOUR, RETAINED_HOURS, STATE_PREFIX, hour_of
 from ...model.ids import to_microseconds
 from ...ports.store import TrimResult
 from ..codec.json_codecs import decode
+from ..codec.rows import Row
 from ..retention_cursor import RetentionCursor
-from .connection import Connection
-from .ledger import SQLFeed
-from .transactions import Session
+from .connection import Statements, Transactions
+from .feed import SQLFeed
+
+SCAN_WINDOW: Final = 5_000
+"""Task numbers whose runs a server counts at once: counting the whole ledger may take minutes."""
 
 
 class SQLUpkeep(SQLFeed):
     _clock: Clock
-    _session: Session
+    _scan_window = SCAN_WINDOW
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
         await self._number_events()
-        batch = await RetentionScan(self._session, before, keep_runs, limit).find(after)
+        batch = await RetentionScan(self._database, before, keep_runs, limit, self._scan_window).find(after)
         if batch.has_counts:
             this_hour = hour_of(self._clock.now())
-            await self._session.transact(lambda connection: _compact_counters(connection, this_hour))
+            await self._database.transact(lambda connection: _compact_counters(connection, this_hour), urgent=False)
         if not batch.has_rows:
             return TrimResult(more=batch.more, after=batch.cursor.encoded)
-        return await self._session.transact(lambda connection: remove_rows(connection, batch, before))
+        return await self._database.transact(lambda connection: remove_rows(connection, batch, before), urgent=False)
 
     async def check(self) -> tuple[str, ...]:
-        return await self._session.read(_find_problems)
-
-    async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:  # noqa: ARG002
-        raise StoreError(
-            "A database server is backed up by its own tools (pg_dump, mariadb-dump); "
-            "`horae move FROM_URL sqlite:///FILE` copies a deployment into a file."
-        )
+        problems: list[str] = []
+        await self._database.read(lambda connection: find_problems(connection, SERVER_CHECKS, problems), is_long=True)
+        return tuple(problems)
 
     async def read_metadata(self, name: str) -> str | None:
-        return next((value for (value,) in await self._session.query("read_metadata", name)), None)
+        return next((value for (value,) in await self._database.query("read_metadata", name)), None)
 
     async def write_metadata(self, name: str, value: str) -> None:
-        await self._session.query("write_metadata", name, value)
+        await self._database.run_statement(lambda connection: connection.query("write_metadata", name, value))
 
 
-async def _compact_counters(connection: Connection, this_hour: int) -> None:
+async def _compact_counters(connection: Statements, this_hour: int) -> None:
     await connection.query("sum_counter_deltas")
     await connection.query("delete_old_counters", this_hour, RETAINED_HOURS)
     await connection.query("drop_unused_lanes")
 
 
-async def _find_problems(connection: Connection) -> tuple[str, ...]:
-    problems: list[str] = []
-    for name, describe in _CHECKS:
+Check: TypeAlias = tuple[str, Callable[..., str]]
+"""A statement that finds contradictions, and the sentence for one of its rows."""
+
+
+async def find_problems(connection: Statements, checks: Iterable[Check], problems: list[str]) -> None:
+    """Append one sentence for each contradiction, so that those before a failure are known."""
+    for name, describe in checks:
         # A query may return a task once for each of its labels.
         problems += dict.fromkeys(describe(*row) for row in await connection.query(name))
-    return tuple(problems)
 
 
-def _checks() -> Iterator[tuple[str, Callable[..., str]]]:
+def _checks() -> Iterator[Check]:
     yield (
         "orphan_entries",
         lambda slot, task: f"The agenda entry {slot} belongs to task number {task}, which is not there.",
@@ -82,29 +83,24 @@ def _checks() -> Iterator[tuple[str, Callable[..., str]]]:
             f"{recorded} tasks of {owner or 'all owners'} are counted as {name}, but there are {actual}."
         ),
     )
-    yield "runs_live_and_ended", lambda run_id: f"The run {run_id} is live, but the ledger says that it has ended."
 
 
-_CHECKS = tuple(_checks())
+CHECKS: Final = tuple(_checks())
+SERVER_CHECKS: Final = (
+    *CHECKS,
+    ("runs_live_and_ended", lambda run_id: f"The run {run_id} is live, but the ledger says that it has ended."),
+)
 
 
 _EVENT_BATCH: Final = 1_000
 _TASK_BATCH: Final = 16
-_SCAN_WINDOW: Final = 5_000
-
-
-class ExpiredRun(NamedTuple):
-    task: int
-    planned: int
-    attempt: int
-    origin: str
-    id: str
 
 
 class ExpiredRows(NamedTuple):
-    """Rows to delete: `runs`, `tasks` by number, `events` up to a number. `more`: there may be further rows."""
+    """Rows to delete: `runs` as the columns of `drop_runs` and the id, `tasks` by number, `events` up to a number. `more`:
+    there may be further rows."""
 
-    runs: list[ExpiredRun]
+    runs: list[Row]
     tasks: list[int]
     events: int
     cursor: RetentionCursor
@@ -126,16 +122,19 @@ class RetentionScan:
     statement.
     """
 
-    def __init__(self, session: Session, before: datetime, keep_runs: int, limit: int) -> None:
-        self._session = session
+    def __init__(
+        self, database: Transactions, before: datetime, keep_runs: int, limit: int, scan_window: int = SCAN_WINDOW
+    ) -> None:
+        self._database = database
+        self._scan_window = scan_window
         self._before = to_microseconds(before)
         self._keep_runs = keep_runs
         self._limit = max(1, limit)
 
     async def find(self, after: str | None) -> ExpiredRows:
-        ((*texts, last, has_deltas),) = await self._session.query("expired_rows", self._before, self._limit)
+        ((*texts, last, has_deltas),) = await self._database.query("expired_rows", self._before, self._limit)
         runs, tasks, events = (decode(text or "[]") for text in texts)
-        runs, counted = list(map(ExpiredRun._make, runs)), bool(has_deltas)
+        counted = bool(has_deltas)
         cursor = RetentionCursor(last, 0) if after is None else RetentionCursor.parse(after)
         if runs or tasks or events:
             events = events[: max(0, self._limit - len(runs) - len(tasks))]
@@ -143,23 +142,25 @@ class RetentionScan:
             return ExpiredRows(runs, tasks, max(events, default=0), cursor, more=True, has_counts=counted)
         if cursor == RetentionCursor(last):
             return ExpiredRows([], [], 0, cursor, more=False, has_counts=counted)
-        batch = await self._session.read(lambda connection: self._find_surplus_runs(connection, cursor, last))
+        batch = await self._database.read(
+            lambda connection: self._find_surplus_runs(connection, cursor, last), is_long=True
+        )
         return batch._replace(has_counts=counted)
 
-    async def _find_surplus_runs(self, connection: Connection, cursor: RetentionCursor, last: int) -> ExpiredRows:
+    async def _find_surplus_runs(self, connection: Statements, cursor: RetentionCursor, last: int) -> ExpiredRows:
         """Find the oldest runs of tasks that have more than `keep_runs`."""
         tasks, next_cursor = await self._find_tasks_over_limit(connection, cursor, last)
-        runs: list[ExpiredRun] = []
+        runs: list[Row] = []
         for task in tasks:
             remaining = self._limit - len(runs)
             surplus = await connection.query("surplus_runs", task, self._keep_runs, remaining + 1)
-            runs += map(ExpiredRun._make, surplus[:remaining])
+            runs += surplus[:remaining]
             if len(surplus) > remaining:
                 return ExpiredRows(runs, [], 0, cursor, more=True)
         return ExpiredRows(runs, [], 0, next_cursor, more=next_cursor != RetentionCursor(last))
 
     async def _find_tasks_over_limit(
-        self, connection: Connection, cursor: RetentionCursor, last: int
+        self, connection: Statements, cursor: RetentionCursor, last: int
     ) -> tuple[list[int], RetentionCursor]:
         """Return the next tasks with too many runs, and the cursor after them."""
         if cursor.task is None:
@@ -169,9 +170,9 @@ class RetentionScan:
         return await self._scan_all_tasks(connection, cursor.event, cursor.task)
 
     async def _scan_all_tasks(
-        self, connection: Connection, event: int, after: int
+        self, connection: Statements, event: int, after: int
     ) -> tuple[list[int], RetentionCursor]:
-        until = after + _SCAN_WINDOW
+        until = after + self._scan_window
         rows = await connection.query("tasks_over_run_limit", after, self._keep_runs, _TASK_BATCH, until)
         tasks = [task for (task,) in rows]
         if len(tasks) == _TASK_BATCH:
@@ -180,26 +181,21 @@ class RetentionScan:
         return tasks, RetentionCursor(event, until if until < highest else None)
 
 
-async def remove_rows(connection: Connection, batch: ExpiredRows, before: datetime) -> TrimResult:
+async def remove_rows(connection: Statements, batch: ExpiredRows, before: datetime) -> TrimResult:
     runs = 0
     if batch.runs:
-        *occurrences, ids = (list(column) for column in zip(*batch.runs, strict=True))
-        await connection.query("drop_lines", ids)
-        runs = len(await connection.query("drop_runs", *occurrences))
+        *key_columns, run_ids = [list(column) for column in zip(*batch.runs, strict=True)]
+        await connection.query("drop_lines", run_ids)
+        runs = len(await connection.query("drop_runs", *key_columns))
     ended: list[Any] = []
     if batch.tasks:
         await connection.query("lock_tasks", sorted(batch.tasks))
         ended = await connection.query("ended_tasks", batch.tasks, to_microseconds(before))
-    state_deltas: Counter[tuple[str, str]] = Counter()
+    deltas: Counter[tuple[str, int, str]] = Counter()
     for task, state, owner in ended:
         await connection.query("delete_task", task)
-        state_deltas[owner, state] -= 1
-    if state_deltas:
-        rows = [
-            value
-            for (owner, state), number in state_deltas.items()
-            for value in (owner, NO_HOUR, STATE_PREFIX + state, number)
-        ]
-        await connection.write_rows("insert_counter_deltas", 4, rows)
+        deltas[owner, NO_HOUR, STATE_PREFIX + state] -= 1
+    if deltas:
+        await connection.write_counts(deltas)
     events = len(await connection.query("drop_events", batch.events)) if batch.events else 0
     return TrimResult(runs, len(ended), events, batch.more, batch.cursor.encoded)

@@ -8,17 +8,15 @@ from typing import Final, NamedTuple
 
 import apsw
 
-from ...errors import StoreError
-from ...model.change import Change, FireDecision
-from ...model.entry import Entry
+from ...model.change import FireDecision
 from ...model.ids import to_microseconds
 from ...model.limits import CLAIM_SLICE
 from ...model.run import LIVE_STATES
 from ...ports.store import Claim, Claimed
-from ..codec.columns import entry_count, entry_key, entry_owner, entry_priority, entry_task, entry_task_version
-from ..codec.json_codecs import instant_of
+from ..claim_rules import ClaimPosition, check_entry_moved, divide_slice, earliest_due
+from ..codec.columns import entry_count, entry_key, entry_owner, entry_task, entry_task_version
 from ..codec.rows import decode_entry, new_tuple
-from ..owner_rotation import MAX_ENTRIES_PER_OWNER, first_entry_per_task, interleave_owners, priority_key
+from ..owner_rotation import first_entry_per_task, interleave_owners
 from ..task_cache import TaskCache
 from .connection import Row, SqliteConnection, sql
 from .load_facts import LoadedFacts
@@ -120,7 +118,7 @@ class Claimer:
                     change = decide(facts._replace(existing_run_ids=existing), entry, token)
                 change = unit_of_work.deduplicate_runs(number, change)
             if slot not in change.dropped:
-                _check_entry_moved(entry, change)
+                check_entry_moved(entry, change)
             unit_of_work.add_change(cached, entries, change, loaded)
             for run in change.new_runs:
                 if run.state in LIVE_STATES:
@@ -133,14 +131,8 @@ class Claimer:
 
 
 def _build_claim(claimed: list[Claimed], decided: int, now: datetime, timed: int | None, ready: int | None) -> Claim:
-    heads = [due for due in (timed, ready) if due is not None]
-    head = instant_of[min(heads)] if heads else None
+    head = earliest_due(timed, ready)
     return Claim(tuple(claimed), decided, head is not None and head <= now, head)
-
-
-def _check_entry_moved(entry: Entry, change: Change) -> None:
-    if not change.deleted and not any(put.slot == entry.slot for put in change.put):
-        raise StoreError(f"The entry {entry.slot} of {entry.task_id} was decided, but would come due for ever.")
 
 
 _TIMED_SLICE: Final = sql("timed_slice")
@@ -155,34 +147,13 @@ _QUEUE_BATCH: Final = 500
 """Entries that are made ready from each end of a backlog: recent entries must not wait for all of the oldest."""
 
 
-class ClaimOrder:
-    """State of the rotation between claims.
-
-    `last_owner` was served last; `has_backlog` tells whether there are ready entries. `slice_size` shrinks while decisions
-    are slow, because rows beyond the time budget would be read in vain.
-    """
-
-    def __init__(self) -> None:
-        self.last_owner = ""
-        self.has_backlog = False
-        self.slice_size = CLAIM_SLICE
-
-    def adapt_slice_size(self, decided: int, offered: int) -> None:
-        """Adapt the slice size: `decided` of the `offered` entries were decided within the time budget."""
-        self.slice_size = (
-            min(CLAIM_SLICE, 2 * self.slice_size) if decided == offered else max(MAX_ENTRIES_PER_OWNER, decided)
-        )
-
+class ClaimOrder(ClaimPosition):
     def read_slice(self, connection: SqliteConnection, now: int) -> list[Row]:
         """Read rows of due entries, at most one per task, in claim order."""
         rows = [] if self.has_backlog else connection.query(_TIMED_SLICE, (now, self.slice_size + 1))
         if self.has_backlog or (len(rows) > self.slice_size and not _is_due_order_sufficient(connection)):
-            rows = self._read_rotation(connection, now)
-        else:
-            rows = rows[: self.slice_size]
-            if any(map(entry_priority, rows)):
-                rows.sort(key=priority_key)
-        return first_entry_per_task(rows)
+            return first_entry_per_task(self._read_rotation(connection, now))
+        return self.order_due(rows)
 
     def _read_rotation(self, connection: SqliteConnection, now: int) -> list[Row]:
         """Make more due entries ready, then read ready entries in rotation, from the owner after the last one."""
@@ -192,8 +163,7 @@ class ClaimOrder:
         owners = self._read_owners(connection)
         if not owners:
             return []
-        rows_per_turn = max(1, min(MAX_ENTRIES_PER_OWNER, CLAIM_SLICE // len(owners)))
-        share = -(-CLAIM_SLICE // (len(owners) * rows_per_turn)) * rows_per_turn
+        rows_per_turn, share = divide_slice(len(owners))
         queues = [connection.query(_READY_SLICE, (owner, share)) for owner in owners]
         if sum(map(len, queues)) < CLAIM_SLICE:
             # Owners with fewer entries leave part of the slice to owners with more.

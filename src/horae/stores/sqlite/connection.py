@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from threading import Event
 from time import perf_counter
 from typing import Any, Final, TypeAlias
@@ -130,11 +131,6 @@ class SqliteConnection:
     def in_transaction(self) -> bool:
         return self.raw.in_transaction
 
-    @property
-    def changed_rows(self) -> int:
-        """Number of rows that the last statement changed."""
-        return self.raw.changes()
-
     def on_wal(self, callback: Callable[[int], None]) -> None:
         """Call `callback` after each commit with the number of pages in the log; disables automatic checkpoints."""
 
@@ -177,6 +173,7 @@ def _has_errno(error: apsw.Error, errnos: frozenset[int]) -> bool:
 STATEMENTS: Final = read_blocks(__package__)
 
 
+@cache
 def sql(name: str) -> str:
     """Return a statement by name, with its shared column lists expanded."""
     return expand_columns(name, STATEMENTS)

@@ -1,26 +1,22 @@
-"""Paginated reads of the ledger, the task list and the event log, each by the index that reads the fewest rows."""
+"""Paginated reads of the ledger and the task list, each by the index that reads the fewest rows."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ...model.change import Facts
-from ...model.events.event import NumberedEvent
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.route import ROUTE_PREFIXES
 from ...model.run import LIVE_STATES, Run, RunState
 from ...ports.store import RunFilter, TaskFilter
 from ..codec.columns import decode_listed_run, run_order, task_page_cursor
 from ..codec.json_codecs import encode
-from ..codec.rows import decode_event
 from ..run_id_prefix import planned_range_of_id
 from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large
 from ..task_cache import TaskCache
 from .connection import Row, SqliteConnection, sql
 from .load_facts import LoadedFacts, bind_names
-from .readers import Readers
 from .task_pages import read_task_rows
 
 _UPCOMING: Final = sql("upcoming")
@@ -29,9 +25,8 @@ _UPCOMING_OF_OWNER: Final = sql("upcoming_of_owner")
 _TASKS_OF_OWNER_AND_ALL: Final = sql("tasks_of_owner_and_all")
 _TASKS_PARKED_AT_ROUTE: Final = sql("tasks_parked_at_route")
 _LATEST_RUNS: Final = sql("latest")
-_RUN_LIVE: Final = sql("run_live")
+_LIVE_RUN: Final = sql("live_run")
 _RUN_STRAY: Final = sql("run_stray")
-_RUN_AT: Final = sql("run_at")
 _RUN_AMONG_FIRST: Final = sql("run_among_first")
 _RUNS_PAGE: Final = sql("runs_page")
 _RUNS_PAGE_OF_TASK: Final = sql("runs_page_of_task")
@@ -103,19 +98,11 @@ def _read_facts(connection: SqliteConnection, cache: TaskCache, rows: Sequence[R
 
 def find_run_in_small_indexes(connection: SqliteConnection, run_id: str) -> Run | None:
     """Find a run that is live, or stray, or among the first of its planned instant; None if it may be among the others."""
-    for statement in (_RUN_LIVE, _RUN_STRAY):
+    for statement in (_LIVE_RUN, _RUN_STRAY):
         for row in connection.query(statement, (run_id,)):
             return decode_listed_run(row)
-    return _find_run_at(connection, _RUN_AMONG_FIRST, run_id)
-
-
-def read_run(connection: SqliteConnection, run_id: str) -> Run | None:
-    return find_run_in_small_indexes(connection, run_id) or _find_run_at(connection, _RUN_AT, run_id)
-
-
-def _find_run_at(connection: SqliteConnection, statement: str, run_id: str) -> Run | None:
     instants = planned_range_of_id(run_id)
-    rows = [] if instants is None else connection.query(statement, (*instants, run_id))
+    rows = [] if instants is None else connection.query(_RUN_AMONG_FIRST, (*instants, run_id))
     return next(map(decode_listed_run, rows), None)
 
 
@@ -160,31 +147,3 @@ def _read_state_by_state(
     for state in states - LIVE_STATES:
         rows += connection.query(_RUNS_PAGE_UNSUCCESSFUL, bindings | {"state": state})
     return sorted(rows, key=run_order, reverse=True)[: bindings["limit"]] if len(states) > 1 else rows
-
-
-_EVENTS: Final = sql("events")
-_EVENTS_OF_OWNER: Final = sql("events_of_owner")
-_LAST_EVENT: Final = sql("last_event")
-_OWNER_EVENT_COUNTS: Final = sql("owner_event_counts")
-
-
-class SQLiteFeed:
-    _readers: Readers
-
-    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[NumberedEvent, ...]:
-        def work(connection: SqliteConnection) -> tuple[NumberedEvent, ...]:
-            if owner is None:
-                rows = connection.query(_EVENTS, (after, limit))
-            else:
-                rows = connection.query(_EVENTS_OF_OWNER, (after, owner, limit))
-            return tuple(map(decode_event, rows))
-
-        return await self._readers.run(work)
-
-    async def last_event(self) -> int:
-        ((last_number,),) = await self._readers.run(lambda connection: connection.query(_LAST_EVENT))
-        return int(last_number)
-
-    async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
-        bindings = {"owners": json.dumps(list(owners)), "until": until}
-        return dict(await self._readers.run(lambda connection: connection.query(_OWNER_EVENT_COUNTS, bindings)))

@@ -6,15 +6,14 @@ Lane use and blocked owners are updated in memory as the decisions of a request 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import apsw
 
-from ...model.change import Change, Facts
+from ...model.change import Facts
 from ...model.entry import Entry
-from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
-from ...model.reason import Reason
+from ...model.lane import DEFAULT_LIMIT, LaneUse, owner_lane
 from ...model.task import Task
 from ..codec.columns import (
     TaskVersion,
@@ -25,6 +24,7 @@ from ..codec.columns import (
     run_task,
 )
 from ..codec.rows import REASONS, decode_entry, decode_run, new_tuple
+from ..loaded_facts import LaneCounts, TaskFacts
 from ..task_cache import CachedTask, TaskCache
 from .connection import SqliteConnection, sql
 
@@ -33,14 +33,13 @@ _ENTRIES: Final = sql("entries")
 _LIVE_RUNS: Final = sql("live_runs")
 _TASK_BY_ID: Final = sql("number_by_id")
 _TASK_BY_KEY: Final = sql("number_by_key")
-_NO_EXISTING_RUNS: Final[frozenset[str]] = frozenset()
 
 
 def bind_numbers(numbers: Collection[int]) -> apsw.CArrayBinding:
     return apsw.carray(array("q", numbers))
 
 
-class LoadedFacts:
+class LoadedFacts(TaskFacts["LaneState"]):
     """Facts of the tasks of one request, updated as its decisions are made one after the other."""
 
     def __init__(self, connection: SqliteConnection, cache: TaskCache, versions: Mapping[int, int]) -> None:
@@ -77,19 +76,6 @@ class LoadedFacts:
         fresh = [self.tasks[number] for number in self._missing]
         cache.update({cached.number: cached for cached in fresh if not cached.live})
 
-    def build_facts(self, cached: CachedTask, entries: tuple[Entry, ...]) -> Facts:
-        _, _, task, status, live, _ = cached
-        lane_state = self.lane_state
-        if lane_state.is_unrestricted and task.lane is None:
-            return new_tuple(Facts, (task, status, entries, live, (), None, _NO_EXISTING_RUNS))
-        return Facts(task, status, entries, live, lane_state.lane_uses(task), lane_state.block_reason(task))
-
-    def update_entries(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
-        """Apply the change to the loaded entries of a task, for the next decision on it."""
-        slots = {entry.slot: entry for entry in entries if entry.slot not in change.dropped}
-        slots.update((entry.slot, entry) for entry in change.put)
-        self.entries[number] = tuple([slots[slot] for slot in sorted(slots)])
-
 
 def find_task_by_id(connection: SqliteConnection, task_id: str) -> TaskVersion | None:
     return next(map(TaskVersion._make, connection.query(_TASK_BY_ID, (task_id,))), None)
@@ -118,21 +104,17 @@ def bind_names(names: Collection[str]) -> apsw.CArrayBinding:
     return apsw.carray(tuple(names))
 
 
-class LaneState:
+class LaneState(LaneCounts):
     def __init__(self, connection: SqliteConnection, tasks: Collection[Task]) -> None:
+        super().__init__()
         self._connection = connection
-        self._lane_of_owner: dict[str, str | None] = {task.owner: None for task in tasks}
-        self._limits: dict[str, int] = {}
-        self._taken: dict[str, int] = {}
-        self._blocked: dict[str, Reason | None] = {}
-        self.is_unrestricted = True
-        """No task has a lane, and no owner is limited or blocked."""
+        self._lane_of_owner = {task.owner: None for task in tasks}
         if self._lane_of_owner:
             lanes = {task.lane for task in tasks if task.lane is not None}
             self._read_lanes(lanes)
             self.is_unrestricted = not lanes and not any(self._lane_of_owner.values())
             for name, reason in connection.query(_BLOCKED_OWNERS, (bind_names(self._lane_of_owner.keys() | lanes),)):
-                self._blocked[name] = REASONS[reason]
+                self._block_reasons[name] = REASONS[reason]
                 self.is_unrestricted = False
 
     def _read_lanes(self, lanes: set[str]) -> None:
@@ -143,25 +125,8 @@ class LaneState:
             if limit is not None and name in owners:
                 self._lane_of_owner[owners[name]] = name
 
-    def lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
-        lane, owners_lane = task.lane, self._lane_of_owner.get(task.owner)
-        if lane is None:
-            return () if owners_lane is None else (self._use(owners_lane),)
-        if owners_lane is None or owners_lane == lane:
-            return (self._use(lane),)
-        return self._use(lane), self._use(owners_lane)
-
-    def block_reason(self, task: Task) -> Reason | None:
-        return self._blocked.get(task.owner) or self._blocked.get(blocked_lane_name(task.owner, task.lane))
-
     def _use(self, lane: str) -> LaneUse:
         if lane not in self._limits:
             # An earlier decision of this request gave the task this lane.
             self._read_lanes({lane})
-        return LaneUse(lane, self._limits[lane], self._taken[lane])
-
-    def add_taken(self, lanes: Iterable[str], slots: int) -> None:
-        """Add `slots` (may be negative) to the number of taken slots of each lane."""
-        for lane in lanes:
-            if lane in self._taken:
-                self._taken[lane] += slots
+        return super()._use(lane)

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
 from typing import Final
 
 from ...errors import StoreError
 from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import ALL_OWNERS, Counts
-from ...model.ids import to_microseconds
-from ...model.lane import DEFAULT_LIMIT, LaneUse
 from ...model.page import Page
-from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.run import Run
-from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
+from ...ports.store import RunFilter, TaskFilter
 from ..codec.columns import TaskVersion
-from ..codec.rows import decode_node
 from ..run_id_prefix import planned_range_of_prefix
+from ..sql.administration import SQLAdministration
+from ..sql.ledger import read_run
 from ..task_cache import TaskCache
 from .connection import SqliteConnection, sql
 from .ledger import (
     find_run_in_small_indexes,
     read_latest,
-    read_run,
     read_runs,
     read_stranded,
     read_tasks,
@@ -40,23 +36,15 @@ from .writer import Writer
 
 _LAST_TASK: Final = sql("last_task")
 _COUNTS: Final = sql("counts")
-_OUTPUT_BYTES: Final = sql("output_bytes")
-_WAITING: Final = sql("waiting")
-_ALL_LANES: Final = sql("all_lanes")
-_TASK_IDS: Final = sql("task_ids")
 _RUN_IDS: Final = sql("run_ids")
-_ALL_NODES: Final = sql("all_nodes")
-_DRAIN: Final = sql("drain")
 _SET_LANE: Final = sql("set_lane")
-_BLOCK_OWNER: Final = sql("block_owner")
-_UNBLOCK_OWNER: Final = sql("unblock_owner")
 _PREPARE_OFF_THREAD: Final = 64
 """From this number of changes on, rows are encoded on a reader thread instead of the writer's."""
 _INLINE_PAGE: Final = 50
 """Largest page that is read on the event loop."""
 
 
-class SQLiteBook:
+class SQLiteBook(SQLAdministration):
     _writer: Writer
     _readers: Readers
     _task_cache: TaskCache
@@ -147,15 +135,11 @@ class SQLiteBook:
         run = await self._readers.run_inline(lambda connection: find_run_in_small_indexes(connection, run_id))
         if run is None:
             # The run may be one of a million of its instant: search on a reader thread.
-            run = await self._readers.run(lambda connection: read_run(connection, run_id))
+            run = await self._database.read(lambda statements: read_run(statements, run_id))
         return run if run is not None and owner in (None, run.owner) else None
 
     async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         return await self._readers.run(lambda connection: read_runs(connection, run_filter, after, limit))
-
-    async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
-        rows = await self._readers.query(_TASK_IDS, {"prefix": prefix, "owner": owner, "limit": limit})
-        return tuple(task_id for (task_id,) in rows)
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         first, last = planned_range_of_prefix(prefix) or (0, -1)
@@ -177,34 +161,8 @@ class SQLiteBook:
         rows = await self._readers.query(_COUNTS, (bind_numbers(hours), ALL_OWNERS if owner is None else owner))
         return {(hour, name): number for hour, name, number in rows}
 
-    async def output_bytes(self, owner: str) -> int:
-        ((size,),) = await self._readers.query(_OUTPUT_BYTES, (owner,))
-        return int(size)
-
-    async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
-        bindings = {"owner": owner, "now": to_microseconds(now), "most": MAX_COUNTED}
-        ((timed, ready, parked, stranded),) = await self._readers.query(_WAITING, bindings)
-        return WaitingCounts(min(timed + ready, MAX_COUNTED), parked, stranded)
-
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._readers.run(lambda connection: read_stranded(connection, self._read_cache, owner, limit))
-
-    async def lanes(self) -> tuple[LaneUse, ...]:
-        rows = await self._readers.query(_ALL_LANES)
-        return tuple(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken) for name, limit, taken in rows)
-
-    async def nodes(self) -> tuple[Node, ...]:
-        return tuple(decode_node(row) for row in await self._readers.query(_ALL_NODES))
-
-    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
-        def work(connection: SqliteConnection) -> bool:
-            connection.query(_DRAIN, (int(draining), node))
-            exists = connection.changed_rows > 0
-            if exists:
-                write_attached_records(connection, attached_records)
-            return exists
-
-        return await self._writer.submit(work)
 
     async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
         def work(connection: SqliteConnection) -> None:
@@ -212,18 +170,6 @@ class SQLiteBook:
             unit_of_work = UnitOfWork(connection, self._task_cache)
             unit_of_work.offer_slots(name)
             unit_of_work.flush()
-            write_attached_records(connection, attached_records)
-
-        await self._writer.submit(work)
-
-    async def block_owner(
-        self, owner: str, reason: Reason | None, *, attached_records: Sequence[RecordWrite] = ()
-    ) -> None:
-        def work(connection: SqliteConnection) -> None:
-            if reason is None:
-                connection.query(_UNBLOCK_OWNER, (owner,))
-            else:
-                connection.query(_BLOCK_OWNER, (owner, reason))
             write_attached_records(connection, attached_records)
 
         await self._writer.submit(work)

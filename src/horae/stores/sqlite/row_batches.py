@@ -12,11 +12,10 @@ from ...errors import HoraeError, StoreError
 from ...model.change import Change
 from ...model.counts import ALL_OWNERS, RETAINED_HOURS, hour_of
 from ...model.record import RecordWrite
-from ...model.refusals import refuse
 from ...model.task import NEW_TASK_STATUS
-from ..codec.columns import TaskVersion, edited_task_identity, new_task_identities
 from ..codec.rows import ENTRY_WIDTH, TASK_WIDTH, encode_entry, encode_event, encode_status, encode_task
 from ..counter_deltas import CounterDeltas
+from ..pending_changes import find_clash, list_identities, require_definition
 from .connection import BulkStatement, Row, SqliteConnection, sql
 from .load_facts import bind_numbers, find_task_by_id, find_task_by_key
 from .records import write_attached_records
@@ -73,15 +72,14 @@ class RowBatches(CounterDeltas):
 
     def add_task(self, number: int, change: Change, live: Sequence[int] = ()) -> None:
         """Add a new task with its entries and events; `live` are the numbers of its live runs."""
-        if change.task is None:
-            raise StoreError("Only a change that defines a task can make one; nothing was written.")
-        self.new_tasks += (number, *encode_task(change.task))
+        task = require_definition(change)
+        self.new_tasks += (number, *encode_task(task))
         if change.status is NEW_TASK_STATUS and not change.new_runs:
             self.statuses += (number, 1, *_FRESH_STATUS_VALUES)
-            self.count_new_task(change.task.owner)
+            self.count_new_task(task.owner)
         else:
             self.statuses += encode_status(number, 1, change.status or NEW_TASK_STATUS, live)
-            self.count_change(change.task.owner, None, change._replace(status=change.status or NEW_TASK_STATUS))
+            self.count_change(task.owner, None, change._replace(status=change.status or NEW_TASK_STATUS))
         for entry in change.put:
             self.new_entries += encode_entry(number, entry)
         for event in change.events:
@@ -115,19 +113,17 @@ class RowBatches(CounterDeltas):
 
     def _describe_conflict(self, connection: SqliteConnection) -> HoraeError:
         """Return the error for the first id or key that another task has or that appears twice in the batch."""
-        identities = [*new_task_identities(self.new_tasks), *map(edited_task_identity, self.edited_tasks)]
-        ids: set[str] = set()
-        keys: set[tuple[str, str | None]] = set()
-        for number, task_id, owner, key in identities:
-            if task_id in ids or _is_other_task(find_task_by_id(connection, task_id), number):
-                break
-            if key is not None and (
-                (owner, key) in keys or _is_other_task(find_task_by_key(connection, owner, key), number)
-            ):
-                return refuse("key_taken", key=key)
-            ids.add(task_id)
-            keys.add((owner, key))
-        return StoreError("A task with this id is there already; nothing was written.")
+        identities = list_identities(self.new_tasks, self.edited_tasks)
+        by_id = {task.id: find_task_by_id(connection, task.id) for task in identities}
+        by_key = {
+            (owner, key): find_task_by_key(connection, owner, key) for _, _, owner, key in identities if key is not None
+        }
+        clash = find_clash(
+            identities,
+            {task_id: task.number for task_id, task in by_id.items() if task is not None},
+            {owner_and_key: task.number for owner_and_key, task in by_key.items() if task is not None},
+        )
+        return clash or StoreError("A task with this id is there already; nothing was written.")
 
     def _write_entries(self, connection: SqliteConnection) -> None:
         if self.emptied_agendas:
@@ -170,7 +166,3 @@ def _delete_old_hours(connection: SqliteConnection, newest: int) -> None:
     if hour > connection.newest_hour:
         connection.newest_hour = hour
         connection.query(_DELETE_OLD_COUNTERS, (hour - RETAINED_HOURS,))
-
-
-def _is_other_task(task: TaskVersion | None, number: int) -> bool:
-    return task is not None and task.number != number

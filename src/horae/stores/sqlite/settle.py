@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
-from ...errors import StoreError
 from ...model.change import Change, Facts, RunDecision, SettleDecision
 from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
-from ...model.run import LIVE_STATES, Run
+from ...model.run import Run
+from ..claim_rules import check_recovery
 from ..task_cache import TaskCache
 from .connection import SqliteConnection, sql
 from .load_facts import LoadedFacts, bind_names, bind_numbers
@@ -21,7 +21,7 @@ _VERSIONS: Final = sql("versions")
 _LIVE_RUNS_OF_NODE: Final = sql("live_runs_of_node")
 _START: Final = sql("start")
 _NEXT_VERSION: Final = sql("next_version")
-_RENEWALS: Final = sql("renewals")
+_RENEWALS: Final = sql("lock_node")
 _DROP_NODE: Final = sql("drop_node")
 
 RunUpdate: TypeAlias = tuple[str, int | None, Any]
@@ -49,13 +49,7 @@ class RunUpdater:
             return None
         run_ids = [run_id for run_id, _ in connection.query(_LIVE_RUNS_OF_NODE, (node,))]
 
-        def decide_and_check(facts: Facts, run: Run, _: None) -> Change:
-            change = decide(facts, run)
-            if not change.deleted and not any(_is_released(moved, run, node) for moved in change.updated_runs):
-                raise StoreError(f"The run {run.id} was to be recovered, but is still held by {node}.")
-            return change
-
-        self._apply(connection, [(run_id, None, None) for run_id in run_ids[:limit]], decide_and_check)
+        self._apply(connection, [(run_id, None, None) for run_id in run_ids[:limit]], check_recovery(decide, node))
         if len(run_ids) <= limit:
             connection.query(_DROP_NODE, (node,))
         return min(len(run_ids), limit)
@@ -106,7 +100,3 @@ class RunUpdater:
         loaded = LoadedFacts(connection, self._task_cache, {number: version for number, version, _ in rows})
         loaded.read_entries([number for number, _, entries in rows if entries])
         return loaded
-
-
-def _is_released(moved: Run, run: Run, node: str) -> bool:
-    return moved.id == run.id and (moved.state not in LIVE_STATES or moved.node != node)

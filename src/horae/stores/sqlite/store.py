@@ -9,17 +9,18 @@ from typing import Final
 
 from ...clock import Clock, SystemClock
 from ...errors import StoreUnavailable
+from ..sql.connection import Transactions
+from ..sql.journal import SQLJournal
+from ..sql.records import SQLRecords
 from ..task_cache import TaskCache
 from .agenda import SQLiteAgenda
 from .claim import Claimer
 from .connection import SqliteConnection
 from .file_lock import FileLock
-from .journal import SQLiteJournal
-from .ledger import SQLiteFeed
 from .migrate import create_file, migrate, require_supported_version
 from .queries import SQLiteBook
 from .readers import Readers
-from .records import SQLiteRecords
+from .session import SqliteSession
 from .settle import RunUpdater
 from .shared_transactions import SQLiteSharedTransactions, TransactionWatcher
 from .transfer import SQLiteTransfer
@@ -33,10 +34,9 @@ _READER_CACHE_KILOBYTES: Final = 4_096
 class SQLiteStore(
     SQLiteAgenda,
     SQLiteBook,
-    SQLiteFeed,
     SQLiteUpkeep,
-    SQLiteRecords,
-    SQLiteJournal,
+    SQLRecords,
+    SQLJournal,
     SQLiteTransfer,
     SQLiteSharedTransactions,
 ):
@@ -56,6 +56,7 @@ class SQLiteStore(
         self._run_updater = RunUpdater(self._task_cache)
         self._writer = Writer(self._open_writer_connection, self._task_cache.clear)
         self._readers = Readers(self._open_reader_connection)
+        self._database: Transactions = SqliteSession(self._writer, self._readers)
         self._watch = TransactionWatcher(self._writer)
         self._open_lock = asyncio.Lock()
         self._opened = self._closed = False

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...errors import StoreError
 from ...model.change import Change, OrdinaryStart, OrdinarySuccess
-from ...model.entry import CLAIMABLE, Entry
+from ...model.entry import Entry
 from ...model.ids import to_microseconds
 from ...model.lane import DEFAULT_LIMIT
 from ...model.run import LIVE_STATES, Run
 from ...model.task import TaskState
 from ..codec.rows import (
-    encode_entry,
     encode_event,
     encode_new_run,
     encode_run_update,
@@ -22,6 +20,7 @@ from ..codec.rows import (
     encode_task,
     new_tuple,
 )
+from ..pending_changes import PendingChanges, lanes_taken, require_live, require_same_task
 from ..run_deduplication import deduplicate_runs
 from ..task_cache import CachedTask, TaskCache, apply_change
 from .connection import SqliteConnection, sql
@@ -33,18 +32,13 @@ _EXISTING_RUN: Final = sql("existing_run")
 _UNPARK: Final = sql("unpark")
 
 
-class UnitOfWork:
+class UnitOfWork(PendingChanges):
     def __init__(self, connection: SqliteConnection, cache: TaskCache) -> None:
+        super().__init__()
         self._connection = connection
         self._task_cache = cache
         self._batches = RowBatches()
-        self._freed_lanes: set[str] = set()
-        self._new_run_ids: set[str] = set()
-        """Ids of the new runs of this request; the ledger was checked not to have them."""
         self._last_run = -1
-
-    def offer_slots(self, lane: str) -> None:
-        self._freed_lanes.add(lane)
 
     def find_existing_runs(self, number: int, change: Change) -> frozenset[str]:
         """Return the ids of the change's new runs that are in the ledger or already in this unit of work."""
@@ -130,7 +124,7 @@ class UnitOfWork:
             del loaded.tasks[number]
             return
         if change.put or change.dropped:
-            self._add_entry_changes(number, entries, change)
+            self._add_entry_changes(self._batches.entries, number, entries, change)
         new_runs = [self._add_run(number, run, loaded) for run in change.new_runs]
         for run in change.updated_runs:
             self._add_moved_run(cached, run, loaded)
@@ -141,8 +135,7 @@ class UnitOfWork:
     def _add_task_update(self, before: CachedTask, cached: CachedTask, loaded: LoadedFacts) -> None:
         number, version, task, status, _, live = cached
         if task is not before.task:
-            if task.id != before.task.id:
-                raise StoreError(f"The task {before.task.id} cannot become {task.id}; nothing was written.")
+            require_same_task(before.task, task)
             self._batches.edited_tasks.append((*encode_task(task), number))
         self._batches.statuses += encode_status(number, version, status, live)
         loaded.tasks[number] = cached
@@ -165,11 +158,9 @@ class UnitOfWork:
         return run_number
 
     def _add_moved_run(self, cached: CachedTask, run: Run, loaded: LoadedFacts) -> None:
-        before, run_number = cached.find_run(run.id)
-        if before is None:
-            raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
+        before, run_number = require_live(cached, run.id)
         self._batches.updated_runs.append(encode_run_update(run_number, run))
-        lanes_now = run.lanes if run.state in LIVE_STATES else ()
+        lanes_now = lanes_taken(run)
         if before.lanes != lanes_now:
             self._batches.freed_slots += [(lane, run.id) for lane in before.lanes]
             for lane in lanes_now:
@@ -178,20 +169,6 @@ class UnitOfWork:
             loaded.lane_state.add_taken(lanes_now, 1)
             if not lanes_now:
                 self._freed_lanes.update(before.lanes)
-
-    def _add_entry_changes(self, number: int, entries: tuple[Entry, ...], change: Change) -> None:
-        changed_slots = {*change.dropped, *(entry.slot for entry in change.put)}
-        # The entry may have been unparked for a free lane slot. If it does not use it, the next entry is unparked.
-        self._freed_lanes.update(
-            entry.lane
-            for entry in entries
-            if entry.lane is not None and entry.state in CLAIMABLE and entry.slot in changed_slots
-        )
-        entry_rows = self._batches.entries
-        for slot in change.dropped:
-            entry_rows[number, slot] = None
-        for entry in change.put:
-            entry_rows[number, entry.slot] = encode_entry(number, entry)
 
     def _add_deletion(self, cached: CachedTask, entries: tuple[Entry, ...]) -> None:
         batches = self._batches
@@ -203,7 +180,7 @@ class UnitOfWork:
         for run in cached.live:
             batches.freed_slots += [(lane, run.id) for lane in run.lanes]
             self._freed_lanes.update(run.lanes)
-        self._freed_lanes.update(entry.lane for entry in entries if entry.lane is not None and entry.state in CLAIMABLE)
+        self._offer_claimable_lanes(entries)
         self._task_cache.discard(cached.number)
 
     def flush(self) -> None:

@@ -15,6 +15,7 @@ from horae.stores.mysql.connection_factory import MySQLConnectionFactory, qualif
 from horae.stores.mysql.literals import render_literal
 from horae.stores.mysql.templates import TemplateArguments, parse_templates
 from tests.servers.mariadb import MariaDBServer
+from tests.unit.stores.called_statements import find_called_statements
 from tests.unit.stores.mysql.store_setup import new_prefix, open_store
 
 ROOM = "horae.stores.mysql"
@@ -34,8 +35,8 @@ def test_named_statements_and_their_uses_match() -> None:
     text = code()
     shared = "\n".join(KNOWN.values())
     assert {name for name in KNOWN if f'"{name}"' not in text and f"{{{name}}}" not in shared} == set()
-    called = set(re.findall(r"(?:\.query|\.ask|\.write_rows|_PartQuery)\(\s*\"(\w+)\"", text))
-    assert called
+    called = find_called_statements(text)
+    assert {"lock_node", "get_record", "events", "import_lines", "metadata_page"} <= called
     assert called <= set(KNOWN)
 
 

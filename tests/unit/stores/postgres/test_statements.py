@@ -11,6 +11,7 @@ import asyncpg
 from horae.stores import named_sql
 from horae.stores.postgres.connection_factory import qualify_tables
 from tests.servers.postgres import PostgresServer
+from tests.unit.stores.called_statements import find_called_statements
 from tests.unit.stores.postgres.store_setup import new_schema, open_connection, open_store
 
 ROOM = "horae.stores.postgres"
@@ -36,8 +37,8 @@ def test_named_statements_and_their_uses_match() -> None:
     shared = "\n".join(KNOWN.values())
     unused = {name for name in KNOWN if f'"{name}"' not in text and f"{{{name}}}" not in shared}
     assert unused == set()
-    called = set(re.findall(r"(?:\.query|\.ask|\.write_rows|_PartQuery)\(\s*\"(\w+)\"", text))
-    assert called
+    called = find_called_statements(text)
+    assert {"lock_node", "get_record", "events", "import_lines", "metadata_page"} <= called
     assert called <= set(KNOWN)
 
 

@@ -33,5 +33,5 @@ async def test_search_among_runs_of_one_instant_does_not_block_the_loop(
         for run in (runs[0], runs[-1]):
             assert await store.run(run.id, None) == run
         assert await store.run(f"{runs[0].id[:-4]}zzzz", None) is None
-        assert sql("run_live") in loop_statements, "what goes on is found by its name"
-        assert sql("run_at") not in loop_statements, "all of an instant may be a million"
+        assert sql("live_run") in loop_statements, "what goes on is found by its name"
+        assert sql("ended_run") not in loop_statements, "all of an instant may be a million"

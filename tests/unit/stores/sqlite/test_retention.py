@@ -9,7 +9,8 @@ from horae.model.events.event import Event, EventKind
 from horae.model.run import Run
 from horae.model.task import Task, TaskState, TaskStatus
 from horae.ports.store import RunFilter
-from horae.stores.sqlite import SQLiteStore, upkeep
+from horae.stores.sql import upkeep
+from horae.stores.sqlite import SQLiteStore
 from horae.testing.decisions import always
 from horae.testing.factories import DAY, NOON, SECOND, a_new_task, a_task, an_ended_run
 from tests.unit.stores.sqlite.store_setup import new_store
@@ -79,10 +80,10 @@ async def test_task_resumed_during_trim_is_kept(tmp_path: Path) -> None:
         task = a_task()
         over = TaskStatus(TaskState.COMPLETED, ended=NOON - 200 * DAY)
         await store.add([a_new_task(task, status=over, entries=[])])
-        found = await upkeep.RetentionScan(store._readers, NOON, KEEP, LIMIT).find(None)
+        found = await upkeep.RetentionScan(store._database, NOON, KEEP, LIMIT).find(None)
         assert len(found.tasks) == 1
         await store.change(task.id, None, always(Change(status=TaskStatus())))
-        removed = await store._writer.submit(lambda link: upkeep.remove_rows(link, found, NOON))
+        removed = await store._database.transact(lambda link: upkeep.remove_rows(link, found, NOON))
         assert removed.tasks == 0
         assert await store.facts(task.id, None) is not None
 

@@ -11,6 +11,8 @@ import pytest
 
 from horae.stores.named_sql import parse_blocks
 from horae.stores.sqlite.connection import STATEMENTS, BulkStatement, sql
+from horae.stores.sqlite.session import STATEMENT_STEPS
+from tests.unit.stores.called_statements import find_called_statements
 
 ROOM = Path(str(resources.files("horae.stores.sqlite")))
 COLUMNS = {name for name in STATEMENTS if name.endswith(("_columns", "_filter"))}
@@ -61,10 +63,26 @@ def test_every_statement_has_one_name() -> None:
 
 
 def test_every_statement_is_used() -> None:
-    code = "\n".join(file.read_text(encoding="utf-8") for file in ROOM.glob("*.py"))
+    folders = (ROOM, Path(str(resources.files("horae.stores.sql"))))
+    code = "\n".join(file.read_text(encoding="utf-8") for folder in folders for file in folder.glob("*.py"))
     shared = "\n".join(STATEMENTS.values())
     unused = {name for name in STATEMENTS if f'"{name}"' not in code and f"{{{name}}}" not in shared}
     assert unused == set()
+
+
+SHARED = ("administration", "feed", "journal", "records", "transfer", "upkeep")
+"""Files of `stores/sql` whose statements run in a file too."""
+OF_SERVERS = {"delete_old_counters", "drop_unused_lanes"}
+"""Statements for counter deltas and lane rows, which a file does not have: it deletes old counters as it adds to them."""
+
+
+def test_every_statement_that_shared_code_runs_is_there() -> None:
+    folder = Path(str(resources.files("horae.stores.sql")))
+    code = "\n".join((folder / f"{name}.py").read_text(encoding="utf-8") for name in SHARED)
+    called = find_called_statements(code)
+    assert {"lock_node", "get_record", "events", "import_lines", "metadata_page"} <= called
+    assert called - set(STATEMENTS) - set(STATEMENT_STEPS) == OF_SERVERS - set(STATEMENTS)
+    assert {step for steps in STATEMENT_STEPS.values() for step in steps} <= set(STATEMENTS)
 
 
 def test_unknown_statement_is_an_error() -> None:
@@ -96,7 +114,8 @@ WIDTHS = {"drop_entries": 2, "drop_records": 3}
 def _plan(connection: apsw.Connection, name: str) -> list[str]:
     text = sql(name).replace("{rows}", f"({', '.join('?' * WIDTHS.get(name, 8))})")
     names = set(re.findall(r":(\w+)", text))
-    bindings = dict.fromkeys(names, 1) if names else (1,) * text.count("?")
+    numbers = [int(number) for number in re.findall(r"\?(\d+)", text)]
+    bindings = dict.fromkeys(names, 1) if names else (1,) * max(numbers, default=text.count("?"))
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", bindings)]
 
 

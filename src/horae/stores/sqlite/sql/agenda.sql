@@ -92,33 +92,36 @@ UPDATE agenda SET state = 0 WHERE (task, slot) IN (
 SELECT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane IN carray(?))
 
 -- name: unpark_routes
-UPDATE agenda SET state = 0, lane = NULL WHERE state = 3 AND lane IN carray(?)
+UPDATE agenda SET state = 0, lane = NULL WHERE state = 3 AND lane IN carray(?) RETURNING 1
 
 -- name: join
 REPLACE INTO nodes ({node_columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
--- name: renewals
+-- name: lock_node
+-- A write transaction excludes all others.
 SELECT renewals FROM nodes WHERE id = ?
 
 -- name: renew_lease
--- Renews the lease of a node and reads all that a heartbeat needs, in one statement: an idle node runs no other.
-UPDATE nodes SET renewed = :now, renewals = renewals + 1, load = :load, clock_offset = :offset
-WHERE id = :node RETURNING
-  draining,
+-- Renews the lease of a node and reads all that a heartbeat needs, in one statement: an idle node runs no other. There
+-- is no clock to compare with: all nodes of a file are on one machine.
+UPDATE nodes SET renewed = ?2, renewals = renewals + 1, load = ?3, clock_offset = ?4
+WHERE id = ?1 RETURNING
   (
     SELECT json_group_array(json_array(id, cancel) ORDER BY id)
-    FROM runs INDEXED BY runs_cancel_requested WHERE live = 1 AND cancel IS NOT NULL AND node = :node
+    FROM runs INDEXED BY runs_cancel_requested WHERE live = 1 AND cancel IS NOT NULL AND node = ?1
   ),
   (
     SELECT json_group_array(json_array({node_columns}) ORDER BY id)
-    FROM nodes WHERE id <> :node
+    FROM nodes WHERE id <> ?1
   ),
   (SELECT due FROM agenda INDEXED BY agenda_timed WHERE state = 0 ORDER BY due LIMIT 1),
-  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1)
+  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1),
+  NULL,
+  draining
 
 -- name: leave
-DELETE FROM nodes WHERE id = :node
-AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_live WHERE live = 1 AND node = :node)
+DELETE FROM nodes WHERE id = ?1
+AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ?1)
 
 -- name: drop_node
 DELETE FROM nodes WHERE id = ?

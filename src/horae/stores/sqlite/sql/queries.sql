@@ -109,18 +109,18 @@ WHERE tasks.owner = ?
 SELECT
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_timed
-    WHERE state = 0 AND due <= :now AND (:owner IS NULL OR owner = :owner) LIMIT :most)),
+    WHERE state = 0 AND due <= ?2 AND (?1 IS NULL OR owner = ?1) LIMIT ?3)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_ready_due
-    WHERE state = 1 AND (:owner IS NULL OR owner = :owner) LIMIT :most)),
+    WHERE state = 1 AND (?1 IS NULL OR owner = ?1) LIMIT ?3)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_parked
-    WHERE state = 3 AND (:owner IS NULL OR owner = :owner)
-      AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT :most)),
+    WHERE state = 3 AND (?1 IS NULL OR owner = ?1)
+      AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT ?3)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_parked
-    WHERE state = 3 AND (:owner IS NULL OR owner = :owner)
-      AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT :most))
+    WHERE state = 3 AND (?1 IS NULL OR owner = ?1)
+      AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT ?3))
 
 -- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, task_state.version
@@ -141,7 +141,7 @@ SELECT {node_columns} FROM nodes ORDER BY id
 -- name: drain
 UPDATE nodes SET draining = ? WHERE id = ?
 
--- name: run_live
+-- name: live_run
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_live JOIN tasks ON tasks.seq = runs.task
 WHERE runs.live = 1 AND runs.id = ?
 
@@ -149,9 +149,12 @@ WHERE runs.live = 1 AND runs.id = ?
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_stray JOIN tasks ON tasks.seq = runs.task
 WHERE runs.stray = 1 AND runs.id = ?
 
--- name: run_at
+-- name: ended_run
+SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_stray JOIN tasks ON tasks.seq = runs.task
+WHERE runs.stray = 1 AND runs.id = ?1
+UNION ALL
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_by_plan JOIN tasks ON tasks.seq = runs.task
-WHERE runs.planned BETWEEN ? AND ? AND runs.id = ?
+WHERE runs.planned BETWEEN ?2 AND ?3 AND runs.id = ?1 AND runs.stray = 0
 
 -- name: run_among_first
 -- One instant may have a million runs: this reads at most 256 of them.
@@ -164,7 +167,7 @@ WHERE runs.seq IN (
 
 -- name: task_ids
 SELECT id FROM tasks INDEXED BY tasks_by_id
-WHERE id >= :prefix AND id < :prefix || '~' AND (:owner IS NULL OR owner = :owner) ORDER BY id LIMIT :limit
+WHERE id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2) ORDER BY id LIMIT ?3
 
 -- name: run_ids
 SELECT id FROM runs INDEXED BY runs_stray
@@ -214,7 +217,7 @@ SELECT number, kind, at, owner, task_id, run_id, detail FROM events WHERE number
 
 -- name: events_of_owner
 SELECT number, kind, at, owner, task_id, run_id, detail FROM events
-WHERE number > ? AND owner = ? ORDER BY number LIMIT ?
+WHERE number > ?1 AND owner = ?3 ORDER BY number LIMIT ?2
 
 -- name: last_event
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
@@ -223,8 +226,8 @@ SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
 SELECT
   owners.value,
   coalesce((SELECT CAST(body AS INTEGER) FROM records WHERE kind = 'removed_events' AND key = owners.value), 0)
-    + (SELECT count(*) FROM events WHERE number <= :until AND owner = owners.value)
-FROM json_each(:owners) AS owners
+    + (SELECT count(*) FROM events WHERE number <= ?2 AND owner = owners.value)
+FROM carray(?1) AS owners
 
 -- name: read_metadata
 SELECT value FROM metadata WHERE name = ?

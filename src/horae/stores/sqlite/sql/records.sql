@@ -3,10 +3,6 @@
 -- name: get_record
 SELECT {record_columns} FROM records WHERE kind = ? AND key = ?
 
--- name: insert_record
-INSERT INTO records (kind, key, owner, body, expires, version) VALUES (?, ?, ?, ?, ?, 1)
-ON CONFLICT DO NOTHING RETURNING version
-
 -- name: insert_records
 INSERT INTO records (kind, key, owner, body, expires, version) SELECT *, 1 FROM (VALUES {rows}) WHERE true
 ON CONFLICT DO NOTHING RETURNING kind, key
@@ -14,9 +10,6 @@ ON CONFLICT DO NOTHING RETURNING kind, key
 -- name: update_record
 UPDATE records SET owner = ?, body = ?, expires = ?, version = version + 1
 WHERE kind = ? AND key = ? AND version = ? RETURNING version
-
--- name: drop_record
-DELETE FROM records WHERE kind = ? AND key = ? AND version = ? RETURNING version
 
 -- name: drop_records
 DELETE FROM records WHERE (kind, key, version) IN (VALUES {rows}) RETURNING kind, key
@@ -26,14 +19,14 @@ SELECT {record_columns} FROM records WHERE kind = ? AND key > ? ORDER BY key LIM
 
 -- name: records_page_of_owner
 SELECT {record_columns} FROM records INDEXED BY records_by_owner
-WHERE owner = ? AND kind = ? AND key > ? ORDER BY key LIMIT ?
+WHERE owner = ?4 AND kind = ?1 AND key > ?2 ORDER BY key LIMIT ?3
 
 -- name: newest_records_page
 SELECT {record_columns} FROM records WHERE kind = ? AND key < ? ORDER BY key DESC LIMIT ?
 
 -- name: newest_records_page_of_owner
 SELECT {record_columns} FROM records INDEXED BY records_by_owner
-WHERE owner = ? AND kind = ? AND key < ? ORDER BY key DESC LIMIT ?
+WHERE owner = ?4 AND kind = ?1 AND key < ?2 ORDER BY key DESC LIMIT ?3
 
 -- name: something_expired
 SELECT EXISTS (SELECT 1 FROM records INDEXED BY records_expiring WHERE expires <= ?)
@@ -45,7 +38,7 @@ DELETE FROM records WHERE rowid IN (
 ) RETURNING version
 
 -- name: last_line_number
-SELECT coalesce(max(number), 0) FROM lines WHERE run_id = ?
+SELECT run_id, max(number) FROM lines WHERE run_id IN carray(?) GROUP BY run_id
 
 -- name: insert_lines
 INSERT INTO lines (run_id, number, at, level, text) VALUES {rows}

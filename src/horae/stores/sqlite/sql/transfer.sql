@@ -51,20 +51,20 @@ SELECT 'events', ? WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 
 -- name: raise_event_number
 UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'events'
 
--- name: replace_record
+-- name: put_record
 REPLACE INTO records (kind, key, owner, body, version, expires) VALUES (?, ?, ?, ?, ?, ?)
 
--- name: replace_counter
-REPLACE INTO counters (owner, hour, name, number) VALUES (?, ?, ?, ?)
+-- name: replace_counters
+REPLACE INTO counters (owner, hour, name, number) VALUES {rows}
 
--- name: numbers_by_id
+-- name: versions_by_id
 SELECT tasks.id, tasks.seq, task_state.version
 FROM carray(?) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value JOIN task_state ON task_state.task = tasks.seq
 
 -- name: delete_lane_slots_of_tasks
 DELETE FROM lane_slots WHERE run_id IN (SELECT id FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?))
 
--- name: drop_live_runs
+-- name: delete_live_runs_of_tasks
 DELETE FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?)
 
 -- name: drop_definitions

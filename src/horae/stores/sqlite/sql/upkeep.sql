@@ -5,43 +5,47 @@
 -- planned instants finds it; events are taken from the oldest up to the first that is not expired.
 SELECT
   (
-    SELECT json_group_array(json_array(seq, id)) FROM (
+    SELECT json_group_array(json_array(seq, id, id)) FROM (
       SELECT seq, id FROM runs INDEXED BY runs_by_plan
-      WHERE planned < :before AND live = 0 AND ended < :before ORDER BY planned LIMIT :limit
+      WHERE planned < ?1 AND live = 0 AND ended < ?1 ORDER BY planned LIMIT ?2
     )
   ),
   (
     SELECT json_group_array(task) FROM (
       SELECT task FROM task_state INDEXED BY task_state_ended
-      WHERE ended < :before AND state IN ('completed', 'failed', 'cancelled') AND live IS NULL
+      WHERE ended < ?1 AND state IN ('completed', 'failed', 'cancelled') AND live IS NULL
         AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = task_state.task)
         AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = task_state.task)
-      ORDER BY ended LIMIT :limit
+      ORDER BY ended LIMIT ?2
     )
   ),
   (
-    WITH oldest_events AS MATERIALIZED (SELECT number, at FROM events ORDER BY number LIMIT :limit)
+    WITH oldest_events AS MATERIALIZED (SELECT number, at FROM events ORDER BY number LIMIT ?2)
     SELECT json_group_array(number ORDER BY number) FROM oldest_events
-    WHERE number < coalesce((SELECT min(number) FROM oldest_events WHERE at >= :before), 9223372036854775807)
+    WHERE number < coalesce((SELECT min(number) FROM oldest_events WHERE at >= ?1), 9223372036854775807)
   ),
-  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
+  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0),
+  0
 
 -- name: tasks_over_run_limit
-SELECT task FROM runs INDEXED BY runs_of_task WHERE task > :after
-GROUP BY task HAVING count(*) > :keep ORDER BY task LIMIT :limit
+SELECT task FROM runs INDEXED BY runs_of_task WHERE task > ?1 AND task <= ?4
+GROUP BY task HAVING count(*) > ?2 ORDER BY task LIMIT ?3
+
+-- name: highest_task
+SELECT coalesce(max(seq), 0) FROM tasks
 
 -- name: event_window_end
--- The number of the :most-th event of a run after :after, or :last if there are fewer.
+-- The number of the ?2-th event of a run after ?1, or ?3 if there are fewer.
 SELECT coalesce(
-  (SELECT number FROM events WHERE number > :after AND run_id IS NOT NULL ORDER BY number LIMIT 1 OFFSET :most - 1), :last
+  (SELECT number FROM events WHERE number > ?1 AND run_id IS NOT NULL ORDER BY number LIMIT 1 OFFSET ?2 - 1), ?3
 )
 
 -- name: recent_tasks_over_run_limit
 SELECT task FROM runs INDEXED BY runs_of_task WHERE task IN (
   SELECT tasks.seq FROM events JOIN tasks ON tasks.id = events.task_id
-  WHERE events.number > :after AND events.number <= :until AND events.run_id IS NOT NULL
+  WHERE events.number > ?1 AND events.number <= ?2 AND events.run_id IS NOT NULL
 )
-GROUP BY task HAVING count(*) > :keep ORDER BY task
+GROUP BY task HAVING count(*) > ?3 ORDER BY task
 
 -- name: ended_tasks
 -- Checked again without runs and entries: a task that ran since it was found is not deleted yet.
@@ -51,17 +55,18 @@ WHERE task IN carray(?) AND state IN ('completed', 'failed', 'cancelled') AND en
   AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = task_state.task)
 
 -- name: surplus_runs
--- The oldest ended runs beyond the newest :keep.
+-- The oldest ended runs beyond the newest ?2.
 -- Their number is counted in the index, so that a task with a large surplus costs no more than others.
-SELECT seq, id FROM runs INDEXED BY runs_of_task WHERE task = :task AND live = 0 ORDER BY planned, attempt, id
-LIMIT max(0, min(:limit,
-  (SELECT count(*) FROM runs INDEXED BY runs_of_task WHERE task = :task)
-  - (SELECT count(*) FROM runs INDEXED BY runs_live WHERE live = 1 AND task = :task)
-  - :keep
+SELECT seq, id, id FROM runs INDEXED BY runs_of_task WHERE task = ?1 AND live = 0 ORDER BY planned, attempt, id
+LIMIT max(0, min(?3,
+  (SELECT count(*) FROM runs INDEXED BY runs_of_task WHERE task = ?1)
+  - (SELECT count(*) FROM runs INDEXED BY runs_live WHERE live = 1 AND task = ?1)
+  - ?2
 ))
 
--- name: drop_run
-DELETE FROM runs WHERE seq = ? AND id = ? AND live = 0
+-- name: drop_runs
+-- By number and id: a number may belong to a new run by now.
+DELETE FROM runs WHERE seq IN carray(?) AND id IN carray(?) AND live = 0 RETURNING 1
 
 -- name: drop_lines
 DELETE FROM lines WHERE run_id IN carray(?)
@@ -74,7 +79,7 @@ ON CONFLICT (kind, key) DO UPDATE
 SET body = CAST(CAST(body AS INTEGER) + CAST(excluded.body AS INTEGER) AS TEXT), version = version + 1
 
 -- name: drop_events
-DELETE FROM events WHERE number <= ?
+DELETE FROM events WHERE number <= ? RETURNING 1
 
 -- name: integrity
 PRAGMA integrity_check

@@ -1,0 +1,76 @@
+"""Facts of the tasks that one transaction decides on, kept current in memory: tasks, agenda entries and lane use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Generic, TypeVar
+
+from ..model.change import Change, Facts
+from ..model.entry import Entry
+from ..model.lane import LaneUse, blocked_lane_name
+from ..model.reason import Reason
+from ..model.task import Task
+from .codec.rows import new_tuple
+from .task_cache import CachedTask
+
+_NO_EXISTING_RUNS: Final[frozenset[str]] = frozenset()
+
+
+class LaneCounts:
+    """Limits and taken slots of lanes, the lanes of owners with a limit, and the reasons of blocked owners."""
+
+    def __init__(self) -> None:
+        self._lane_of_owner: dict[str, str | None] = {}
+        self._limits: dict[str, int] = {}
+        self._taken: dict[str, int] = {}
+        self._block_reasons: dict[str, Reason | None] = {}
+        self.is_unrestricted = True
+        """No task has a lane, and no owner is limited or blocked."""
+
+    def lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
+        """Return the use of the lanes that a run of the task takes: its own lane, then that of its owner."""
+        lane, owners_lane = task.lane, self._lane_of_owner.get(task.owner)
+        if lane is None:
+            return () if owners_lane is None else (self._use(owners_lane),)
+        if owners_lane is None or owners_lane == lane:
+            return (self._use(lane),)
+        return self._use(lane), self._use(owners_lane)
+
+    def block_reason(self, task: Task) -> Reason | None:
+        return self._block_reasons.get(task.owner) or self._block_reasons.get(blocked_lane_name(task.owner, task.lane))
+
+    def _use(self, lane: str) -> LaneUse:
+        return LaneUse(lane, self._limits[lane], self._taken[lane])
+
+    def add_taken(self, lanes: Iterable[str], slots: int) -> None:
+        """Add `slots` (may be negative) to the number of taken slots of each lane that was read."""
+        for lane in lanes:
+            if lane in self._taken:
+                self._taken[lane] += slots
+
+    def free_slots(self, lane: str) -> int:
+        return max(0, self._limits[lane] - self._taken[lane])
+
+
+_L = TypeVar("_L", bound=LaneCounts)
+
+
+class TaskFacts(Generic[_L]):
+    """Tasks and entries by task number; a decision sees the result of those before it."""
+
+    tasks: dict[int, CachedTask]
+    entries: dict[int, tuple[Entry, ...]]
+    lane_state: _L
+
+    def build_facts(self, cached: CachedTask, entries: tuple[Entry, ...]) -> Facts:
+        _, _, task, status, live, _ = cached
+        lane_state = self.lane_state
+        if lane_state.is_unrestricted and task.lane is None:
+            return new_tuple(Facts, (task, status, entries, live, (), None, _NO_EXISTING_RUNS))
+        return Facts(task, status, entries, live, lane_state.lane_uses(task), lane_state.block_reason(task))
+
+    def update_entries(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
+        """Apply the change to the loaded entries of a task, for the next decision on it."""
+        slots = {entry.slot: entry for entry in entries if entry.slot not in change.dropped}
+        slots.update((entry.slot, entry) for entry in change.put)
+        self.entries[number] = tuple([slots[slot] for slot in sorted(slots)])

@@ -1,0 +1,92 @@
+"""Nodes, lanes, routes and blocked owners of the SQL stores, and the counts that an overview shows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from ...model.ids import to_microseconds
+from ...model.lane import DEFAULT_LIMIT, LaneUse
+from ...model.reason import Reason
+from ...model.record import RecordWrite
+from ...ports.store import MAX_COUNTED, CancelRequest, LeaseRenewal, Node, WaitingCounts
+from ..claim_rules import earliest_due
+from ..codec.json_codecs import decode, instant_of
+from ..codec.rows import Row, decode_node, encode_node
+from .connection import Statements, Transactions
+from .records import write_attached_records
+
+
+class SQLAdministration:
+    _database: Transactions
+
+    async def admit(self, routes: Collection[str]) -> int:
+        if not routes:
+            return 0
+        names = sorted(routes)
+        ((has_parked,),) = await self._database.query("has_entries_parked_at_routes", names)
+        if not has_parked:
+            return 0
+        return len(await self._database.transact(lambda connection: connection.query("unpark_routes", names)))
+
+    async def join(self, node: Node) -> None:
+        await self._database.run_statement(lambda connection: connection.query("join", *encode_node(node)))
+
+    async def leave(self, node: str) -> None:
+        await self._database.run_statement(lambda connection: connection.query("leave", node))
+
+    async def nodes(self) -> tuple[Node, ...]:
+        return tuple(decode_node(row) for row in await self._database.query("all_nodes"))
+
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
+        async def work(connection: Statements) -> bool:
+            if not await connection.query("lock_node", node):
+                return False
+            await connection.query("drain", int(draining), node)
+            await write_attached_records(connection, attached_records)
+            return True
+
+        return await self._database.transact(work)
+
+    async def block_owner(
+        self, owner: str, reason: Reason | None, *, attached_records: Sequence[RecordWrite] = ()
+    ) -> None:
+        async def work(connection: Statements) -> None:
+            if reason is None:
+                await connection.query("unblock_owner", owner)
+            else:
+                await connection.query("block_owner", owner, reason)
+            await write_attached_records(connection, attached_records)
+
+        await (self._database.transact if attached_records else self._database.run_statement)(work)
+
+    async def lanes(self) -> tuple[LaneUse, ...]:
+        rows = await self._database.query("all_lanes")
+        return tuple(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken) for name, limit, taken in rows)
+
+    async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
+        rows = await self._database.query("waiting", owner, to_microseconds(now), MAX_COUNTED)
+        ((timed, ready, parked, stranded),) = rows
+        return WaitingCounts(min(timed + ready, MAX_COUNTED), parked, stranded)
+
+    async def output_bytes(self, owner: str) -> int:
+        ((size,),) = await self._database.query("output_bytes", owner)
+        return int(size)
+
+    async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
+        return tuple(task_id for (task_id,) in await self._database.query("task_ids", prefix, owner, limit))
+
+
+def build_renewal(rows: list[Row]) -> LeaseRenewal:
+    """Build the result of the statement `renew_lease`, which returns no row if the node lost its lease."""
+    if not rows:
+        return LeaseRenewal(held=False)
+    ((orders, nodes, timed, ready, clock, draining),) = rows
+    return LeaseRenewal(
+        held=True,
+        cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),
+        nodes=tuple(decode_node(tuple(row)) for row in decode(nodes)),
+        next_due=earliest_due(timed, ready),
+        now=None if clock is None else instant_of[clock],
+        draining=bool(draining),
+    )

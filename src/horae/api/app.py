@@ -93,6 +93,7 @@ _CORS: Final[dict[str, Any]] = {
     ],
     "expose_headers": [
         "ETag",
+        "Idempotent-Replayed",
         "Link",
         "Location",
         "Preference-Applied",

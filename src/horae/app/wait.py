@@ -129,5 +129,5 @@ def _first_ended(runs: Iterable[Run]) -> Run:
 
 def _last_ended(facts: Facts, runs: list[Run]) -> Run:
     if not runs:
-        raise refuse("task_over", id=facts.task.id, state=facts.status.state.value, wish="wait for", wish_zh="等待")
+        raise refuse("task_over", id=facts.task.id, state=facts.status.state.value, action="wait for", action_zh="等待")
     return max(runs, key=lambda run: (run.ended or run.due, run.planned, run.attempt))

@@ -230,10 +230,10 @@ def _task_path(task_id: str) -> str:
     return f"{_TASKS}/{path_segment(task_id)}"
 
 
-def _key_path(wish: TaskRequest) -> str:
-    if wish.key is None:
+def _key_path(request: TaskRequest) -> str:
+    if request.key is None:
         raise refuse("bad_text", name="key", value=None, most=200)
-    return f"{_TASKS}/by-key/{path_segment(wish.key)}"
+    return f"{_TASKS}/by-key/{path_segment(request.key)}"
 
 
 def _paused_parameter(paused: str | None) -> list[tuple[str, str]]:

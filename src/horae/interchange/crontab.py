@@ -176,7 +176,7 @@ def _read_line(line: CrontabLine, zone: str, owner: str | None, seen: Counter[st
         return RejectedItem(line.source, make_excerpt(line.text), note("cron_no_command"))
     line_zone = line.variables.get("CRON_TZ") or zone
     schedule = Cron(line.expression, zone=line_zone)
-    wish = TaskRequest(
+    request = TaskRequest(
         name=make_title(parsed.comment or line.title or parsed.command, SYSTEM),
         when=schedule,
         target=target(
@@ -187,7 +187,7 @@ def _read_line(line: CrontabLine, zone: str, owner: str | None, seen: Counter[st
         labels={"source": SYSTEM, "user": line.user},
         options=_OPTIONS,
     )
-    return ImportedTask(wish, source=line.source, notes=tuple(_line_notes(line, parsed, line_zone)))
+    return ImportedTask(request, source=line.source, notes=tuple(_line_notes(line, parsed, line_zone)))
 
 
 def _parse_command(text: str, variables: Variables) -> _ParsedCommand:

@@ -113,18 +113,18 @@ def collect_outcomes(readings: Iterable[ImportOutcome]) -> ImportResult:
     return ImportResult(tuple(tasks), tuple(rejected))
 
 
-def check_request(wish: TaskRequest) -> None:
+def check_request(request: TaskRequest) -> None:
     """Refuse a request that the service would refuse, before the import has written anything."""
-    schedule = wish.when
+    schedule = request.when
     if not isinstance(schedule, Schedule):
         raise TypeError(type(schedule).__name__)
-    size = len(wish.target.spec)
+    size = len(request.target.spec)
     if size > PAYLOAD_BYTES:
         raise refuse("import_target_too_large", size=size, most=PAYLOAD_BYTES)
-    policies = read_policies(schedule, wish.options)
-    owner = "unnamed" if wish.owner is None else wish.owner
-    parts = (schedule, wish.target, wish.payload, policies, wish.key, wish.lane, wish.labels)
-    build_task(Draft(owner, wish.name, *parts), "tsk_draft", EPOCH)
+    policies = read_policies(schedule, request.options)
+    owner = "unnamed" if request.owner is None else request.owner
+    parts = (schedule, request.target, request.payload, policies, request.key, request.lane, request.labels)
+    build_task(Draft(owner, request.name, *parts), "tsk_draft", EPOCH)
 
 
 def target(kind: str, **spec: Any) -> Target:

@@ -202,7 +202,7 @@ def _read_task(row: Row, source: str, zone: str, folders: set[str] | None) -> Im
         notes += (note("nanoclaw_next_run", instant=row["next_run"]),)
     if folders is not None and folder not in folders:
         notes += (note("nanoclaw_no_group", folder=folder),)
-    wish = TaskRequest(
+    request = TaskRequest(
         name=make_title(prompt, source),
         when=translation.schedule,
         target=target(
@@ -220,7 +220,7 @@ def _read_task(row: Row, source: str, zone: str, folders: set[str] | None) -> Im
         labels={"source": SYSTEM},
         options=_OPTIONS,
     )
-    return ImportedTask(wish, paused, source, notes)
+    return ImportedTask(request, paused, source, notes)
 
 
 def _paused_state(row: Row) -> tuple[bool, tuple[Note, ...]]:

@@ -180,7 +180,7 @@ def _read_job(job: Any, source: str, zone: str, history: list[PastRun]) -> Impor
     agent = read_folder("agentId", read_optional_text(job, "agentId") or _DEFAULT_AGENT)
     schedule, schedule_notes = read_schedule(job, zone)
     work = read_payload(job, agent)
-    wish = TaskRequest(
+    request = TaskRequest(
         name=make_title(_job_name(job) or work.text, source),
         when=schedule,
         target=work.target,
@@ -194,7 +194,7 @@ def _read_job(job: Any, source: str, zone: str, history: list[PastRun]) -> Impor
     )
     history += _read_last_run(job, key)
     notes = (*schedule_notes, *work.notes, *_ignored_notes(job, work))
-    return ImportedTask(wish, not read_flag(job, "enabled", default=True), source, notes)
+    return ImportedTask(request, not read_flag(job, "enabled", default=True), source, notes)
 
 
 def _unsupported_reason(job: Fields) -> Note | None:
@@ -256,7 +256,7 @@ def _read_last_run(job: Fields, key: str) -> tuple[PastRun, ...]:
     return (PastRun(key, started, duration, status, None, error and shorten(error, ERROR_CHARACTERS)),)
 
 
-def _is_completed(job: Fields, wish: TaskRequest, last: PastRun) -> bool:
+def _is_completed(job: Fields, request: TaskRequest, last: PastRun) -> bool:
     """Whether a one-shot job has run; one that failed and is still enabled would be tried again."""
     is_final = last.status is RunState.SUCCEEDED or not job.get("enabled", True)
-    return isinstance(wish.when, Once) and last.started >= wish.when.at and is_final
+    return isinstance(request.when, Once) and last.started >= request.when.at and is_final

@@ -79,7 +79,9 @@ def resume(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
         case TaskState.ACTIVE:
             return Change()
         case TaskState.COMPLETED:
-            raise refuse("task_over", id=facts.task.id, state=TaskState.COMPLETED.value, wish="resume", wish_zh="恢复")
+            raise refuse(
+                "task_over", id=facts.task.id, state=TaskState.COMPLETED.value, action="resume", action_zh="恢复"
+            )
         case never:
             assert_never(never)
 
@@ -180,7 +182,7 @@ def _check_open(facts: Facts, action: str, action_zh: str) -> None:
     if state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     if state not in OPEN_STATES:
-        raise refuse("task_over", id=facts.task.id, state=state.value, wish=action, wish_zh=action_zh)
+        raise refuse("task_over", id=facts.task.id, state=state.value, action=action, action_zh=action_zh)
 
 
 _RETRYABLE: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})

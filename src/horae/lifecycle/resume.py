@@ -79,7 +79,7 @@ def restart_failed(facts: Facts, now: datetime, missed: MissedMode = "skip") -> 
             result = _Passed(status, put=(following,))
     change = _resume_change(facts, result, [], now)
     if change.status is not None and change.status.state is TaskState.COMPLETED:
-        raise refuse("task_over", id=facts.task.id, state=TaskState.FAILED.value, wish="resume", wish_zh="恢复")
+        raise refuse("task_over", id=facts.task.id, state=TaskState.FAILED.value, action="resume", action_zh="恢复")
     return change
 
 

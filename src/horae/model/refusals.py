@@ -230,9 +230,9 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "task_over": RefusalEntry(
             Conflict,
-            "The task is {state}: nothing of it is left to {wish}.",
+            "The task is {state}: nothing of it is left to {action}.",
             "Run it once more with 'horae run {id}', or give it a new schedule, such as: horae edit {id} --when 'every day at 09:00'",
-            "任务处于“{state}”状态,没有可以{wish_zh}的内容。",
+            "任务处于“{state}”状态,没有可以{action_zh}的内容。",
             "可用“horae run {id}”再运行一次,或设置新的计划,例如:horae edit {id} --when '每天9点'",
         ),
         "already_running": RefusalEntry(

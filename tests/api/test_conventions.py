@@ -169,7 +169,9 @@ async def test_cors_allows_only_configured_origins() -> None:
             "OPTIONS", "/v1/tasks", who=None, headers={**preflight, "Origin": "https://evil.example"}
         )
         assert "access-control-allow-origin" not in other.headers
-        assert (await api.get("/v1/tasks", headers={"Origin": "https://ops.example.org"})).status == 200
+        page = await api.get("/v1/tasks", headers={"Origin": "https://ops.example.org"})
+        exposed = {name.strip() for name in page.headers["access-control-expose-headers"].split(",")}
+        assert (page.status, {"ETag", "Idempotent-Replayed", "RateLimit", "Retry-After"} <= exposed) == (200, True)
     async with serve_api() as api:
         reply = await api.get("/v1/tasks", headers=preflight)
         assert "access-control-allow-origin" not in reply.headers

@@ -185,8 +185,8 @@ class ForgetsTooMuch(MemoryStore):
 class WritesWithoutEnd(MemoryStore):
     async def write_lines(self, lines: Sequence[Line]) -> None:
         for line in lines:
-            said = self._data.lines.get(line.run_id) or []
-            self._data.lines.write(line.run_id, [*said, line])
+            written = self._data.lines.get(line.run_id) or []
+            self._data.lines.write(line.run_id, [*written, line])
 
 
 class TheLastWriterWins(MemoryStore):
@@ -327,8 +327,8 @@ class _CountsOnlyTheLiving(Data):
 class LooksAtCapitals(MemoryStore):
     async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         page = await super().tasks(wanted, after, limit)
-        kept = [facts for facts in page.items if wanted.text is None or wanted.text in facts.task.name]
-        return page._replace(items=tuple(kept))
+        matching = [facts for facts in page.items if wanted.text is None or wanted.text in facts.task.name]
+        return page._replace(items=tuple(matching))
 
 
 class LooksForThePrefixAnywhere(MemoryStore):

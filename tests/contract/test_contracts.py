@@ -27,7 +27,7 @@ def names_in(chapter: type[Contract]) -> list[str]:
     return [name for name in vars(chapter) if name.startswith("test_")]
 
 
-def test_every_chapter_is_part_of_the_whole() -> None:
+def test_every_chapter_is_in_the_full_contract() -> None:
     forgotten = [chapter for chapter in chapters() if names_in(chapter) and not is_in_the_whole(chapter)]
     assert forgotten == []
 

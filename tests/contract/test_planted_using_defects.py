@@ -111,5 +111,5 @@ def test_names_without_their_schema_are_noticed(monkeypatch: pytest.MonkeyPatch)
         getattr(UsingAttached(), name)()
 
 
-def test_every_named_test_is_there() -> None:
+def test_every_named_test_exists() -> None:
     assert all(hasattr(SharedTransactionContract, name) for _, name in CASES)

@@ -75,9 +75,7 @@ class Contained:
             return json.load(answer)
 
 
-def test_a_task_that_was_added_through_the_api_outlives_its_container(
-    podman: Podman, port: int, tmp_path: Path
-) -> None:
+def test_task_added_through_the_api_survives_a_new_container(podman: Podman, port: int, tmp_path: Path) -> None:
     lay_out(tmp_path / "base", LIBRARIES)
     (tmp_path / "Basefile").write_text("FROM scratch\nCOPY base /\n")
     podman.build("base", tmp_path / "Basefile", tmp_path)
@@ -118,7 +116,7 @@ def compose() -> dict[str, Any]:
     return found
 
 
-def test_compose_has_engines_apart_from_the_api_on_one_database() -> None:
+def test_compose_runs_engines_and_api_separately_on_one_database() -> None:
     services = compose()["services"]
     assert set(services) == {"api", "worker", "db"}
     assert services["api"]["environment"] == services["worker"]["environment"]
@@ -133,7 +131,7 @@ def test_compose_has_engines_apart_from_the_api_on_one_database() -> None:
             assert volume.partition(":")[0] in compose()["volumes"]
 
 
-def test_compose_opens_nothing_to_the_world_and_holds_no_password() -> None:
+def test_compose_publishes_no_public_port_and_contains_no_password() -> None:
     services = compose()["services"]
     published = [port for each in services.values() for port in each.get("ports", ())]
     assert published == ["127.0.0.1:4672:4672"]

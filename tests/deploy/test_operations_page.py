@@ -31,7 +31,7 @@ class Shown(NamedTuple):
     lines: tuple[str, ...]
 
 
-SHOWN: Final = [Shown(tuple(said.splitlines()), tuple(text.splitlines())) for said, text in _PAIR.findall(PAGE)]
+SHOWN: Final = [Shown(tuple(output.splitlines()), tuple(text.splitlines())) for output, text in _PAIR.findall(PAGE)]
 
 
 def shape(line: str) -> str:
@@ -45,38 +45,38 @@ def leave_a_dead_node(deployment: Deployment) -> None:
     deployment.up("--no-api").ready().kill_all()
 
 
-def said_by(deployment: Deployment, commands: tuple[str, ...]) -> str:
+def output_of(deployment: Deployment, commands: tuple[str, ...]) -> str:
     """What the last of them says."""
-    said = ""
+    output = ""
     for each in commands:
         if each == "horae nodes":
             leave_a_dead_node(deployment)
         done = deployment.horae(*shlex.split(each)[1:], environment=ALLOWED)
-        said = done.stdout + done.stderr
-    return said
+        output = done.stdout + done.stderr
+    return output
 
 
-def test_what_is_shown_is_what_is_said(deployment: Deployment) -> None:
+def test_commands_print_the_documented_output(deployment: Deployment) -> None:
     assert len(SHOWN) == 10
     for commands, lines in SHOWN:
-        said = [shape(line) for line in said_by(deployment, commands).splitlines()]
+        output = [shape(line) for line in output_of(deployment, commands).splitlines()]
         for line in lines:
-            assert shape(line) in said, f"{commands}: {shape(line)!r} is not in {said}"
+            assert shape(line) in output, f"{commands}: {shape(line)!r} is not in {output}"
 
 
-def test_every_command_that_is_named_exists() -> None:
+def test_every_named_command_exists() -> None:
     group: Any = app
     for name in set(re.findall(r"(?:^|`|# |\$ |exec horae )horae ([a-z]+)", PAGE, re.MULTILINE)):
         assert group.get_command(None, name) is not None, name
 
 
-def test_every_file_that_is_named_is_there() -> None:
+def test_every_named_file_exists() -> None:
     for name in re.findall(r"(?:deploy|tests)/[\w./@-]*\w", PAGE):
         assert name == "deploy/.env" or (ROOT / name).exists(), name
 
 
-def test_the_variables_of_the_update_are_those_of_its_script() -> None:
+def test_documented_update_variables_match_the_script() -> None:
     script = SCRIPT.read_text(encoding="utf-8")
-    told = set(re.findall(r"^#   (HORAE_\w+)|, (HORAE_\w+)", script, re.MULTILINE))
-    names = {each for pair in told for each in pair if each}
+    found = set(re.findall(r"^#   (HORAE_\w+)|, (HORAE_\w+)", script, re.MULTILINE))
+    names = {each for pair in found for each in pair if each}
     assert names == set(re.findall(r"\$\{(HORAE_\w+)[:-]", script)) - {"HORAE_STORE"}

@@ -136,8 +136,8 @@ def _parsed(words: list[str], *, in_block: bool) -> str | None:
     try:
         _parse(words)
     except MISTAKE as mistake:
-        told = str(mistake.format_message()) if hasattr(mistake, "format_message") else str(mistake)
-        return None if _INCOMPLETE.match(told) and not in_block else told
+        message = str(mistake.format_message()) if hasattr(mistake, "format_message") else str(mistake)
+        return None if _INCOMPLETE.match(message) and not in_block else message
     return None
 
 

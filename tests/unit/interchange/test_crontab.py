@@ -24,12 +24,12 @@ def only(line: str, *, system: bool = False) -> ImportedTask:
 
 
 class TestTheSampleOfAUser:
-    harvest = crontab.read(sample("user.crontab"), zone=BERLIN, user="ann")
-    found = by_source(harvest)
+    imported = crontab.read(sample("user.crontab"), zone=BERLIN, user="ann")
+    found = by_source(imported)
 
-    def test_every_line_is_found_or_named(self) -> None:
+    def test_every_line_is_imported_or_reported(self) -> None:
         assert list(self.found) == ["line 8", "line 9", "line 11", "line 16", "line 18"]
-        assert reasons(self.harvest) == {
+        assert reasons(self.imported) == {
             "line 12": "cron_reboot",
             "line 19": "step_too_large",
             "line 20": "never",
@@ -40,13 +40,13 @@ class TestTheSampleOfAUser:
     def test_refused_line_is_reported_with_the_refusal_in_both_languages(self) -> None:
         with pytest.raises(InvalidSchedule) as refused:
             Cron("*/90 * * * *")
-        (unclear,) = [each for each in self.harvest.rejected if each.source == "line 19"]
+        (unclear,) = [each for each in self.imported.rejected if each.source == "line 19"]
         assert unclear.note.english == str(refused.value)
         assert refused.value.in_language("zh").message in unclear.note.chinese
         assert unclear.text == "*/90 * * * * /bin/true"
 
     def test_names_come_from_the_comment_above_or_at_the_end_else_from_the_command(self) -> None:
-        assert [found.request.name for found in self.harvest.tasks] == [
+        assert [found.request.name for found in self.imported.tasks] == [
             "Nightly backup",
             "ping the status page",
             "logrotate --state /var/lib/state /etc/logrotate.conf",
@@ -81,18 +81,18 @@ class TestTheSampleOfAUser:
     def test_runs_behave_as_in_cron(self) -> None:
         options = self.found["line 8"].request.options
         assert (options.missed, options.overlap, options.retries) == ("skip", "parallel", 0)
-        assert [note.code for note in self.harvest.notes] == ["cron_manners", "cron_surroundings"]
+        assert [note.code for note in self.imported.notes] == ["cron_manners", "cron_surroundings"]
 
 
 class TestTheSampleOfASystem:
-    harvest = crontab.read(sample("system.crontab"), zone="UTC", user="", system=True)
-    hourly, rotate, backup = harvest.tasks
+    imported = crontab.read(sample("system.crontab"), zone="UTC", user="", system=True)
+    hourly, rotate, backup = imported.tasks
 
     def test_the_user_has_a_column(self) -> None:
-        assert not self.harvest.rejected
-        users = [(found.request.labels or {})["user"] for found in self.harvest.tasks]
+        assert not self.imported.rejected
+        users = [(found.request.labels or {})["user"] for found in self.imported.tasks]
         assert users == ["root", "www-data", "backup"]
-        assert all("cron_user" in codes_of(found) for found in self.harvest.tasks)
+        assert all("cron_user" in codes_of(found) for found in self.imported.tasks)
 
     def test_the_shell_gets_what_no_task_may_set(self) -> None:
         shell, flag, text = spec_of(self.hourly)["argv"]
@@ -203,11 +203,11 @@ def test_tz_is_for_the_command_alone_as_in_cron() -> None:
 
 
 def test_unknown_zone_refuses_only_later_lines() -> None:
-    harvest = crontab.read(
+    imported = crontab.read(
         "0 5 * * * a\nCRON_TZ=Mars/Base\n0 5 * * * b\nCRON_TZ=\n0 5 * * * c", zone=BERLIN, user="ann"
     )
-    assert list(by_source(harvest)) == ["line 1", "line 5"]
-    assert reasons(harvest) == {"line 3": "unknown_zone"}
+    assert list(by_source(imported)) == ["line 1", "line 5"]
+    assert reasons(imported) == {"line 3": "unknown_zone"}
 
 
 def test_the_callers_zone_must_exist() -> None:
@@ -243,9 +243,9 @@ def test_a_line_comes_back_as_its_schedule_and_its_command(
 
 @given(five_fields, st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]), max_size=60))
 def test_schedule_of_a_line_is_independent_of_its_command(expression: str, command: str) -> None:
-    harvest = crontab.read(f"{expression} {command}", zone=BERLIN, user="ann")
-    assert len(harvest.tasks) + len(harvest.rejected) == 1
-    for found in harvest.tasks:
+    imported = crontab.read(f"{expression} {command}", zone=BERLIN, user="ann")
+    assert len(imported.tasks) + len(imported.rejected) == 1
+    for found in imported.tasks:
         assert found.request.when == Cron(expression, zone=BERLIN)
 
 

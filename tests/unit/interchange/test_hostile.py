@@ -74,11 +74,11 @@ def test_very_long_line_is_parsed_in_linear_time(part: str) -> None:
     line = part * (MAX_FILE_BYTES // 4 // len(part))
     for text in (line, f"0 5 * * * {line}", f"A={line}", f"# {line}\n0 5 * * * /bin/a"):
         try:
-            harvest = crontab.read(text, zone="UTC", user="ann")
+            imported = crontab.read(text, zone="UTC", user="ann")
         except Refusal as refusal:
             assert refusal.code == "import_too_many"
         else:
-            assert all(len(unclear.text) <= 200 for unclear in harvest.rejected)
+            assert all(len(unclear.text) <= 200 for unclear in imported.rejected)
 
 
 def test_too_many_jobs_and_groups_are_refused() -> None:

@@ -68,40 +68,40 @@ def test_imported_task_states(tmp_path: Path, changes: dict[str, Any], paused: b
 
 def test_a_completed_task_is_only_in_the_history(tmp_path: Path) -> None:
     path = made(tmp_path, {**TASK, "status": "completed", "next_run": None}, runs=(RUN,), groups=(GROUP,))
-    harvest = nanoclaw.read(path, zone=SHANGHAI)
-    assert not harvest.tasks
-    assert [past.key for past in harvest.past_runs] == ["nanoclaw:task-1"]
-    assert [note.code for note in harvest.notes] == ["nanoclaw_completed"]
+    imported = nanoclaw.read(path, zone=SHANGHAI)
+    assert not imported.tasks
+    assert [past.key for past in imported.past_runs] == ["nanoclaw:task-1"]
+    assert [note.code for note in imported.notes] == ["nanoclaw_completed"]
 
 
 def test_history_is_ordered_and_start_precedes_the_log_time(tmp_path: Path) -> None:
     failed = {**RUN, "run_at": "2026-02-24T01:00:01Z", "status": "error", "result": None, "error": "no network"}
     runs = (failed, RUN, {**RUN, "run_at": "yesterday"}, {**RUN, "status": "odd"})
-    harvest = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
+    imported = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
     five = timedelta(seconds=5)
     first, second = datetime(2026, 2, 23, 1, tzinfo=UTC), datetime(2026, 2, 24, 0, 59, 56, tzinfo=UTC)
-    assert harvest.past_runs == (
+    assert imported.past_runs == (
         PastRun("nanoclaw:task-1", first, five, RunState.SUCCEEDED, "Sunny.", None),
         PastRun("nanoclaw:task-1", second, five, RunState.FAILED, None, "no network"),
     )
-    assert [note.code for note in harvest.notes] == ["nanoclaw_bad_runs"]
+    assert [note.code for note in imported.notes] == ["nanoclaw_bad_runs"]
 
 
 def test_long_history_is_cut_to_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nanoclaw, "MAX_RUNS", 2)
     runs = tuple({**RUN, "run_at": f"2026-02-{day}T01:00:00Z", "result": str(day)} for day in (12, 14, 10, 13))
-    harvest = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
-    assert [past.result for past in harvest.past_runs] == ["13", "14"]
-    assert "nanoclaw_old_runs" in [note.code for note in harvest.notes]
+    imported = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
+    assert [past.result for past in imported.past_runs] == ["13", "14"]
+    assert "nanoclaw_old_runs" in [note.code for note in imported.notes]
 
 
 def test_groups_are_read_with_all_fields(tmp_path: Path) -> None:
     main = {**GROUP, "jid": "me@s", "folder": "main", "is_main": 1, "requires_trigger": 0}
     main["container_config"] = '{"timeout": 600000}'
     leaving = {**GROUP, "jid": "x@s", "folder": "../etc"}
-    harvest = nanoclaw.read(made(tmp_path, TASK, groups=(GROUP, main, leaving)), zone=SHANGHAI)
+    imported = nanoclaw.read(made(tmp_path, TASK, groups=(GROUP, main, leaving)), zone=SHANGHAI)
     added = "2026-02-01T00:00:00.000Z"
-    family, home = harvest.groups
+    family, home = imported.groups
     assert family == AgentGroup("family", "1203@g.us", "Family", "@Andy", added=added)
     assert home.to_json() == {
         "folder": "main",
@@ -113,27 +113,27 @@ def test_groups_are_read_with_all_fields(tmp_path: Path) -> None:
         "added": added,
         "config": {"timeout": 600000},
     }
-    assert reasons(harvest) == {"group x@s": "import_bad_field"}
+    assert reasons(imported) == {"group x@s": "import_bad_field"}
 
 
 def test_an_older_version_has_fewer_columns_and_its_groups_elsewhere(tmp_path: Path) -> None:
-    harvest = nanoclaw.read(made(tmp_path, TASK, schema=TASKS_BEFORE, runs=(RUN,)), zone=SHANGHAI)
-    (found,) = harvest.tasks
+    imported = nanoclaw.read(made(tmp_path, TASK, schema=TASKS_BEFORE, runs=(RUN,)), zone=SHANGHAI)
+    (found,) = imported.tasks
     assert spec_of(found) == {"group": "family", "chat": "1203@g.us", "context_mode": "isolated"}
-    assert (found.notes, len(harvest.past_runs), harvest.groups) == ((), 1, ())
-    assert [note.code for note in harvest.notes] == ["nanoclaw_groups_elsewhere"]
+    assert (found.notes, len(imported.past_runs), imported.groups) == ((), 1, ())
+    assert [note.code for note in imported.notes] == ["nanoclaw_groups_elsewhere"]
 
 
 def test_the_groups_of_an_older_version_are_a_json_file() -> None:
     text = """{"1@g.us": {"name": "Family", "folder": "family", "trigger": "@Andy", "added_at": "2026-02-01"},
                "2@g.us": {"name": "Me", "folder": "main", "trigger": "@Andy", "containerConfig": {"timeout": 1}},
                "3@g.us": {"name": "Bad", "folder": "a/b"}}"""
-    harvest = nanoclaw.read_groups(text)
-    assert [(group.folder, group.is_main, group.config) for group in harvest.groups] == [
+    imported = nanoclaw.read_groups(text)
+    assert [(group.folder, group.is_main, group.config) for group in imported.groups] == [
         ("family", False, None),
         ("main", True, {"timeout": 1}),
     ]
-    assert reasons(harvest) == {"group 3@g.us": "import_bad_field"}
+    assert reasons(imported) == {"group 3@g.us": "import_bad_field"}
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_the_groups_of_an_older_version_are_a_json_file() -> None:
     ],
 )
 def test_broken_task_is_reported_and_others_are_read(tmp_path: Path, changes: dict[str, Any], code: str) -> None:
-    harvest = nanoclaw.read(made(tmp_path, {**TASK, "id": "bad", **changes}, {**TASK, "id": "good"}), zone=SHANGHAI)
-    assert [found.source for found in harvest.tasks] == ["good"]
-    (unclear,) = harvest.rejected
+    imported = nanoclaw.read(made(tmp_path, {**TASK, "id": "bad", **changes}, {**TASK, "id": "good"}), zone=SHANGHAI)
+    assert [found.source for found in imported.tasks] == ["good"]
+    (unclear,) = imported.rejected
     assert unclear.note.code == code
     assert (unclear.source + unclear.text).isprintable()
 

@@ -15,13 +15,13 @@ LOOPBACK = read_networks(["127.0.0.0/8"])
 
 
 class Wire:
-    """One raw server. `heard` has the head of each request, `connections` counts those who came at all."""
+    """One raw server. `heads` has the head of each request, `connections` counts the accepted connections."""
 
     def __init__(self, host: str) -> None:
         self.host = host
         self.port = 0
         self.connections = 0
-        self.heard: list[str] = []
+        self.heads: list[str] = []
         self.bodies: list[bytes] = []
         self.arrived = asyncio.Event()
         self.gone = asyncio.Event()
@@ -46,7 +46,7 @@ async def wire(speak: Speak, host: str = "127.0.0.1") -> AsyncIterator[Wire]:
         made.connections += 1
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            made.heard.append(head)
+            made.heads.append(head)
             made.bodies.append(await reader.readexactly(_length(head)))
             made.arrived.set()
             await speak(writer)

@@ -36,7 +36,7 @@ def a_target(settings: Mapping[str, Any] = ANYTHING, secrets: Mapping[str, str] 
     return target
 
 
-async def carried(
+async def execute(
     spec: Mapping[str, Any],
     settings: Mapping[str, Any] = ANYTHING,
     *,
@@ -72,15 +72,15 @@ class Watch:
 Deed = Callable[["asyncio.Task[Outcome]", RecordingInvocation, CommandTarget, Watch], None]
 
 
-async def watched(
+async def execute_watched(
     spec: Mapping[str, Any], then: Deed, settings: Mapping[str, Any] = ANYTHING
 ) -> tuple[Outcome | None, RecordingInvocation, Watch]:
     """Start it, do something as soon as it has told its numbers (`pids 1 2 …`), and wait for its end; None: cancelled."""
     invocation, target = an_invocation(spec, settings), a_target(settings)
-    carrying = asyncio.create_task(target.execute(invocation))
+    execution = asyncio.create_task(target.execute(invocation))
     watch = Watch(await invocation.wait_for_text("pids"))
-    then(carrying, invocation, target, watch)
-    done, _ = await asyncio.wait([carrying], timeout=PATIENCE)
+    then(execution, invocation, target, watch)
+    done, _ = await asyncio.wait([execution], timeout=PATIENCE)
     await target.aclose()
     assert done, "it has not ended"
-    return None if carrying.cancelled() else carrying.result(), invocation, watch
+    return None if execution.cancelled() else execution.result(), invocation, watch

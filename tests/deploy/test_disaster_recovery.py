@@ -153,7 +153,7 @@ def _tool(name: str, url: str, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_what_root_restores_belongs_to_whoever_works_with_it(deployment: Deployment, tmp_path: Path) -> None:
+def test_restored_database_keeps_its_owner(deployment: Deployment, tmp_path: Path) -> None:
     """A service has a user of its own, and its administrator is another one."""
     deployment.add(name="kept", when="every 1h", say="x")
     copy = tmp_path / "copy"

@@ -41,8 +41,8 @@ class NumbersEventsAnew(MemoryStore):
             await super().import_page(part, parcels)
             return
         with self._data.transaction():
-            for told in require_type(NumberedEvent, parcels):
-                self._data.events.append(told.event)
+            for numbered in require_type(NumberedEvent, parcels):
+                self._data.events.append(numbered.event)
 
 
 class ShowsItsQueues(MemoryStore):
@@ -135,7 +135,7 @@ class ForgetsItsStock(MemoryStore):
         return {**await super().count_parts(), Part.RUNS: len(self._data.runs)}
 
 
-MOVING_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
+TRANSFER_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     LeavesLiveRunsBehind: (
         "test_a_move_copies_everything_unchanged",
         "test_runs_of_a_dead_node_are_recovered_in_the_target_store",

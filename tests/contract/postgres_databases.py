@@ -24,7 +24,7 @@ END $$
 """
 
 
-class Places:
+class DatabasePool:
     """Addresses on one server. Each is used by one test at a time, and wiped before the next one has it."""
 
     def __init__(self, server: PostgresServer) -> None:

@@ -1,4 +1,4 @@
-"""A door between a client and a server that can be told to lose answers."""
+"""A proxy between a client and a server that can be encoded to lose answers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 
-class Cutting:
-    """Hands everything on. While `to_lose` is above zero, answers to requests that begin like `losing` are read, and the
+class LossyProxy:
+    """Hands everything on. While `losses` is above zero, answers to requests that begin like `lossy_prefix` are read, and the
     connection is closed instead."""
 
     def __init__(self, server: str) -> None:
         parts = urlsplit(server)
         self._host, self._port = str(parts.hostname), int(parts.port or 80)
         self._listening: asyncio.Server | None = None
-        self.to_lose = 0
-        self.losing = ""
+        self.losses = 0
+        self.lossy_prefix = ""
         self.heads: list[str] = []
 
     async def open(self) -> str:
@@ -39,8 +39,8 @@ class Cutting:
             )
             await away.drain()
             answer = await there.read()
-            if self.to_lose and head.decode().startswith(self.losing):
-                self.to_lose -= 1
+            if self.losses and head.decode().startswith(self.lossy_prefix):
+                self.losses -= 1
             else:
                 writer.write(answer)
                 await writer.drain()

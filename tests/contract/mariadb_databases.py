@@ -15,7 +15,7 @@ from tests.servers.mariadb import MariaDBServer
 _KEPT: Final = frozenset({"horae_migrations", "horae_numbering", "horae_counter_lock"})
 
 
-class Places:
+class DatabasePool:
     """Addresses on one server. Each is used by one test at a time, and wiped before the next one has it."""
 
     def __init__(self, server: MariaDBServer) -> None:

@@ -9,39 +9,39 @@ from typing import Final
 PATIENCE_SECONDS: Final = 60.0
 
 
-class Ears:
+class NotifyReceiver:
     """`NOTIFY_SOCKET` leads here."""
 
     def __init__(self, folder: Path) -> None:
         self.address = str(folder / "notify")
-        self.heard: list[str] = []
-        self._line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._line.bind(self.address)
-        self._line.settimeout(PATIENCE_SECONDS)
+        self.messages: list[str] = []
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(self.address)
+        self._socket.settimeout(PATIENCE_SECONDS)
 
     def environment(self, watchdog: float | None = None) -> dict[str, str]:
         ours = {"NOTIFY_SOCKET": self.address}
         return ours if watchdog is None else ours | {"WATCHDOG_USEC": str(round(watchdog * 1e6))}
 
-    def until(self, words: str) -> str:
-        """Wait until it says that; what it said."""
+    def wait_for(self, state: str) -> str:
+        """Wait until it says that; what it message."""
         while True:
-            said = self._line.recv(4096).decode()
-            self.heard.append(said)
-            if words in said.splitlines():
-                return said
+            message = self._socket.recv(4096).decode()
+            self.messages.append(message)
+            if state in message.splitlines():
+                return message
 
-    def rest(self) -> list[str]:
+    def drain(self) -> list[str]:
         """What has come and was not yet heard."""
-        self._line.settimeout(0)
+        self._socket.settimeout(0)
         found: list[str] = []
         try:
             while True:
-                found.append(self._line.recv(4096).decode())
+                found.append(self._socket.recv(4096).decode())
         except BlockingIOError:
             return found
         finally:
-            self._line.settimeout(PATIENCE_SECONDS)
+            self._socket.settimeout(PATIENCE_SECONDS)
 
     def close(self) -> None:
-        self._line.close()
+        self._socket.close()

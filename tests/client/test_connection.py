@@ -1,4 +1,4 @@
-"""What a client does when the way to its server is bad: once more with the same key, never twice done, never silently lost."""
+"""Client connection: a lost response is retried once with the same idempotency key, and errors keep their class."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def opened(tmp_path: Path) -> Iterator[RunningServer]:
 
 @asynccontextmanager
 async def lossy_connection(opened: RunningServer) -> AsyncIterator[tuple[RemoteService, LossyProxy]]:
-    """A client whose connection to the server can be cut."""
+    """Yield a client that is connected to the server through a lossy proxy."""
     proxy = LossyProxy(opened.url)
     connection = Connection(await proxy.open(), opened.tokens["local"], SystemClock())
     try:
@@ -72,7 +72,7 @@ async def test_second_lost_response_raises(opened: RunningServer) -> None:
 
 
 async def test_edit_with_a_lost_response_is_not_retried(opened: RunningServer) -> None:
-    """It carries the version that was seen: a second one could only be refused."""
+    """An edit has the version in `If-Match`: a retry could only be refused."""
 
     async with lossy_connection(opened) as (service, proxy):
         task = await service.tasks.create(LOCAL, REQUEST)
@@ -122,7 +122,7 @@ def test_path_segment_is_percent_encoded() -> None:
 
 @pytest.mark.parametrize("kind", [each for each in ERROR_MAPPINGS if each is not HoraeError])
 def test_error_is_read_as_its_own_class_in_both_languages(kind: type[HoraeError]) -> None:
-    """By what a server says of it, in either language."""
+    """The class is found by the title of the problem."""
     for language in ("en", "zh"):
         answer = ERROR_MAPPINGS[kind]
         title = answer.title if language == "en" else answer.title_zh

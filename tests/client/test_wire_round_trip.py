@@ -1,4 +1,4 @@
-"""What a server tells becomes the values that it was: whatever a command shows of them is the same."""
+"""Wire format round trips: values that a server encodes are decoded by the client unchanged and render the same."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def all_facts(draw: st.DrawFn) -> Facts:
 
 
 def visible_to_clients(run: Run) -> Run:
-    """What only the engine needs is not encoded, and a value is spelled anew."""
+    """Return the run as a client decodes it: without the fields of the engine, and with its result encoded again."""
     same = run.span == Span(run.planned, run.planned, 1)
     encoded = run_json(run)["result"]
     result = None if encoded is None else json.dumps(encoded, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""A small target that keeps the contract, and others with one plausible mistake each."""
+"""A small target that passes the contract, and variants with one plausible defect each."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ReturnsNoJson(Honest):
         return Succeeded("done") if isinstance(outcome, Succeeded) else outcome
 
 
-class TalksForEver(Honest):
+class LogsWithoutLimit(Honest):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
         for _ in range(5_000):
             invocation.log("and another thing")
@@ -129,17 +129,17 @@ class ShowsASecretAsJson(Honest):
         return Succeeded(json.dumps(spec)) if isinstance(outcome, Succeeded) else outcome
 
 
-class MakesUpKeys(Honest):
+class InventsKeys(Honest):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
         outcome = await super().do(spec, invocation)
         return Succeeded(json.dumps({"key": invocation.run.id})) if isinstance(outcome, Succeeded) else outcome
 
 
-class NeverListens(Honest):
-    """It goes on when it is cancelled, once at least: the test itself must end, too."""
+class IgnoresCancellation(Honest):
+    """Continues when it is cancelled, a limited number of times, so that the test ends."""
 
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
-        return await _stubborn(lambda: super(NeverListens, self).do(spec, invocation), invocation, times=2)
+        return await _stubborn(lambda: super(IgnoresCancellation, self).do(spec, invocation), invocation, times=2)
 
 
 class RaisesWhenCancelled(Honest):
@@ -156,12 +156,12 @@ class TakesAnyKey(Honest):
         return super().check(known, payload, settings)
 
 
-class TripsOverNonsense(Honest):
+class CrashesOnInvalidSpecs(Honest):
     def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         return super().check({**spec}, payload, settings)
 
 
-class ChecksToSomethingElse(Honest):
+class ChangesACheckedSpec(Honest):
     def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         checked = super().check(spec, payload, settings)
         return {**checked, "token": checked["token"] or {"secret": "usual"}} if "token" in spec else checked
@@ -174,7 +174,7 @@ class WritesIntoItsInput(Honest):
         return super().check(spec, payload, settings)
 
 
-class SpeaksOneLanguage(Honest):
+class RefusesInOneLanguage(Honest):
     def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
             return super().check(spec, payload, settings)
@@ -200,18 +200,18 @@ DEFECTS: Final[dict[type[Honest], str]] = {
     AnswersWithNone: "test_a_succeeding_spec_returns_success",
     ReturnsAMegabyte: "test_a_succeeding_spec_returns_success",
     ReturnsNoJson: "test_a_succeeding_spec_returns_success",
-    TalksForEver: "test_log_lines_are_bounded",
+    LogsWithoutLimit: "test_log_lines_are_bounded",
     LeavesAChild: "test_a_succeeding_spec_returns_success",
     LeavesASocket: "test_a_succeeding_spec_returns_success",
     LeavesATask: "test_a_succeeding_spec_returns_success",
     ShowsASecret: "test_a_secret_is_never_shown",
     ShowsASecretAsJson: "test_a_secret_is_never_shown",
-    MakesUpKeys: "test_every_attempt_has_the_same_key",
-    NeverListens: "test_an_endless_run_that_is_cancelled_ends",
+    InventsKeys: "test_every_attempt_has_the_same_key",
+    IgnoresCancellation: "test_an_endless_run_that_is_cancelled_ends",
     RaisesWhenCancelled: "test_an_endless_run_that_is_cancelled_ends",
     TakesAnyKey: "test_an_unknown_key_is_refused",
-    TripsOverNonsense: "test_a_spec_that_is_no_mapping_is_refused",
-    ChecksToSomethingElse: "test_checking_again_changes_nothing",
+    CrashesOnInvalidSpecs: "test_a_spec_that_is_no_mapping_is_refused",
+    ChangesACheckedSpec: "test_checking_again_changes_nothing",
     WritesIntoItsInput: "test_checking_does_not_modify_its_argument",
-    SpeaksOneLanguage: "test_an_unknown_key_is_refused",
+    RefusesInOneLanguage: "test_an_unknown_key_is_refused",
 }

@@ -1,4 +1,4 @@
-"""The store in MariaDB keeps the contracts that every store keeps."""
+"""The MariaDB store passes the store contracts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A deployment goes from a file to a server and back, and is what it was; killed on the way, it is taken up again."""
+"""`horae move` between SQLite and PostgreSQL preserves every row, and a killed move is resumed."""
 
 from __future__ import annotations
 

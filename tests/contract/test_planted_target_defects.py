@@ -1,4 +1,4 @@
-"""The contract of targets would notice: each planted defect makes the test fail that is about it."""
+"""Mutation check of the target contract: each planted defect fails the contract test listed for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .defective_targets import DEFECTS, Honest, LeavesAChild, LeavesASocket, Lea
 
 
 class DeedContract(TargetContract, TargetKeysContract, TargetSecretsContract):
-    patience = timedelta(seconds=0.2)  # what is broken takes all of it
+    patience = timedelta(seconds=0.2)  # a defective target uses all of it
 
     deed: Honest = Honest()
 

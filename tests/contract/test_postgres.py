@@ -1,4 +1,4 @@
-"""The store in PostgreSQL keeps the contracts that every store keeps."""
+"""The PostgreSQL store passes the store contracts."""
 
 from __future__ import annotations
 

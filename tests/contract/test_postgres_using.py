@@ -1,4 +1,4 @@
-"""Tasks in the caller's own transaction, on PostgreSQL: with a connection from a pool, or of its own, however isolated."""
+"""Tasks in the caller's own transaction, on PostgreSQL: with a pooled or direct connection, at every isolation level."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TestPostgresUsing(SharedTransactionContract):
 
     @asynccontextmanager
     async def connect_as_caller(self, store: FullStore) -> AsyncIterator[CallerConnection]:
-        """From a pool, with tables that are called as ours are, and that are found first."""
+        """Return a pooled connection whose search path has tables with the same names first."""
         assert isinstance(store, PostgresStore)
         settings = {"search_path": "theirs,public"}
         pool = asyncpg.create_pool(store.address.dsn, min_size=1, max_size=1, server_settings=settings)

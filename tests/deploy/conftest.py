@@ -1,4 +1,4 @@
-"""Each test has a deployment of its own, and leaves no process behind."""
+"""Fixtures of deploy tests: a deployment that leaves no process, and a notify socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service manager as a test needs it: a socket that hears what a service says of itself."""
+"""Receiver of sd_notify messages, in the place of systemd."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PATIENCE_SECONDS: Final = 60.0
 
 
 class NotifyReceiver:
-    """`NOTIFY_SOCKET` leads here."""
+    """Datagram socket for `NOTIFY_SOCKET`; `messages` has those that `wait_for` received."""
 
     def __init__(self, folder: Path) -> None:
         self.address = str(folder / "notify")
@@ -24,7 +24,7 @@ class NotifyReceiver:
         return ours if watchdog is None else ours | {"WATCHDOG_USEC": str(round(watchdog * 1e6))}
 
     def wait_for(self, state: str) -> str:
-        """Wait until it says that; what it message."""
+        """Wait for a message with this line, and return the message."""
         while True:
             message = self._socket.recv(4096).decode()
             self.messages.append(message)
@@ -32,7 +32,7 @@ class NotifyReceiver:
                 return message
 
     def drain(self) -> list[str]:
-        """What has come and was not yet heard."""
+        """Return the messages that have arrived and were not read yet."""
         self._socket.settimeout(0)
         found: list[str] = []
         try:

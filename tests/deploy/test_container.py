@@ -1,4 +1,4 @@
-"""The image: built without a registry, run without rights, and what it was told outlives it."""
+"""Container image: built without a registry, run without privileges; tasks survive the container."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_task_added_through_the_api_survives_a_new_container(podman: Podman, por
     health = json.loads(podman("image", "inspect", "--format", "{{json .HealthCheck}}", "localhost/horae"))
     podman("exec", "horae", *health["Test"][1:])
 
-    # The same one again, then another one in its place.
+    # Restart the same container, then start another one on its volume.
     podman("restart", "-t", "30", "horae")
     horae.until_ready()
     assert horae.ask(f"/v1/tasks/{made['id']}")["name"] == "report"

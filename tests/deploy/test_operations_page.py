@@ -1,4 +1,4 @@
-"""docs/operations.md is true: its commands are run, and what is shown of their answers is what they say."""
+"""docs/operations.md: its commands run and print the documented output; named commands, files and variables exist."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PAIR: Final = re.compile(r"^```sh\n(.+?)\n```\n\n```text\n(.*?)^```$", re.MULTI
 _VARYING: Final = (
     (r"\b(tsk|run|nod)_[0-9a-f]{32}", r"\1"),
     (r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "day"),
-    # How far away something is has as many parts as it has.
+    # A relative time has a varying number of parts.
     (r"\bin \d+ \w+( \d+ \w+)*", "soon"),
-    # Of a node, its state: the rest is about this machine.
+    # Only the state of a node: the rest differs between machines.
     (r"^nod .* (\w+)$", r"nod \1"),
     (r"[-\d.:+TZ]*\d[-\d.:+TZ]*", "0"),
     (r" +", " "),
@@ -31,11 +31,11 @@ class Shown(NamedTuple):
     lines: tuple[str, ...]
 
 
-SHOWN: Final = [Shown(tuple(output.splitlines()), tuple(text.splitlines())) for output, text in _PAIR.findall(PAGE)]
+SHOWN: Final = [Shown(tuple(commands.splitlines()), tuple(text.splitlines())) for commands, text in _PAIR.findall(PAGE)]
 
 
 def shape(line: str) -> str:
-    """Without what differs each time: ids, numbers, days, names of machines, widths of columns."""
+    """Replace the parts that differ between runs: ids, numbers, days, host names, column widths."""
     for pattern, instead in _VARYING:
         line = re.sub(pattern, instead, line)
     return line.strip()
@@ -46,7 +46,7 @@ def leave_a_dead_node(deployment: Deployment) -> None:
 
 
 def output_of(deployment: Deployment, commands: tuple[str, ...]) -> str:
-    """What the last of them says."""
+    """Run the commands and return the output of the last one."""
     output = ""
     for each in commands:
         if each == "horae nodes":

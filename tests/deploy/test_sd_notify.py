@@ -1,4 +1,4 @@
-"""What a service manager hears: ready when all parts are, signs of life while each of them is well, and the end."""
+"""sd_notify: ready when all parts are ready, watchdog pings while every part is healthy, and stopping."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ async def test_engine_with_overdue_entries_is_unhealthy_unless_it_is_draining() 
         healthy = [health.is_healthy]
         engine = app.engine
         assert engine is not None
-        # As if it were stuck for good: nobody looks at the agenda any more.
+        # A stuck dispatcher: due entries are not claimed any more.
         engine._actors["dispatcher"].cancel()
         await asyncio.gather(engine._actors["dispatcher"], return_exceptions=True)
         await app.service.tasks.create(app.who, read_task({"name": "left", "when": "now", "say": "x"}))
         for _ in range(2):
             await health.check()
             healthy.append(health.is_healthy)
-        # What was told to claim nothing does well to leave it.
+        # A draining dispatcher claims nothing on purpose.
         engine.dispatcher.is_draining = True
         await health.check()
         outcome = [*healthy, health.is_healthy]

@@ -1,4 +1,4 @@
-"""The units: what systemd itself says of them, and `horae service`, which writes them."""
+"""systemd units: checked by systemd-analyze, and written by `horae service`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def analyze(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def verified(folder: Path, chosen: UnitOptions) -> subprocess.CompletedProcess[str]:
-    """With a program that is there."""
+    """Verify the unit with a program that exists."""
     path = folder / chosen.name.replace("@", "@1")
     path.write_text(unit_text(chosen._replace(program=(sys.executable, "-m", "horae"))))
     return analyze("verify", *(["--user"] if chosen.user else []), str(path))
@@ -92,7 +92,7 @@ def test_shell_reads_the_environment_file_unchanged(tmp_path: Path) -> None:
 
 
 class Machine:
-    """The root of some other system, and a Horae that is installed where a service may look."""
+    """A file system root for `--root`, and a Horae program that a service can access."""
 
     def __init__(self, folder: Path) -> None:
         self.cli = Cli(folder)

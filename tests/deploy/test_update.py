@@ -33,7 +33,7 @@ exit 0
 
 
 class Installation:
-    """Where releases are kept, and how the service is started and stopped. What was built once is there for all tests."""
+    """Folder of releases with scripts that start and stop the service. Built wheels are shared by all tests."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -66,7 +66,7 @@ class Installation:
         }
 
     def begin(self, store: str) -> None:
-        """As if there had never been any version."""
+        """Configure the store, with no release installed."""
         self.store = store
         (self.folder / "horae.env").write_text(f'HORAE_STORE="{store}"\n')
 
@@ -92,12 +92,12 @@ class Installation:
         return json.loads(done.stdout)
 
     def version(self) -> str:
-        """Of what answers now."""
+        """Return the version of the running server."""
         with build_opener(ProxyHandler({})).open(self.environment["HORAE_HEALTH"], timeout=30) as answer:
             return str(json.load(answer)["version"])
 
     def releases(self) -> list[str]:
-        """None before the first update, which makes the folder."""
+        """Return the installed releases; empty before the first update."""
         return sorted(path.name for path in (self.home / "releases").glob("*") if path.is_dir())
 
     def release(self) -> None:
@@ -134,13 +134,13 @@ def test_unhealthy_release_is_rolled_back_and_a_healthy_one_is_installed(install
     assert installation.version() == "0.7.0"
     installation.horae("add", "every 1h", "--say", "kept", "--name", "kept")
 
-    # Again, with the same: nothing happens.
+    # The same release again changes nothing.
     before = (installation.releases(), (installation.home / "pid").read_text())
     again = installation.update(first)
     assert (again.returncode, "in use already" in again.stdout) == (0, True), again.stderr
     assert (installation.releases(), (installation.home / "pid").read_text()) == before
 
-    # One that brings a newer schema, and is never ready: the old one runs again, on the store as it was.
+    # A release with a newer schema that never becomes ready: rolled back with the store.
     sick = wheel(installation.folder, "0.8.0", NOT_HEALTHY, TOMORROW)
     done = installation.update(sick, HORAE_PATIENCE="3")
     assert done.returncode == 1
@@ -151,14 +151,14 @@ def test_unhealthy_release_is_rolled_back_and_a_healthy_one_is_installed(install
     assert len(list((installation.home / "backups").iterdir())) == 1
     installation.horae("add", "every 1h", "--say", "after", "--name", "after")
 
-    # One that is well, and brings the same newer schema.
+    # A healthy release with the same newer schema.
     done = installation.update(wheel(installation.folder, "0.9.0", table=TOMORROW))
     assert done.returncode == 0, done.stderr + done.stdout
     assert installation.version() == "0.9.0"
     assert names(installation) == ["after", "kept"]
     assert TOMORROW in tables(installation.database)
 
-    # One that cannot even begin: the schema is the same, so the store itself is never put back.
+    # A release that cannot start: the schema is the same, so the store is not restored.
     restored = list(installation.folder.glob("horae.db.before-restore*"))
     done = installation.update(wheel(installation.folder, "0.10.0", CANNOT_BEGIN, TOMORROW), HORAE_PATIENCE="2")
     assert "0.9.0 runs again" in done.stderr, done.stderr

@@ -116,7 +116,7 @@ def _without_brackets(word: str) -> str:
 
 
 def mistake_in(command: Command) -> str | None:
-    """What the parser says against a command; None when one reading of its placeholders is right."""
+    """Return the error of the parser, or None when one reading of the placeholders is valid."""
     if _PLACEHOLDER.fullmatch(command.words[0]):
         return None
     mistakes: list[str | None] = []

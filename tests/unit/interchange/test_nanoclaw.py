@@ -161,7 +161,7 @@ def test_broken_task_is_reported_and_others_are_read(tmp_path: Path, changes: di
 
 
 class TestNothingIsWritten:
-    """Not to the file, not to its log, and no new file beside it: seen by comparing every byte."""
+    """No byte of the database and its WAL changes, and no file is created next to them."""
 
     def test_at_rest(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK)
@@ -241,13 +241,13 @@ sys.stdin.read()
 
 @contextmanager
 def in_use(path: Path, *statements: str) -> Iterator[None]:
-    """Another process has it open, as NanoClaw would: inside one process SQLite shares what it knows."""
+    """Open the database in another process, as NanoClaw does: within one process SQLite shares its locks."""
     command = [sys.executable, "-c", _USER, str(path), *statements]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         yield
-        # A real stop would tidy up; the process ends at once instead, as it may any time.
+        # The process is killed, because a regular exit would checkpoint the WAL.
         process.kill()
 
 

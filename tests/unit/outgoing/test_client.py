@@ -125,7 +125,7 @@ def test_decompression_bomb_is_never_unpacked_in_memory() -> None:
     [
         (b"HTTP/1.1 200 OK\r\n\r\n", bytes(4096)),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1000\r\n" + bytes(4096) + b"\r\n"),
-        # Blocks that hold nothing: they are read for ever and come to nothing.
+        # Empty deflate blocks: endless input without output.
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\nx\x9c", b"\0\0\0\xff\xff" * 800),
     ],
 )

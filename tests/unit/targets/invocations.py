@@ -77,7 +77,7 @@ class Recorded:
         return [text for each, text in self.lines if each == level]
 
     async def wait_for(self, wanted: str) -> str:
-        """The first text that holds what is wanted."""
+        """Wait for a line that contains `wanted`, and return the first."""
         event = Event()
         with self._lock:
             self._awaited.append((wanted, event))

@@ -26,7 +26,7 @@ SHORT = timedelta(milliseconds=100)
 
 
 class Watch:
-    """Processes that should end. Opened while they live, so that none can be taken for another that got its number."""
+    """Processes that should end. Their pidfds are opened while they live, so that a reused pid is not mistaken for one."""
 
     def __init__(self, text: str) -> None:
         self.pids = [int(word) for word in text.split()[1:]]
@@ -43,7 +43,7 @@ class Watch:
 async def execute_watched(
     call: Callable[..., object], grace: timedelta, then: Callable[[asyncio.Task[Outcome], Recorded, Watch], None]
 ) -> tuple[Outcome | None, Recorded, Watch]:
-    """Start it, do something as soon as it has told its numbers, and wait for its end; None: it was cancelled."""
+    """Start a function, call `then` once it has printed its pids, and return its outcome; None: cancelled."""
     invocation = Recorded(a_task("it"))
     target = target_for(call, "process", grace)
     execution = asyncio.ensure_future(target.execute(invocation))

@@ -21,7 +21,7 @@ CALLBACK = {"callback_url": "https://horae.example/base/", "callback_key": "k" *
 
 
 class Noon(SystemClock):
-    """It is always noon; only the time of day is made up."""
+    """Clock that always returns noon."""
 
     def now(self) -> datetime:
         return NOON

@@ -159,7 +159,7 @@ def test_invalid_address_is_refused_without_showing_its_password(address: str) -
     assert "u:p" not in str(caught.value)
 
 
-def test_every_refusal_says_the_same_in_both_languages() -> None:
+def test_every_refusal_has_the_same_facts_in_both_languages() -> None:
     places = re.compile(r"\{(\w+?)(?:_zh)?\}")
     for code, entry in CATALOGUE.items():
         for english, chinese in ((entry.message, entry.message_zh), (entry.hint, entry.hint_zh)):

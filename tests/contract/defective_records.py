@@ -54,10 +54,10 @@ class _ConflictBlindData(Data):
 class DropsRecordsOfDeletions(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data = _Forgetful()
+        self._data = _NoRecordsOfDeletions()
 
 
-class _Forgetful(Data):
+class _NoRecordsOfDeletions(Data):
     def apply(self, task_id: str, change: Change) -> None:
         super().apply(task_id, change._replace(attached=()) if change.deleted else change)
 

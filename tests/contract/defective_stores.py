@@ -249,7 +249,7 @@ class LimitsUpcomingByEntries(MemoryStore):
         return tuple(found)
 
 
-class TakesTheFirstAttemptForTheNewest(MemoryStore):
+class ReturnsTheFirstAttemptAsLatest(MemoryStore):
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         newest = await super().latest(task_ids)
         everything = sorted((run for run in self._data.runs), key=lambda run: -run.attempt)
@@ -259,10 +259,10 @@ class TakesTheFirstAttemptForTheNewest(MemoryStore):
 class CountsARowTwice(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data = _CountsBeforeItLooks()
+        self._data = _CountsBeforeDeduplication()
 
 
-class _CountsBeforeItLooks(Data):
+class _CountsBeforeDeduplication(Data):
     def apply(self, task_id: str, change: Change) -> None:
         again = tuple(run for run in change.new_runs if run.id in self.runs)
         if again:
@@ -275,10 +275,10 @@ class WritesARowTwice(MemoryStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self._data = _Forgetful()
+        self._data = _NoDeduplication()
 
 
-class _Forgetful(Data):
+class _NoDeduplication(Data):
     def deduplicate_runs(self, change: Change) -> Change:
         return change
 
@@ -293,10 +293,10 @@ class CountsNothingForAllOwners(MemoryStore):
 class CountsASpanOnce(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.counters = _OneByOne(self._data._transaction)
+        self._data.counters = _CountsOnePerSpan(self._data._transaction)
 
 
-class _OneByOne(Counters):
+class _CountsOnePerSpan(Counters):
     def add(self, owner: str, added: Iterable[tuple[int, str, int]]) -> None:
         super().add(owner, ((hour, name, max(-1, min(1, number))) for hour, name, number in added))
 
@@ -380,7 +380,7 @@ class MeasuresEveryOwner(MemoryStore):
 
 
 class MeasuresOnlyUpwards(MemoryStore):
-    """A counter that retention and deletion forget to lower."""
+    """A counter that retention and deletion do not decrease."""
 
     highest = 0
 
@@ -455,7 +455,7 @@ DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     ListsUpcomingOfEveryOwner: ("test_upcoming_tasks_are_filtered_by_owner",),
     SortsUpcomingByCreation: ("test_upcoming_tasks_are_sorted_by_due_instant",),
     LimitsUpcomingByEntries: ("test_a_task_with_many_entries_is_upcoming_once",),
-    TakesTheFirstAttemptForTheNewest: (
+    ReturnsTheFirstAttemptAsLatest: (
         "test_the_last_attempt_of_an_instant_is_the_latest_run",
         "test_the_latest_run_of_each_task_is_returned",
     ),

@@ -42,7 +42,7 @@ class RollsEverythingBack(SQLiteStore):
             raise
 
 
-class OneByOne(SQLiteStore):
+class AddsOneByOne(SQLiteStore):
     async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
         for change in changes:
             await super().add_using(connection, [change], over)
@@ -84,7 +84,7 @@ DEFECTS: dict[type[SQLiteStore], tuple[str, ...]] = {
         "test_a_taken_key_is_refused_and_the_transaction_stays_usable",
         "test_a_key_conflict_within_one_transaction_is_refused",
     ),
-    OneByOne: ("test_a_taken_key_is_refused_and_the_transaction_stays_usable",),
+    AddsOneByOne: ("test_a_taken_key_is_refused_and_the_transaction_stays_usable",),
     BeginsByItself: ("test_a_connection_without_a_transaction_is_refused",),
     AcceptsAnyDatabase: ("test_a_connection_to_another_database_is_refused",),
     NotifiesBeforeTheCommit: (

@@ -43,7 +43,7 @@ def port() -> Iterator[int]:
     reserved.release()
 
 
-class Contained:
+class Container:
     def __init__(self, podman: Podman, port: int) -> None:
         self._podman = podman
         self._url = f"http://127.0.0.1:{port}"
@@ -88,7 +88,7 @@ def test_task_added_through_the_api_survives_a_new_container(podman: Podman, por
         VENV_OPTIONS="--system-site-packages --without-pip",
         PIP_OPTIONS="--no-index --no-deps --no-build-isolation",
     )
-    horae = Contained(podman, port)
+    horae = Container(podman, port)
     horae.run()
     made = horae.ask("/v1/tasks", {"name": "report", "when": "every 1h", "zone": "UTC", "say": "hello"})
     assert (

@@ -23,7 +23,7 @@ def only(line: str, *, system: bool = False) -> ImportedTask:
     return found
 
 
-class TestTheSampleOfAUser:
+class TestUserCrontab:
     imported = crontab.read(sample("user.crontab"), zone=BERLIN, user="ann")
     found = by_source(imported)
 
@@ -58,7 +58,7 @@ class TestTheSampleOfAUser:
         assert spec_of(self.found["line 8"])["argv"] == ["/usr/local/bin/backup", "--all"]
         assert "cron_shell" not in codes_of(self.found["line 8"])
 
-    def test_shell_text_is_given_to_the_shell_and_says_so(self) -> None:
+    def test_shell_text_runs_in_a_shell_with_a_note(self) -> None:
         found = self.found["line 9"]
         command = "/usr/bin/curl -fsS https://status.example.org/ping > /dev/null 2>&1"
         assert spec_of(found)["argv"] == ["/bin/sh", "-c", command]
@@ -84,17 +84,17 @@ class TestTheSampleOfAUser:
         assert [note.code for note in self.imported.notes] == ["cron_manners", "cron_surroundings"]
 
 
-class TestTheSampleOfASystem:
+class TestSystemCrontab:
     imported = crontab.read(sample("system.crontab"), zone="UTC", user="", system=True)
     hourly, rotate, backup = imported.tasks
 
-    def test_the_user_has_a_column(self) -> None:
+    def test_user_column_of_a_system_crontab_is_read(self) -> None:
         assert not self.imported.rejected
         users = [(found.request.labels or {})["user"] for found in self.imported.tasks]
         assert users == ["root", "www-data", "backup"]
         assert all("cron_user" in codes_of(found) for found in self.imported.tasks)
 
-    def test_the_shell_gets_what_no_task_may_set(self) -> None:
+    def test_shell_sets_variables_that_no_task_may_set(self) -> None:
         shell, flag, text = spec_of(self.hourly)["argv"]
         assert (shell, flag) == ("/bin/bash", "-c")
         assert text == (
@@ -104,7 +104,7 @@ class TestTheSampleOfASystem:
             "cd / && run-parts --report /etc/cron.hourly"
         )
 
-    def test_a_plain_program_runs_without_them_and_a_note_says_so(self) -> None:
+    def test_plain_program_runs_without_these_variables_with_a_note(self) -> None:
         spec = spec_of(self.rotate)
         assert spec["argv"] == ["/usr/sbin/rotate", "--now"]
         assert spec["environment"] == {"SHELL": "/bin/bash"}
@@ -112,7 +112,7 @@ class TestTheSampleOfASystem:
         assert "PATH, HOME" in note.english
         assert self.rotate.request.name == "Rotate the logs"
 
-    def test_the_column_is_left_out_of_the_command(self) -> None:
+    def test_user_column_is_not_part_of_the_command(self) -> None:
         assert spec_of(self.backup)["argv"] == ["/opt/backup/run"]
         assert spec_of(self.backup)["stdin"] == "first line\n"
         assert self.backup.request.when == Cron("@weekly", zone="UTC")
@@ -232,7 +232,7 @@ blanks = st.text(" \t", min_size=1, max_size=3)
 
 
 @given(five_fields, commands, blanks, st.sampled_from(["UTC", BERLIN, "Asia/Shanghai"]), st.sampled_from(["", "ann"]))
-def test_a_line_comes_back_as_its_schedule_and_its_command(
+def test_line_is_parsed_into_its_schedule_and_command(
     expression: str, command: str, blank: str, zone: str, column: str
 ) -> None:
     line = blank.join([*expression.split(), *column.split(), command])

@@ -91,7 +91,7 @@ def test_too_many_jobs_and_groups_are_refused() -> None:
 
 
 class TestPaths:
-    def test_a_file(self, tmp_path: Path) -> None:
+    def test_regular_file_is_read(self, tmp_path: Path) -> None:
         (tmp_path / "crontab").write_bytes(b"# nothing\n")
         assert decode_text(read_bytes(tmp_path / "crontab")) == "# nothing\n"
 

@@ -116,7 +116,7 @@ def test_groups_are_read_with_all_fields(tmp_path: Path) -> None:
     assert reasons(imported) == {"group x@s": "import_bad_field"}
 
 
-def test_an_older_version_has_fewer_columns_and_its_groups_elsewhere(tmp_path: Path) -> None:
+def test_older_version_with_fewer_columns_is_read_with_a_note_about_its_groups(tmp_path: Path) -> None:
     imported = nanoclaw.read(made(tmp_path, TASK, schema=TASKS_BEFORE, runs=(RUN,)), zone=SHANGHAI)
     (found,) = imported.tasks
     assert spec_of(found) == {"group": "family", "chat": "1203@g.us", "context_mode": "isolated"}
@@ -163,13 +163,13 @@ def test_broken_task_is_reported_and_others_are_read(tmp_path: Path, changes: di
 class TestNothingIsWritten:
     """No byte of the database and its WAL changes, and no file is created next to them."""
 
-    def test_at_rest(self, tmp_path: Path) -> None:
+    def test_closed_database_is_unchanged(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK)
         before = everything(tmp_path)
         assert len(nanoclaw.read(path, zone=SHANGHAI).tasks) == 1
         assert everything(tmp_path) == before
 
-    def test_at_rest_in_wal_mode(self, tmp_path: Path) -> None:
+    def test_closed_database_in_wal_mode_is_unchanged(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK, schema="PRAGMA journal_mode = WAL;" + TASKS_BEFORE)
         before = everything(tmp_path)
         assert list(before) == ["messages.db"]
@@ -208,7 +208,7 @@ class TestNothingIsWritten:
             nanoclaw.read(path, zone=SHANGHAI)
         assert refused.value.code == "import_database_busy"
 
-    def test_a_write_that_never_ended_is_left_for_its_writer_to_mend(self, tmp_path: Path) -> None:
+    def test_database_with_an_interrupted_write_is_refused_and_unchanged(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK, schema=TASKS_BEFORE)
         with in_use(path, "PRAGMA cache_size = 1", "BEGIN", *[MANY_TASKS] * 3):
             pass

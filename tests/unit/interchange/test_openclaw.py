@@ -36,7 +36,7 @@ def only(**changes: Any) -> ImportedTask:
     return found
 
 
-class TestTheSample:
+class TestSampleFile:
     imported = openclaw.read(sample("openclaw_jobs.json"), zone=SHANGHAI)
     found = by_source(imported)
 
@@ -51,7 +51,7 @@ class TestTheSample:
             "job 11": "import_bad_field",
         }
 
-    def test_an_agent_turn(self) -> None:
+    def test_agent_turn_is_imported(self) -> None:
         found = self.found["morning"]
         assert found.request.when == Cron("0 7 * * *", zone="Europe/Berlin", jitter=timedelta(minutes=5))
         assert (found.request.owner, found.request.lane, found.request.key) == (
@@ -70,7 +70,7 @@ class TestTheSample:
         assert found.request.options.max_duration == timedelta(minutes=15)
         assert codes_of(found) == ["openclaw_delivery"]
 
-    def test_an_interval_stays_on_its_grid_and_what_was_disabled_is_paused(self) -> None:
+    def test_interval_stays_on_its_grid_and_a_disabled_job_is_paused(self) -> None:
         found = self.found["heartbeat"]
         schedule = found.request.when
         assert isinstance(schedule, Every)
@@ -95,7 +95,7 @@ class TestTheSample:
         labels = {"source": "openclaw", "session": "session:work", "wake": "now", "delete_after_run": "true"}
         assert found.request.labels == labels
 
-    def test_a_command(self) -> None:
+    def test_command_is_imported(self) -> None:
         found = self.found["probe"]
         assert found.request.target.kind == "command"
         assert spec_of(found) == {
@@ -118,7 +118,7 @@ class TestTheSample:
         assert found.request.options.timeout == timedelta(days=30)
         assert codes_of(found) == ["openclaw_shell"]
 
-    def test_the_last_runs(self) -> None:
+    def test_last_runs_are_imported(self) -> None:
         failed, succeeded = self.imported.past_runs
         when = datetime(2026, 5, 27, 16, 40, tzinfo=UTC)
         lasted = timedelta(seconds=1.5)
@@ -138,7 +138,7 @@ class TestTheSample:
         ({"kind": "cron", "expr": "0 7 * * *", "staggerMs": 0}, Cron("0 7 * * *", zone=SHANGHAI)),
     ],
 )
-def test_schedules(schedule: dict[str, Any], expected: object) -> None:
+def test_schedule_is_converted(schedule: dict[str, Any], expected: object) -> None:
     assert only(schedule=schedule).request.when == expected
 
 

@@ -58,7 +58,7 @@ async def test_request_has_only_the_given_headers_and_body() -> None:
     assert server.bodies == [b"hello"]
 
 
-async def test_no_cookie_is_kept_and_no_connection_is_shared() -> None:
+async def test_no_cookie_is_stored_and_no_connection_is_shared() -> None:
     async def lookup(_host: str) -> tuple[str]:
         return ("127.0.0.1",)
 

@@ -1,4 +1,4 @@
-"""Signatures as Standard Webhooks says, and tokens for callbacks."""
+"""Standard Webhooks signatures, and tokens for callbacks."""
 
 from __future__ import annotations
 

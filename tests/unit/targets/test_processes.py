@@ -131,7 +131,7 @@ async def test_dead_process_is_an_ordinary_failure_unless_isolated(alone: bool) 
     assert (ended.died_isolated, aborted.died_isolated, ended.permanent) == (alone, alone, False)
 
 
-async def test_poisoned_run_is_isolated_whatever_its_function_declares() -> None:
+async def test_poisoned_run_is_isolated_independent_of_its_function() -> None:
     outcome, invocation = await execute(functions.speak, alone=True)
     assert succeeded(outcome) == ""
     assert "on standard error" in invocation.texts("output")

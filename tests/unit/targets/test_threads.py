@@ -25,7 +25,7 @@ async def test_a_blocking_function_runs_in_another_thread_with_the_same_context_
     assert outcome == Succeeded('["set",false]')
 
 
-async def test_an_async_function_can_ask_for_a_thread_and_gets_a_loop_there() -> None:
+async def test_async_function_can_run_in_a_thread_with_its_own_loop() -> None:
     async def work() -> bool:
         await asyncio.to_thread(str)
         return threading.current_thread() is threading.main_thread()

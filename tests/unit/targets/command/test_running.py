@@ -68,7 +68,7 @@ async def test_command_has_its_own_session_and_default_signals() -> None:
     # Python itself ignores these two.
     assert output(outcome) == f"True {0o077} ['SIGPIPE', 'SIGXFSZ']"
     ignored, _ = await execute({"argv": ["grep", "-E", "SigIgn|SigBlk", "/proc/self/status"]})
-    # Signals 32 and 33 are the C library's own: no program can set them, so whatever was inherited stays.
+    # Signals 32 and 33 are the C library's own: no program can set them, so inherited values stay.
     ours = ~(0b11 << 31)
     assert [int(line.split()[1], 16) & ours for line in output(ignored).splitlines()] == [0, 0]
 

@@ -27,10 +27,10 @@ def found_in(folder: Path, **changes: Any) -> ImportedTask:
 
 def test_task_keeps_group_chat_and_prompt(tmp_path: Path) -> None:
     found = found_in(tmp_path, context_mode="group", script="exit 0")
-    wish = found.request
-    assert (wish.owner, wish.lane, wish.key) == ("group:family", "group:family", "nanoclaw:task-1")
-    assert (wish.name, wish.when) == ("Send the weather.", Cron("0 9 * * *", zone=SHANGHAI))
-    assert wish.target.kind == "agent"
+    request = found.request
+    assert (request.owner, request.lane, request.key) == ("group:family", "group:family", "nanoclaw:task-1")
+    assert (request.name, request.when) == ("Send the weather.", Cron("0 9 * * *", zone=SHANGHAI))
+    assert request.target.kind == "agent"
     assert spec_of(found) == {"group": "family", "chat": "1203@g.us", "context_mode": "group", "script": "exit 0"}
     assert payload_of(found) == {"prompt": "Send the weather.\nAll of it."}
     assert (found.paused, found.source, found.notes) == (False, "task-1", ())

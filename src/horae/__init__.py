@@ -9,7 +9,7 @@ from .errors import Conflict, HoraeError, InvalidSchedule, InvalidTask, NotFound
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .app import Happening, Horae, RunHandle, TaskFunction, TaskHandle
+    from .app import Event, Horae, RunHandle, TaskFunction, TaskHandle
     from .model.policy import Missed
     from .model.policy import RetryPolicy as RetryPolicy
     from .model.run import Run, RunState
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Conflict",
     "Context",
+    "Event",
     "Fail",
-    "Happening",
     "Horae",
     "HoraeError",
     "InvalidSchedule",
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 _LAZY_EXPORTS: Final = {
-    "Happening": "app",
+    "Event": "app",
     "Horae": "app",
     "Missed": "model.policy",
     "PriorityQueue": "priority_queue",

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from horae import Happening, Horae, InvalidTask
+from horae import Event, Horae, InvalidTask
 from horae.app.listeners import Listeners
 from horae.ports.full_store import FullStore
 from horae.virtual_time import VirtualClock
@@ -28,15 +28,15 @@ async def test_handlers_are_called_in_order_while_the_app_is_open(clock: Virtual
     async def work() -> None: ...
 
     @app.on("task.*")
-    def note(happening: Happening) -> None:
-        received.append(happening.kind)
+    def note(event: Event) -> None:
+        received.append(event.kind)
 
     @app.on("run.succeeded")
-    async def later(happening: Happening) -> None:
+    async def later(event: Event) -> None:
         await clock.pause(0)
-        assert happening.run_id is not None
-        assert happening.number is not None
-        received.append(happening.kind)
+        assert event.run_id is not None
+        assert event.number is not None
+        received.append(event.kind)
 
     async with app:
         task = await app.schedule(work, "in 1m")
@@ -46,21 +46,21 @@ async def test_handlers_are_called_in_order_while_the_app_is_open(clock: Virtual
 
 
 async def test_event_of_a_target_carries_its_payload(clock: VirtualClock) -> None:
-    received: list[Happening] = []
+    received: list[Event] = []
 
     app = an_app(clock)
     app.on("task.triggered")(received.append)
     async with app:
         task = await app.schedule({"say": "tick"}, "in 1m", {"sourceType": "reminder"}, name="clock")
         await task.wait()
-    (happening,) = received
-    assert happening.data is not None
-    assert (happening.data["text"], happening.data["sourceType"], happening.data["title"]) == (
+    (event,) = received
+    assert event.data is not None
+    assert (event.data["text"], event.data["sourceType"], event.data["title"]) == (
         "tick",
         "reminder",
         "clock",
     )
-    assert happening.task_id == happening.data["taskUuid"]
+    assert event.task_id == event.data["taskUuid"]
 
 
 async def test_failing_handler_does_not_affect_other_handlers(
@@ -71,11 +71,11 @@ async def test_failing_handler_does_not_affect_other_handlers(
     with caplog.at_level(logging.ERROR, logger="horae"):
         app = an_app(clock, engine=False)
 
-        def fail(_happening: Happening) -> None:
+        def fail(_event: Event) -> None:
             raise OSError("no line to the mail server")
 
         app.on("*")(fail)
-        app.on("*")(lambda happening: received.append(happening.kind))
+        app.on("*")(lambda event: received.append(event.kind))
         async with app:
             await app.schedule({"say": "tick"}, "in 1h")
     assert received == ["task.created"]
@@ -110,7 +110,7 @@ async def test_named_handler_resumes_where_it_stopped(tmp_path: Path) -> None:
 
     def an_app() -> Horae:
         app = Horae(f"sqlite:///{tmp_path}/horae.db", engine=False)
-        app.on("task.created", resume="mailer")(lambda happening: received.append(happening.task_id))
+        app.on("task.created", resume="mailer")(lambda event: received.append(event.task_id))
         return app
 
     async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -126,5 +126,5 @@ async def test_named_handler_resumes_where_it_stopped(tmp_path: Path) -> None:
 def test_unknown_event_is_refused_with_the_known_ones() -> None:
     app = Horae("memory://", engine=False)
     with pytest.raises(InvalidTask) as refusal:
-        app.on("failed")(lambda _happening: None)
+        app.on("failed")(lambda _event: None)
     assert "task.created" in refusal.value.hint

@@ -1,4 +1,4 @@
-"""Stores that go wrong about labels, and the tests of the contract that must notice it."""
+"""Stores with a defect in their label index, and the contract tests that must fail on each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from horae.stores.memory.sorted_keys import SortedKeys
 from horae.stores.memory.tasks import Label, Labels, Numbered
 
 
-class _Kept(Labels):
-    """As they were when a task was first seen."""
+class _WriteOnceLabels(Labels):
+    """Labels that stay as they were at the first write."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,49 +23,49 @@ class _Kept(Labels):
             super().add(number, task)
 
     def remove(self, number: int, task: Task) -> None:
-        """Nothing is forgotten."""
+        """Remove nothing."""
 
 
-class _Added(Labels):
+class _NeverRemovedLabels(Labels):
     def remove(self, number: int, task: Task) -> None:
-        """Nothing is forgotten."""
+        """Remove nothing."""
 
 
-class _FirstOfAll(Labels):
+class _LabelsOfAnyOwner(Labels):
     def tasks_with_rarest(self, owner: str | None, labels: tuple[Label, ...]) -> SortedKeys[Numbered]:
-        """Of one owner, what the first who had the label has."""
+        """Return the tasks of the first owner with the label."""
         others = [each for (whose, label), each in self._tasks.items() if label == labels[0] and whose is not None]
         return super().tasks_with_rarest(owner, labels) if owner is None or not others else others[0]
 
 
-class LabelsOnce(MemoryStore):
+class NeverUpdatesLabels(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.tasks.labels = _Kept()
+        self._data.tasks.labels = _WriteOnceLabels()
 
 
-class NeverUnlabels(MemoryStore):
+class NeverRemovesLabels(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.tasks.labels = _Added()
+        self._data.tasks.labels = _NeverRemovedLabels()
 
 
-class LooksAmongAnothersLabels(MemoryStore):
+class FindsLabelsOfOtherOwners(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.tasks.labels = _FirstOfAll()
+        self._data.tasks.labels = _LabelsOfAnyOwner()
 
 
 LABELS_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
-    LabelsOnce: (
+    NeverUpdatesLabels: (
         "test_an_edit_updates_the_labels_that_find_a_task",
         "test_an_upsert_updates_labels",
         "test_an_imported_task_is_found_by_its_labels",
     ),
-    NeverUnlabels: (
+    NeverRemovesLabels: (
         "test_a_deleted_task_is_found_by_no_label",
         "test_a_task_deleted_by_retention_is_found_by_no_label",
         "test_a_failed_change_leaves_the_labels_unchanged",
     ),
-    LooksAmongAnothersLabels: ("test_a_label_finds_no_task_of_another_owner",),
+    FindsLabelsOfOtherOwners: ("test_a_label_finds_no_task_of_another_owner",),
 }

@@ -1,4 +1,4 @@
-"""Stores that keep records carelessly, alone or beside a change, and the tests of the contract that must notice it."""
+"""Stores with a defect in their records, alone or attached to a change, and the contract tests that must fail on each."""
 
 from __future__ import annotations
 
@@ -17,73 +17,73 @@ from horae.stores.memory.data import Data
 from horae.testing.factories import MICROSECOND
 
 
-class WritesThemBeforeItKnows(MemoryStore):
-    """Each in a transaction of its own: what comes after it may fail."""
+class WritesRecordsOneByOne(MemoryStore):
+    """Each record has its own transaction, and a later one may fail."""
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
-        return all([await super(WritesThemBeforeItKnows, self).write_records([each]) for each in writings])
+        return all([await super(WritesRecordsOneByOne, self).write_records([each]) for each in writings])
 
 
-class WritesThemAfterwards(MemoryStore):
-    """The change is there, and then somebody else may have been faster with the record."""
+class WritesRecordsAfterTheChange(MemoryStore):
+    """The change is committed before its records, which may then conflict."""
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
-        beside: list[RecordWrite] = []
+        attached: list[RecordWrite] = []
 
         def without(facts: Facts) -> Change:
             change = decide(facts)
-            beside.extend(change.attached)
+            attached.extend(change.attached)
             return change._replace(attached=())
 
         after = await super().change(task_id, owner, without)
-        return after if await self.write_records(beside) else None
+        return after if await self.write_records(attached) else None
 
 
-class OverlooksThatOneWasFaster(MemoryStore):
+class IgnoresRecordConflicts(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data = _Trusting()
+        self._data = _ConflictBlindData()
 
 
-class _Trusting(Data):
+class _ConflictBlindData(Data):
     def attach_records(self, writings: Sequence[RecordWrite]) -> None:
         for writing in writings:
             self.records.write_if_unchanged(writing)
 
 
-class ForgetsWhatStandsBesideADeletion(MemoryStore):
+class DropsRecordsOfDeletions(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data = _Forgetful()
+        self._data = _NoRecordsOfDeletions()
 
 
-class _Forgetful(Data):
+class _NoRecordsOfDeletions(Data):
     def apply(self, task_id: str, change: Change) -> None:
         super().apply(task_id, change._replace(attached=()) if change.deleted else change)
 
 
-class ForgetsThemForNewTasks(MemoryStore):
+class DropsRecordsOfNewTasks(MemoryStore):
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
         return await super().upsert(
             owner, key, lambda facts: decide(facts)._replace(attached=()) if facts is None else decide(facts)
         )
 
 
-class BarsWithoutARecord(MemoryStore):
+class BlocksOwnersWithoutRecords(MemoryStore):
     async def block_owner(
         self, owner: str, reason: Reason | None, *, attached_records: Sequence[RecordWrite] = ()
     ) -> None:
         await super().block_owner(owner, reason, attached_records=() if reason is None else attached_records)
 
 
-class RecordsWhatDidNotHappen(MemoryStore):
+class WritesRecordsOfRefusedDrains(MemoryStore):
     async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
         await self.write_records(attached_records)
         return await super().drain(node, draining=draining)
 
 
-class RefusesEverybody(MemoryStore):
-    """One who was too late takes the next request with it."""
+class RefusesTheRequestAfterAConflict(MemoryStore):
+    """A conflict also refuses the next request."""
 
     _late = False
 
@@ -98,17 +98,17 @@ class RefusesEverybody(MemoryStore):
             raise
 
 
-class DropsThemTooSoon(MemoryStore):
+class ExpiresRecordsTooSoon(MemoryStore):
     async def drop_expired(self, now: datetime, limit: int) -> int:
         return await super().drop_expired(now + MICROSECOND, limit)
 
 
-class DropsThemTooLate(MemoryStore):
+class ExpiresRecordsTooLate(MemoryStore):
     async def drop_expired(self, now: datetime, limit: int) -> int:
         return await super().drop_expired(now - MICROSECOND, limit)
 
 
-class DropsAllAtOnce(MemoryStore):
+class IgnoresThePurgeLimit(MemoryStore):
     async def drop_expired(self, now: datetime, limit: int) -> int:
         return await super().drop_expired(now, limit * 1_000)
 
@@ -121,8 +121,8 @@ class KeepsTheFirstExpiry(MemoryStore):
         )
 
 
-class TurnsPagesTheOldWay(MemoryStore):
-    """The first page goes backwards, and the next one forwards again."""
+class ReversesLaterPages(MemoryStore):
+    """The first page is newest first, later pages are oldest first."""
 
     async def records(
         self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100, *, newest: bool = False
@@ -130,33 +130,33 @@ class TurnsPagesTheOldWay(MemoryStore):
         return await super().records(kind, owner, after, limit, newest=newest and after is None)
 
 
-class CarriesThemForEver(MemoryStore):
+class ImportsRecordsWithoutExpiry(MemoryStore):
     async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         lasting = [each._replace(expires=None) if isinstance(each, Record) else each for each in parcels]
         await super().import_page(part, lasting)
 
 
 RECORDS_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
-    WritesThemBeforeItKnows: ("test_a_batch_of_record_writes_is_all_or_nothing",),
-    WritesThemAfterwards: (
+    WritesRecordsOneByOne: ("test_a_batch_of_record_writes_is_all_or_nothing",),
+    WritesRecordsAfterTheChange: (
         "test_a_record_version_conflict_rolls_the_change_back",
         "test_one_of_many_changes_with_the_same_record_wins_and_the_others_change_nothing",
     ),
-    OverlooksThatOneWasFaster: (
+    IgnoresRecordConflicts: (
         "test_a_record_version_conflict_rolls_the_change_back",
         "test_concurrent_adds_with_one_idempotency_record_create_one_task",
         "test_an_attached_record_replaces_or_deletes_the_expected_version",
         "test_one_record_may_be_written_twice_by_one_request",
     ),
-    ForgetsWhatStandsBesideADeletion: ("test_records_are_written_with_each_kind_of_change",),
-    ForgetsThemForNewTasks: ("test_records_are_written_with_each_kind_of_change",),
-    BarsWithoutARecord: ("test_records_are_written_with_each_kind_of_change",),
-    RecordsWhatDidNotHappen: ("test_a_change_that_is_not_made_writes_no_record",),
-    RefusesEverybody: ("test_a_refused_request_does_not_affect_concurrent_requests",),
-    DropsThemTooSoon: ("test_only_expired_records_are_purged",),
-    DropsThemTooLate: ("test_only_expired_records_are_purged",),
-    DropsAllAtOnce: ("test_a_purge_deletes_the_oldest_up_to_its_limit",),
+    DropsRecordsOfDeletions: ("test_records_are_written_with_each_kind_of_change",),
+    DropsRecordsOfNewTasks: ("test_records_are_written_with_each_kind_of_change",),
+    BlocksOwnersWithoutRecords: ("test_records_are_written_with_each_kind_of_change",),
+    WritesRecordsOfRefusedDrains: ("test_a_change_that_is_not_made_writes_no_record",),
+    RefusesTheRequestAfterAConflict: ("test_a_refused_request_does_not_affect_concurrent_requests",),
+    ExpiresRecordsTooSoon: ("test_only_expired_records_are_purged",),
+    ExpiresRecordsTooLate: ("test_only_expired_records_are_purged",),
+    IgnoresThePurgeLimit: ("test_a_purge_deletes_the_oldest_up_to_its_limit",),
     KeepsTheFirstExpiry: ("test_the_expiry_of_a_record_is_stored_and_replaced_with_it",),
-    TurnsPagesTheOldWay: ("test_records_are_listed_newest_first_on_request",),
-    CarriesThemForEver: ("test_a_move_copies_everything_unchanged",),
+    ReversesLaterPages: ("test_records_are_listed_newest_first_on_request",),
+    ImportsRecordsWithoutExpiry: ("test_a_move_copies_everything_unchanged",),
 }

@@ -1,4 +1,4 @@
-"""Stores with one plausible mistake each, and the tests of the contract that must notice it."""
+"""Stores with one plausible defect each, and the contract tests that must fail on each."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ class EarlyByAMicrosecond(MemoryStore):
         return await super().claim_due(now + MICROSECOND, node, room, decide)
 
 
-class LooksAtNoToken(MemoryStore):
+class IgnoresTheToken(MemoryStore):
     def _live_run(self, run_id: str, token: int) -> Run | None:
         known = self._data.runs.get(run_id)
         return super()._live_run(run_id, token if known is None else known.token)
 
 
-class LooksAtNoEnd(MemoryStore):
+class IgnoresTheEnd(MemoryStore):
     def _live_run(self, run_id: str, token: int) -> Run | None:
         known = self._data.runs.get(run_id)
         return known if known is not None and known.token == token else None
 
 
-class NeverFreesASeat(MemoryStore):
+class NeverFreesLaneSlots(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.runs = _StickySeats(self._data._transaction)
+        self._data.runs = _NeverFreedSlots(self._data._transaction)
 
 
-class _StickySeats(Runs):
+class _NeverFreedSlots(Runs):
     def _unindex_live_run(self, run: Run) -> None:
         super()._unindex_live_run(run)
         for lane in run.lanes:
             self.lane_slots.add(lane, run.id)
 
 
-class NumbersEventsAgain(MemoryStore):
+class ReusesEventNumbers(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
         self._data.events = _RenumberedEvents(self._data._transaction)
@@ -68,31 +68,31 @@ class _RenumberedEvents(Events):
         return removed
 
 
-class KeepsHalfOfWhatFailed(MemoryStore):
+class SkipsRollback(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
         forget: Callable[[Callable[[], None]], None] = lambda _: None  # noqa: E731 - the defect itself
         vars(self._data._transaction)["on_rollback"] = forget
 
 
-class TakesManyOfOneTask(MemoryStore):
+class ClaimsSeveralEntriesOfOneTask(MemoryStore):
     def _select_slice(self, now: datetime) -> list[Entry]:
         return self._data.entries.due(now, 128)
 
 
-class ServesTheFirstOwnerAlways(MemoryStore):
+class AlwaysClaimsTheFirstOwner(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.entries = _NoTurns(self._data._transaction, self._data.numbers)
+        self._data.entries = _NoRotation(self._data._transaction, self._data.numbers)
 
 
-class _NoTurns(Entries):
+class _NoRotation(Entries):
     def rotate_owners(self, after: str, most: int) -> list[Entry]:
         owner = self._owners[0] if self._owners else after
         return [self[key] for key in self._ready_by_owner[owner].first(most)] if self._owners else []
 
 
-class CallsTheOldestToASeat(MemoryStore):
+class IgnoresPriorityInLanes(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
         self._data.entries = _NoPriorities(self._data._transaction, self._data.numbers)
@@ -103,8 +103,8 @@ class _NoPriorities(Entries):
         return sorted(super().first_parked(lane, 1_000), key=lambda entry: entry.due)[: max(0, most)]
 
 
-class ForgetsWhoWasCalled(MemoryStore):
-    """The next in line hears nothing when the entry that was called to a free seat does not take it."""
+class LosesFreedLaneSlots(MemoryStore):
+    """A free lane slot is not offered to the next entry when the first one does not take it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class ForgetsWhoWasCalled(MemoryStore):
         self._data._replace_entry = lambda task_id, slot, entry: write((task_id, slot), entry)  # type: ignore[method-assign]
 
 
-class ClaimsWhatSleeps(MemoryStore):
+class ClaimsHeldAndParkedEntries(MemoryStore):
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         with self._data.transaction():
             for entry in list(self._data.entries):
@@ -120,13 +120,13 @@ class ClaimsWhatSleeps(MemoryStore):
         return await super().claim_due(now, node, room, decide)
 
 
-class RecoversTheLiving(MemoryStore):
+class RecoversLiveNodes(MemoryStore):
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         known = self._data.nodes.get(node)
         return await super().recover(node, renewals if known is None else known.renewals, decide, limit)
 
 
-class ForgetsWhatANodeSays(MemoryStore):
+class IgnoresLoadAndOffset(MemoryStore):
     async def renew_lease(
         self,
         node: str,
@@ -146,14 +146,14 @@ class DrainsUntilTheNextRenewal(MemoryStore):
         return answer
 
 
-class DrainsEverybody(MemoryStore):
+class DrainsEveryNode(MemoryStore):
     async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
         for each in list(self._data.nodes):
             await super().drain(each.id, draining=draining, attached_records=attached_records)
         return node in self._data.nodes
 
 
-class TakesADrainForARenewal(MemoryStore):
+class RenewsTheLeaseOnDrain(MemoryStore):
     async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
         known = self._data.nodes.get(node)
         if known is not None:
@@ -161,13 +161,13 @@ class TakesADrainForARenewal(MemoryStore):
         return await super().drain(node, draining=draining, attached_records=attached_records)
 
 
-class DrainsWhoeverIsNamed(MemoryStore):
+class DrainsAbsentNodes(MemoryStore):
     async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
         await super().drain(node, draining=draining, attached_records=attached_records)
         return True
 
 
-class ShowsEverythingToEverybody(MemoryStore):
+class ChangesTasksOfAnyOwner(MemoryStore):
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:  # noqa: ARG002
         return await super().change(task_id, None, decide)
 
@@ -177,26 +177,26 @@ class DecidesOnStaleFacts(MemoryStore):
         return await super().upsert(owner, key, lambda _: decide(None))
 
 
-class ForgetsTooMuch(MemoryStore):
+class TrimsTooMuch(MemoryStore):
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
         return await super().trim(before + DAY, keep_runs, limit, after)
 
 
-class WritesWithoutEnd(MemoryStore):
+class StoresUnlimitedLines(MemoryStore):
     async def write_lines(self, lines: Sequence[Line]) -> None:
         for line in lines:
-            said = self._data.lines.get(line.run_id) or []
-            self._data.lines.write(line.run_id, [*said, line])
+            written = self._data.lines.get(line.run_id) or []
+            self._data.lines.write(line.run_id, [*written, line])
 
 
-class TheLastWriterWins(MemoryStore):
+class LastWriterWins(MemoryStore):
     async def put_record(self, record: Record, *, replacing: int | None) -> bool:
         known = self._data.records.get((record.kind, record.key))
         return await super().put_record(record, replacing=known.version if known and replacing else replacing)
 
 
-class AdmitsWhoeverIsParked(MemoryStore):
-    """Doors and full lanes are the same to it."""
+class AdmitsParkedEntries(MemoryStore):
+    """Entries parked at a full lane are admitted like entries without a matching route."""
 
     async def admit(self, routes: Collection[str]) -> int:
         lanes = {entry.lane for entry in self._data.entries if entry.state is EntryState.PARKED and entry.lane}
@@ -208,7 +208,7 @@ class AdmitsOneAtATime(MemoryStore):
         return await super().admit(sorted(routes)[:1])
 
 
-class MakesWhatItAdmitsDueAnew(MemoryStore):
+class ChangesDueOnAdmission(MemoryStore):
     async def admit(self, routes: Collection[str]) -> int:
         with self._data.transaction():
             for entry in [each for each in self._data.entries if each.lane in routes]:
@@ -216,29 +216,29 @@ class MakesWhatItAdmitsDueAnew(MemoryStore):
         return await super().admit(routes)
 
 
-class TakesDoorsForLanes(MemoryStore):
+class CountsStrandedAsParked(MemoryStore):
     async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         overdue, parked, stranded = await super().waiting(owner, now)
         return WaitingCounts(overdue, parked + stranded, 0)
 
 
-class CountsWhatIsStillToCome(MemoryStore):
+class CountsFutureEntriesAsWaiting(MemoryStore):
     async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         return await super().waiting(owner, now + DAY)
 
 
-class ShowsWhatComesToEverybody(MemoryStore):
+class ListsUpcomingOfEveryOwner(MemoryStore):
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:  # noqa: ARG002
         return await super().upcoming(None, limit)
 
 
-class TellsWhatComesInOrderOfCreation(MemoryStore):
+class SortsUpcomingByCreation(MemoryStore):
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return tuple(sorted(await super().upcoming(owner, limit), key=lambda facts: facts.task.id))
 
 
-class LooksAtSoManyEntries(MemoryStore):
-    """A task with many entries takes the places of others."""
+class LimitsUpcomingByEntries(MemoryStore):
+    """A task with many entries displaces other tasks from the page."""
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         found, left = [], 2 * limit
@@ -249,7 +249,7 @@ class LooksAtSoManyEntries(MemoryStore):
         return tuple(found)
 
 
-class TakesTheFirstAttemptForTheNewest(MemoryStore):
+class ReturnsTheFirstAttemptAsLatest(MemoryStore):
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         newest = await super().latest(task_ids)
         everything = sorted((run for run in self._data.runs), key=lambda run: -run.attempt)
@@ -259,10 +259,10 @@ class TakesTheFirstAttemptForTheNewest(MemoryStore):
 class CountsARowTwice(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data = _CountsBeforeItLooks()
+        self._data = _CountsBeforeDeduplication()
 
 
-class _CountsBeforeItLooks(Data):
+class _CountsBeforeDeduplication(Data):
     def apply(self, task_id: str, change: Change) -> None:
         again = tuple(run for run in change.new_runs if run.id in self.runs)
         if again:
@@ -271,84 +271,84 @@ class _CountsBeforeItLooks(Data):
 
 
 class WritesARowTwice(MemoryStore):
-    """A birth that the ledger has already takes the place of what was there."""
+    """A new run with the id of an existing one overwrites it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._data = _Forgetful()
+        self._data = _NoDeduplication()
 
 
-class _Forgetful(Data):
+class _NoDeduplication(Data):
     def deduplicate_runs(self, change: Change) -> Change:
         return change
 
 
-class CountsNobodyTwice(MemoryStore):
-    """What is everybody's is counted for nobody."""
+class CountsNothingForAllOwners(MemoryStore):
+    """Counts over all owners are empty."""
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         return {} if owner is None else await super().counts(owner, hours)
 
 
-class CountsAStretchOnce(MemoryStore):
+class CountsASpanOnce(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.counters = _OneByOne(self._data._transaction)
+        self._data.counters = _CountsOnePerSpan(self._data._transaction)
 
 
-class _OneByOne(Counters):
+class _CountsOnePerSpan(Counters):
     def add(self, owner: str, added: Iterable[tuple[int, str, int]]) -> None:
         super().add(owner, ((hour, name, max(-1, min(1, number))) for hour, name, number in added))
 
 
-class RemembersEveryHour(MemoryStore):
+class NeverDeletesHours(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.counters = _Endless(self._data._transaction)
+        self._data.counters = _UndeletedHours(self._data._transaction)
 
 
-class _Endless(Counters):
+class _UndeletedHours(Counters):
     def _delete_hours(self, until: int) -> None:
         pass
 
 
-class ForgetsToCountWhatGoes(MemoryStore):
+class IgnoresDeletionsInCounts(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data = _CountsOnlyTheLiving()
+        self._data = _NoCountsOfDeletions()
 
 
-class _CountsOnlyTheLiving(Data):
+class _NoCountsOfDeletions(Data):
     def _count(self, task_id: str, change: Change) -> None:
         if not change.deleted:
             super()._count(task_id, change)
 
 
-class LooksAtCapitals(MemoryStore):
+class MatchesCaseSensitively(MemoryStore):
     async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         page = await super().tasks(wanted, after, limit)
-        kept = [facts for facts in page.items if wanted.text is None or wanted.text in facts.task.name]
-        return page._replace(items=tuple(kept))
+        matching = [facts for facts in page.items if wanted.text is None or wanted.text in facts.task.name]
+        return page._replace(items=tuple(matching))
 
 
-class LooksForThePrefixAnywhere(MemoryStore):
+class MatchesThePrefixAnywhere(MemoryStore):
     async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         page = await super().tasks(wanted._replace(prefix=None), after, limit)
         return page._replace(items=tuple(each for each in page.items if (wanted.prefix or "") in each.task.id))
 
 
-class LooksAtNoKind(MemoryStore):
+class IgnoresTheKindFilter(MemoryStore):
     async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         return await super().tasks(wanted._replace(kind=None), after, limit)
 
 
-class ListsLiveRunsOfEverybody(MemoryStore):
+class ListsLiveRunsOfEveryOwner(MemoryStore):
     async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         live = wanted.states is not None and wanted.states <= LIVE_STATES
         return await super().runs(wanted._replace(owner=None) if live else wanted, after, limit)
 
 
-class TellsNoEmptyLanes(MemoryStore):
+class OmitsEmptyLanes(MemoryStore):
     async def lanes(self) -> tuple[LaneUse, ...]:
         return tuple(lane for lane in await super().lanes() if lane.used)
 
@@ -380,7 +380,7 @@ class MeasuresEveryOwner(MemoryStore):
 
 
 class MeasuresOnlyUpwards(MemoryStore):
-    """A counter that retention and deletion forget to lower."""
+    """A counter that retention and deletion do not decrease."""
 
     highest = 0
 
@@ -394,88 +394,88 @@ DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
         "test_nothing_is_claimed_early_not_even_by_a_microsecond",
         "test_a_slower_clock_does_not_claim_entries_that_a_faster_one_has_queued",
     ),
-    LooksAtNoToken: (
+    IgnoresTheToken: (
         "test_a_stale_token_settles_nothing",
         "test_a_claimed_run_starts_once_and_only_with_its_token",
         "test_a_released_run_is_stale_for_its_node",
     ),
-    LooksAtNoEnd: (
+    IgnoresTheEnd: (
         "test_a_settled_run_is_stale_for_a_second_settlement",
         "test_concurrent_settlements_settle_once",
     ),
-    NeverFreesASeat: (
+    NeverFreesLaneSlots: (
         "test_a_lane_slot_is_freed_when_its_run_ends",
         "test_deleting_a_task_frees_its_lane_slots",
     ),
-    NumbersEventsAgain: (
+    ReusesEventNumbers: (
         "test_old_events_are_deleted_and_their_numbers_never_reused",
         "test_the_last_event_number_survives_deletion_of_all_events",
     ),
-    KeepsHalfOfWhatFailed: (
+    SkipsRollback: (
         "test_a_rolled_back_change_is_not_counted",
         "test_a_claim_whose_decision_fails_leaves_everything_as_it_was",
         "test_a_batch_whose_decision_fails_settles_nothing",
         "test_tasks_are_added_all_or_none",
     ),
-    TakesManyOfOneTask: ("test_a_claim_batch_decides_at_most_one_entry_of_a_task",),
-    ServesTheFirstOwnerAlways: (
+    ClaimsSeveralEntriesOfOneTask: ("test_a_claim_batch_decides_at_most_one_entry_of_a_task",),
+    AlwaysClaimsTheFirstOwner: (
         "test_owners_are_claimed_round_robin",
         "test_owners_are_claimed_round_robin_across_small_claims",
         "test_the_backlog_of_one_owner_does_not_delay_another",
     ),
-    CallsTheOldestToASeat: ("test_free_lane_slots_are_given_by_priority_then_by_due_instant",),
-    ForgetsWhoWasCalled: (
+    IgnoresPriorityInLanes: ("test_free_lane_slots_are_given_by_priority_then_by_due_instant",),
+    LosesFreedLaneSlots: (
         "test_an_unparked_entry_that_is_skipped_leaves_the_slot_to_the_next",
         "test_an_unparked_entry_of_a_paused_task_leaves_the_slot_to_the_next",
         "test_an_unparked_entry_of_a_deleted_task_leaves_the_slot_to_the_next",
     ),
-    ClaimsWhatSleeps: ("test_sleeping_held_and_parked_entries_are_not_claimed",),
-    RecoversTheLiving: ("test_a_node_that_renewed_meanwhile_is_not_recovered",),
-    ForgetsWhatANodeSays: ("test_the_fields_of_a_node_are_visible_to_other_nodes",),
+    ClaimsHeldAndParkedEntries: ("test_sleeping_held_and_parked_entries_are_not_claimed",),
+    RecoversLiveNodes: ("test_a_node_that_renewed_meanwhile_is_not_recovered",),
+    IgnoresLoadAndOffset: ("test_the_fields_of_a_node_are_visible_to_other_nodes",),
     DrainsUntilTheNextRenewal: ("test_a_renewal_reports_that_the_node_is_draining",),
-    DrainsEverybody: ("test_a_renewal_reports_that_the_node_is_draining",),
-    TakesADrainForARenewal: ("test_a_draining_node_keeps_its_lease",),
-    DrainsWhoeverIsNamed: ("test_an_absent_node_cannot_be_drained",),
-    ShowsEverythingToEverybody: ("test_a_task_of_another_owner_is_none",),
+    DrainsEveryNode: ("test_a_renewal_reports_that_the_node_is_draining",),
+    RenewsTheLeaseOnDrain: ("test_a_draining_node_keeps_its_lease",),
+    DrainsAbsentNodes: ("test_an_absent_node_cannot_be_drained",),
+    ChangesTasksOfAnyOwner: ("test_a_task_of_another_owner_is_none",),
     DecidesOnStaleFacts: ("test_an_upsert_edits_an_existing_task", "test_concurrent_upserts_create_one_task"),
-    ForgetsTooMuch: ("test_runs_that_ended_before_the_cutoff_are_deleted",),
-    WritesWithoutEnd: ("test_lines_beyond_the_limit_are_replaced_by_one_truncation_mark",),
-    TheLastWriterWins: (
+    TrimsTooMuch: ("test_runs_that_ended_before_the_cutoff_are_deleted",),
+    StoresUnlimitedLines: ("test_lines_beyond_the_limit_are_replaced_by_one_truncation_mark",),
+    LastWriterWins: (
         "test_a_record_is_replaced_only_at_the_expected_version",
         "test_one_of_many_concurrent_replacements_wins",
     ),
-    AdmitsWhoeverIsParked: (
+    AdmitsParkedEntries: (
         "test_admitting_a_route_unparks_its_entries_only",
         "test_admitting_a_route_does_not_unpark_entries_of_a_full_lane",
     ),
     AdmitsOneAtATime: ("test_several_routes_are_admitted_in_one_call",),
-    MakesWhatItAdmitsDueAnew: ("test_an_admitted_entry_is_unchanged",),
-    TakesDoorsForLanes: ("test_waiting_entries_are_counted_by_cause",),
-    CountsWhatIsStillToCome: ("test_waiting_entries_are_counted_by_cause",),
-    ShowsWhatComesToEverybody: ("test_upcoming_tasks_are_filtered_by_owner",),
-    TellsWhatComesInOrderOfCreation: ("test_upcoming_tasks_are_sorted_by_due_instant",),
-    LooksAtSoManyEntries: ("test_a_task_with_many_entries_is_upcoming_once",),
-    TakesTheFirstAttemptForTheNewest: (
+    ChangesDueOnAdmission: ("test_an_admitted_entry_is_unchanged",),
+    CountsStrandedAsParked: ("test_waiting_entries_are_counted_by_cause",),
+    CountsFutureEntriesAsWaiting: ("test_waiting_entries_are_counted_by_cause",),
+    ListsUpcomingOfEveryOwner: ("test_upcoming_tasks_are_filtered_by_owner",),
+    SortsUpcomingByCreation: ("test_upcoming_tasks_are_sorted_by_due_instant",),
+    LimitsUpcomingByEntries: ("test_a_task_with_many_entries_is_upcoming_once",),
+    ReturnsTheFirstAttemptAsLatest: (
         "test_the_last_attempt_of_an_instant_is_the_latest_run",
         "test_the_latest_run_of_each_task_is_returned",
     ),
     CountsARowTwice: ("test_a_run_that_exists_already_is_not_counted_again",),
     WritesARowTwice: ("test_a_change_that_repeats_a_run_is_applied_without_it",),
-    CountsNobodyTwice: ("test_tasks_are_counted_by_owner_and_state",),
-    CountsAStretchOnce: ("test_a_span_counts_as_many_occurrences_as_it_covers",),
-    RemembersEveryHour: ("test_hours_older_than_two_days_are_deleted_and_state_counts_are_not",),
-    ForgetsToCountWhatGoes: (
+    CountsNothingForAllOwners: ("test_tasks_are_counted_by_owner_and_state",),
+    CountsASpanOnce: ("test_a_span_counts_as_many_occurrences_as_it_covers",),
+    NeverDeletesHours: ("test_hours_older_than_two_days_are_deleted_and_state_counts_are_not",),
+    IgnoresDeletionsInCounts: (
         "test_a_deleted_task_is_not_counted_but_its_runs_are",
         "test_a_task_deleted_by_retention_is_not_counted",
     ),
-    LooksAtCapitals: ("test_tasks_are_found_by_part_of_their_name",),
-    LooksForThePrefixAnywhere: ("test_tasks_are_found_by_id_prefix",),
-    LooksAtNoKind: (
+    MatchesCaseSensitively: ("test_tasks_are_found_by_part_of_their_name",),
+    MatchesThePrefixAnywhere: ("test_tasks_are_found_by_id_prefix",),
+    IgnoresTheKindFilter: (
         "test_tasks_are_found_by_the_kind_of_their_target",
         "test_name_kind_and_prefix_filters_combine_with_all_others",
     ),
-    ListsLiveRunsOfEverybody: ("test_filters_by_state_combine_with_all_other_filters",),
-    TellsNoEmptyLanes: ("test_lanes_with_a_limit_or_a_live_run_are_listed",),
+    ListsLiveRunsOfEveryOwner: ("test_filters_by_state_combine_with_all_other_filters",),
+    OmitsEmptyLanes: ("test_lanes_with_a_limit_or_a_live_run_are_listed",),
     MeasuresNoLogLines: (
         "test_results_errors_and_lines_count_by_their_utf8_bytes",
         "test_lines_of_a_run_that_is_still_running_count",

@@ -1,4 +1,4 @@
-"""A small target that keeps the contract, and others with one plausible mistake each."""
+"""A small target that passes the contract, and variants with one plausible defect each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFUSAL: Final = InvalidTask("no_such_deed", {"en": Sentence("No.", "Try."), "zh
 DEEDS: Final = ("succeed", "fail", "wait")
 
 
-class Honest:
+class CorrectTarget:
     """Its spec is `{"deed": …, "token": null or a reference}`."""
 
     kind: Final = "deed"
@@ -45,7 +45,7 @@ class Honest:
 
 
 class Deeds:
-    def __init__(self, kind: Honest, tools: Tools) -> None:
+    def __init__(self, kind: CorrectTarget, tools: Tools) -> None:
         self._kind = kind
         self._tools = tools
 
@@ -60,39 +60,39 @@ class Deeds:
         return await self._kind.do(filled.value, invocation)
 
 
-class Raises(Honest):
+class Raises(CorrectTarget):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
         if spec["deed"] == "fail":
             raise ValueError("it hurts")
         return await super().do(spec, invocation)
 
 
-class AnswersWithNone(Honest):
+class AnswersWithNone(CorrectTarget):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
         await super().do(spec, invocation)
         return None  # type: ignore[return-value]
 
 
-class ReturnsAMegabyte(Honest):
+class ReturnsAMegabyte(CorrectTarget):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
         outcome = await super().do(spec, invocation)
         return Succeeded(json.dumps("x" * 1024**2)) if isinstance(outcome, Succeeded) else outcome
 
 
-class ReturnsNoJson(Honest):
+class ReturnsNoJson(CorrectTarget):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
         outcome = await super().do(spec, invocation)
         return Succeeded("done") if isinstance(outcome, Succeeded) else outcome
 
 
-class TalksForEver(Honest):
+class LogsWithoutLimit(CorrectTarget):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
         for _ in range(5_000):
             invocation.log("and another thing")
         return await super().do(spec, invocation)
 
 
-class LeavesAChild(Honest):
+class LeavesAChild(CorrectTarget):
     left: Final[list[subprocess.Popen[bytes]]] = []
 
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
@@ -100,7 +100,7 @@ class LeavesAChild(Honest):
         return await super().do(spec, invocation)
 
 
-class LeavesASocket(Honest):
+class LeavesASocket(CorrectTarget):
     left: Final[list[socket.socket]] = []
 
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
@@ -108,7 +108,7 @@ class LeavesASocket(Honest):
         return await super().do(spec, invocation)
 
 
-class LeavesATask(Honest):
+class LeavesATask(CorrectTarget):
     left: Final[list[asyncio.Task[bool]]] = []
 
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
@@ -116,33 +116,33 @@ class LeavesATask(Honest):
         return await super().do(spec, invocation)
 
 
-class ShowsASecret(Honest):
+class ShowsASecret(CorrectTarget):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
         if spec["token"] is not None:
             invocation.log(f"using {spec['token']}")
         return await super().do(spec, invocation)
 
 
-class ShowsASecretAsJson(Honest):
+class ShowsASecretAsJson(CorrectTarget):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
         outcome = await super().do(spec, invocation)
         return Succeeded(json.dumps(spec)) if isinstance(outcome, Succeeded) else outcome
 
 
-class MakesUpKeys(Honest):
+class InventsKeys(CorrectTarget):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
         outcome = await super().do(spec, invocation)
         return Succeeded(json.dumps({"key": invocation.run.id})) if isinstance(outcome, Succeeded) else outcome
 
 
-class NeverListens(Honest):
-    """It goes on when it is cancelled, once at least: the test itself must end, too."""
+class IgnoresCancellation(CorrectTarget):
+    """Continues when it is cancelled, a limited number of times, so that the test ends."""
 
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
-        return await _stubborn(lambda: super(NeverListens, self).do(spec, invocation), invocation, times=2)
+        return await _stubborn(lambda: super(IgnoresCancellation, self).do(spec, invocation), invocation, times=2)
 
 
-class RaisesWhenCancelled(Honest):
+class RaisesWhenCancelled(CorrectTarget):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
         try:
             return await super().do(spec, invocation)
@@ -150,31 +150,31 @@ class RaisesWhenCancelled(Honest):
             raise ValueError("not now") from None
 
 
-class TakesAnyKey(Honest):
+class TakesAnyKey(CorrectTarget):
     def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         known = {name: spec[name] for name in ("deed", "token") if name in spec} if isinstance(spec, Mapping) else spec
         return super().check(known, payload, settings)
 
 
-class TripsOverNonsense(Honest):
+class CrashesOnInvalidSpecs(CorrectTarget):
     def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         return super().check({**spec}, payload, settings)
 
 
-class ChecksToSomethingElse(Honest):
+class ChangesACheckedSpec(CorrectTarget):
     def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         checked = super().check(spec, payload, settings)
         return {**checked, "token": checked["token"] or {"secret": "usual"}} if "token" in spec else checked
 
 
-class WritesIntoItsInput(Honest):
+class WritesIntoItsInput(CorrectTarget):
     def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         if isinstance(spec, dict):
             spec.setdefault("token", None)
         return super().check(spec, payload, settings)
 
 
-class SpeaksOneLanguage(Honest):
+class RefusesInOneLanguage(CorrectTarget):
     def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
             return super().check(spec, payload, settings)
@@ -195,23 +195,23 @@ async def _stubborn(work: Callable[[], Awaitable[Outcome]], invocation: Invocati
     return Failed("at last")
 
 
-DEFECTS: Final[dict[type[Honest], str]] = {
+DEFECTS: Final[dict[type[CorrectTarget], str]] = {
     Raises: "test_a_failing_spec_returns_failure",
     AnswersWithNone: "test_a_succeeding_spec_returns_success",
     ReturnsAMegabyte: "test_a_succeeding_spec_returns_success",
     ReturnsNoJson: "test_a_succeeding_spec_returns_success",
-    TalksForEver: "test_log_lines_are_bounded",
+    LogsWithoutLimit: "test_log_lines_are_bounded",
     LeavesAChild: "test_a_succeeding_spec_returns_success",
     LeavesASocket: "test_a_succeeding_spec_returns_success",
     LeavesATask: "test_a_succeeding_spec_returns_success",
     ShowsASecret: "test_a_secret_is_never_shown",
     ShowsASecretAsJson: "test_a_secret_is_never_shown",
-    MakesUpKeys: "test_every_attempt_has_the_same_key",
-    NeverListens: "test_an_endless_run_that_is_cancelled_ends",
+    InventsKeys: "test_every_attempt_has_the_same_key",
+    IgnoresCancellation: "test_an_endless_run_that_is_cancelled_ends",
     RaisesWhenCancelled: "test_an_endless_run_that_is_cancelled_ends",
     TakesAnyKey: "test_an_unknown_key_is_refused",
-    TripsOverNonsense: "test_a_spec_that_is_no_mapping_is_refused",
-    ChecksToSomethingElse: "test_checking_again_changes_nothing",
+    CrashesOnInvalidSpecs: "test_a_spec_that_is_no_mapping_is_refused",
+    ChangesACheckedSpec: "test_checking_again_changes_nothing",
     WritesIntoItsInput: "test_checking_does_not_modify_its_argument",
-    SpeaksOneLanguage: "test_an_unknown_key_is_refused",
+    RefusesInOneLanguage: "test_an_unknown_key_is_refused",
 }

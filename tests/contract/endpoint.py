@@ -1,4 +1,4 @@
-"""A web server on this machine that does what a path, or the type of an event, asks for."""
+"""A web server on this machine whose behaviour is selected by the path or by the type of the posted event."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Endpoint:
         self.headers: list[dict[str, str]] = []
         self.bodies: list[bytes] = []
         self.asked: asyncio.Queue[str] = asyncio.Queue()
-        """What never gets an answer, as soon as it was asked for."""
+        """Requests that never get a response, as they arrive."""
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Self]:
@@ -39,13 +39,13 @@ class Endpoint:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         self.headers.append(headers)
         self.bodies.append(body)
-        wish = head.split()[1] + _topic(body)
-        if "please.never.end" in wish:
-            self.asked.put_nowait(wish)
-            await reader.read()  # until the other side goes
+        command = head.split()[1] + _topic(body)
+        if "please.never.end" in command:
+            self.asked.put_nowait(command)
+            await reader.read()  # until the client disconnects
             return
-        answer = body if "please.echo" in wish else b"x" * _MUCH if "please.say.much" in wish else b'{"ok":true}'
-        status = "500 Broken" if "please.fail" in wish else "403 No" if "please.forbid" in wish else "200 OK"
+        answer = body if "please.echo" in command else b"x" * _MUCH if "please.say.much" in command else b'{"ok":true}'
+        status = "500 Broken" if "please.fail" in command else "403 No" if "please.forbid" in command else "200 OK"
         writer.write(
             f"HTTP/1.1 {status}\r\nContent-Length: {len(answer)}\r\nConnection: close\r\n\r\n".encode() + answer
         )
@@ -54,7 +54,7 @@ class Endpoint:
 
 def _topic(body: bytes) -> str:
     try:
-        told = json.loads(body)
+        event = json.loads(body)
     except ValueError:
         return ""
-    return str(told.get("type", "")) if isinstance(told, dict) else ""
+    return str(event.get("type", "")) if isinstance(event, dict) else ""

@@ -1,4 +1,4 @@
-"""Functions for the contract of targets; they run in a process of their own, which finds them here."""
+"""Functions for the target contract, importable by child processes."""
 
 from __future__ import annotations
 

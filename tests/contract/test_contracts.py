@@ -1,4 +1,4 @@
-"""The contracts themselves: every chapter is part of the whole, and none hides a test of another."""
+"""Contract suites: every chapter is in the full contract, and no chapter overrides a test of another."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def names_in(chapter: type[Contract]) -> list[str]:
     return [name for name in vars(chapter) if name.startswith("test_")]
 
 
-def test_every_chapter_is_part_of_the_whole() -> None:
-    forgotten = [chapter for chapter in chapters() if names_in(chapter) and not is_in_the_whole(chapter)]
+def test_every_chapter_is_in_the_full_contract() -> None:
+    forgotten = [chapter for chapter in chapters() if names_in(chapter) and not is_in_full_contract(chapter)]
     assert forgotten == []
 
 
-def is_in_the_whole(chapter: type[Contract]) -> bool:
+def is_in_full_contract(chapter: type[Contract]) -> bool:
     return any(issubclass(whole, chapter) for whole in WHOLE)
 
 

@@ -1,4 +1,4 @@
-"""The store in MariaDB keeps the contracts that every store keeps."""
+"""The MariaDB store passes the store contracts."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from horae.ports.full_store import FullStore
 from horae.stores.mysql import MySQLStore
 from horae.stores.sql.store import MAX_CLAIM_SLICE
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
-from tests.contract.mariadb_places import Places, opened
+from tests.contract.mariadb_databases import DatabasePool, opened
 from tests.servers.mariadb import MariaDBServer
 
 
 @pytest.fixture(scope="module")
-def places(mariadb_server: MariaDBServer) -> Places:
-    return Places(mariadb_server)
+def pool(mariadb_server: MariaDBServer) -> DatabasePool:
+    return DatabasePool(mariadb_server)
 
 
 class TestMySQLStore(StoreContract, RecordsContract, JournalContract):
     slice_size = MAX_CLAIM_SLICE
-    _places: Places
+    _pool: DatabasePool
 
     @pytest.fixture(autouse=True)
-    def _at(self, places: Places) -> None:
-        self._places = places
+    def _at(self, pool: DatabasePool) -> None:
+        self._pool = pool
 
     @asynccontextmanager
     async def make(self) -> AsyncIterator[FullStore]:
-        async with self._places.empty() as url, opened(url) as store:
+        async with self._pool.empty() as url, opened(url) as store:
             yield store
 
     @asynccontextmanager

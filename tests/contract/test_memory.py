@@ -1,4 +1,4 @@
-"""The store in memory keeps the contracts that every store keeps."""
+"""The memory store passes the store contracts."""
 
 from __future__ import annotations
 

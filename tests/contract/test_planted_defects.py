@@ -1,4 +1,4 @@
-"""The contracts would notice: each planted defect makes the tests fail that are about it."""
+"""Mutation check of the store contracts: each planted defect fails the contract tests listed for it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from horae.testing.contracts import JournalContract, RecordsContract, StoreContr
 from horae.testing.decisions import PlannedFailure
 
 from .defective_labels import LABELS_DEFECTS
-from .defective_moving import MOVING_DEFECTS
 from .defective_records import RECORDS_DEFECTS
 from .defective_stores import DEFECTS
+from .defective_transfer import TRANSFER_DEFECTS
 
 CASES = [
     (store, name)
-    for store, names in (DEFECTS | LABELS_DEFECTS | MOVING_DEFECTS | RECORDS_DEFECTS).items()
+    for store, names in (DEFECTS | LABELS_DEFECTS | TRANSFER_DEFECTS | RECORDS_DEFECTS).items()
     for name in names
 ]
 
@@ -36,6 +36,6 @@ class Contracts(StoreContract, RecordsContract, JournalContract):
 
 @pytest.mark.parametrize(("store", "name"), CASES, ids=lambda case: case if isinstance(case, str) else case.__name__)
 def test_a_planted_defect_is_noticed(store: type[MemoryStore], name: str) -> None:
-    # A decision that must not be asked raises PlannedFailure; a store that trips over its own defect, an error of ours.
+    # PlannedFailure: a decision that must not run was called. HoraeError: the store fails on its own defect.
     with pytest.raises((AssertionError, PlannedFailure, HoraeError)):
         getattr(Contracts(store), name)()

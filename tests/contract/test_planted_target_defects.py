@@ -1,4 +1,4 @@
-"""The contract of targets would notice: each planted defect makes the test fail that is about it."""
+"""Mutation check of the target contract: each planted defect fails the contract test listed for it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from horae.testing import RecordingInvocation
 from horae.testing.contracts import TargetContract, TargetKeysContract, TargetSecretsContract
 from horae.testing.contracts.targets import SECRET_NAME, TargetHarness
 
-from .defective_targets import DEFECTS, Honest, LeavesAChild, LeavesASocket, LeavesATask
+from .defective_targets import DEFECTS, CorrectTarget, LeavesAChild, LeavesASocket, LeavesATask
 
 
 class DeedContract(TargetContract, TargetKeysContract, TargetSecretsContract):
-    patience = timedelta(seconds=0.2)  # what is broken takes all of it
+    patience = timedelta(seconds=0.2)  # a defective target uses all of it
 
-    deed: Honest = Honest()
+    deed: CorrectTarget = CorrectTarget()
 
     def kind(self) -> TargetKind:
         return self.deed
@@ -46,7 +46,7 @@ class DeedContract(TargetContract, TargetKeysContract, TargetSecretsContract):
 TESTS = [name for name in dir(DeedContract) if name.startswith("test_")]
 
 
-class TestHonest(DeedContract):
+class TestCorrectTarget(DeedContract):
     patience = timedelta(seconds=30)
 
 
@@ -71,7 +71,7 @@ def _swept() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("defect", "name"), DEFECTS.items(), ids=lambda case: case if isinstance(case, str) else case.__name__
 )
-def test_a_planted_defect_is_noticed(defect: type[Honest], name: str) -> None:
+def test_a_planted_defect_is_noticed(defect: type[CorrectTarget], name: str) -> None:
     contract = DeedContract()
     contract.deed = defect()
     with pytest.raises((AssertionError, ValueError, TypeError)):

@@ -1,4 +1,4 @@
-"""The contract would notice: a store that joins a transaction with one plausible mistake fails the test that is about it."""
+"""Mutation check of the shared transaction contract: each planted defect fails the contract tests listed for it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class CommitsByItself(SQLiteStore):
         connection.execute("COMMIT; BEGIN IMMEDIATE")
 
 
-class WritesBesideIt(SQLiteStore):
-    """The writer would wait for the transaction, so this one lets it end first."""
+class WritesOutsideTheTransaction(SQLiteStore):
+    """Commits first, because the writer would wait for the transaction."""
 
     async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
         connection.execute("COMMIT")
@@ -42,7 +42,7 @@ class RollsEverythingBack(SQLiteStore):
             raise
 
 
-class OneByOne(SQLiteStore):
+class AddsOneByOne(SQLiteStore):
     async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
         for change in changes:
             await super().add_using(connection, [change], over)
@@ -56,14 +56,14 @@ class BeginsByItself(SQLiteStore):
         return await super().add_using(connection, changes, over)
 
 
-class GoesWhereItIsLed(SQLiteStore):
+class AcceptsAnyDatabase(SQLiteStore):
     async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
         if isinstance(connection, apsw.Connection):
             self._absolute_path = connection.filename
         await super().add_using(connection, changes, over)
 
 
-class TellsAtOnce(SQLiteStore):
+class NotifiesBeforeTheCommit(SQLiteStore):
     async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
         await super().add_using(connection, changes, over)
         over()
@@ -75,7 +75,7 @@ DEFECTS: dict[type[SQLiteStore], tuple[str, ...]] = {
         "test_a_rolled_back_task_leaves_no_trace",
         "test_a_lost_connection_rolls_the_task_back",
     ),
-    WritesBesideIt: (
+    WritesOutsideTheTransaction: (
         "test_a_rolled_back_task_leaves_no_trace",
         "test_rolling_back_to_a_savepoint_removes_later_tasks",
         "test_a_savepoint_of_the_caller_survives_an_add",
@@ -84,10 +84,10 @@ DEFECTS: dict[type[SQLiteStore], tuple[str, ...]] = {
         "test_a_taken_key_is_refused_and_the_transaction_stays_usable",
         "test_a_key_conflict_within_one_transaction_is_refused",
     ),
-    OneByOne: ("test_a_taken_key_is_refused_and_the_transaction_stays_usable",),
+    AddsOneByOne: ("test_a_taken_key_is_refused_and_the_transaction_stays_usable",),
     BeginsByItself: ("test_a_connection_without_a_transaction_is_refused",),
-    GoesWhereItIsLed: ("test_a_connection_to_another_database_is_refused",),
-    TellsAtOnce: (
+    AcceptsAnyDatabase: ("test_a_connection_to_another_database_is_refused",),
+    NotifiesBeforeTheCommit: (
         "test_the_caller_is_notified_after_the_commit_only",
         "test_the_caller_is_notified_of_a_rollback",
     ),
@@ -111,5 +111,5 @@ def test_names_without_their_schema_are_noticed(monkeypatch: pytest.MonkeyPatch)
         getattr(UsingAttached(), name)()
 
 
-def test_every_named_test_is_there() -> None:
+def test_every_named_test_exists() -> None:
     assert all(hasattr(SharedTransactionContract, name) for _, name in CASES)

@@ -1,4 +1,4 @@
-"""The store in PostgreSQL keeps the contracts that every store keeps."""
+"""The PostgreSQL store passes the store contracts."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from horae.ports.full_store import FullStore
 from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.store import MAX_CLAIM_SLICE
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
-from tests.contract.postgres_places import Places, opened
+from tests.contract.postgres_databases import DatabasePool, opened
 from tests.servers.postgres import PostgresServer
 
 
 @pytest.fixture(scope="module")
-def places(postgres_server: PostgresServer) -> Places:
-    return Places(postgres_server)
+def pool(postgres_server: PostgresServer) -> DatabasePool:
+    return DatabasePool(postgres_server)
 
 
 class TestPostgresStore(StoreContract, RecordsContract, JournalContract):
     slice_size = MAX_CLAIM_SLICE
-    _places: Places
+    _pool: DatabasePool
 
     @pytest.fixture(autouse=True)
-    def _at(self, places: Places) -> None:
-        self._places = places
+    def _at(self, pool: DatabasePool) -> None:
+        self._pool = pool
 
     @asynccontextmanager
     async def make(self) -> AsyncIterator[FullStore]:
-        async with self._places.empty() as url, opened(url) as store:
+        async with self._pool.empty() as url, opened(url) as store:
             yield store
 
     @asynccontextmanager

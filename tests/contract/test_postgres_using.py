@@ -1,4 +1,4 @@
-"""Tasks in the caller's own transaction, on PostgreSQL: with a connection from a pool, or of its own, however isolated."""
+"""Tasks in the caller's own transaction, on PostgreSQL: with a pooled or direct connection, at every isolation level."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.shared_transactions import notification_channel
 from horae.testing.contracts import CallerConnection, SharedTransactionContract
 from horae.testing.factories import a_new_task, a_task
-from tests.contract.postgres_places import opened
+from tests.contract.postgres_databases import opened
 from tests.servers.postgres import PostgresServer
 
 PATIENCE = 60
@@ -53,7 +53,7 @@ class TestPostgresUsing(SharedTransactionContract):
 
     @asynccontextmanager
     async def connect_as_caller(self, store: FullStore) -> AsyncIterator[CallerConnection]:
-        """From a pool, with tables that are called as ours are, and that are found first."""
+        """Return a pooled connection whose search path has tables with the same names first."""
         assert isinstance(store, PostgresStore)
         settings = {"search_path": "theirs,public"}
         pool = asyncpg.create_pool(store.address.dsn, min_size=1, max_size=1, server_settings=settings)
@@ -98,11 +98,11 @@ async def refused(store: PostgresStore, connection: object, task: Task | None = 
     return refusal.value.code
 
 
-async def kept(store: PostgresStore) -> list[Task]:
+async def stored_tasks(store: PostgresStore) -> list[Task]:
     return [facts.task for facts in (await store.tasks(TaskFilter())).items]
 
 
-async def test_a_transaction_that_the_driver_has_begun_is_as_good(postgres_server: PostgresServer) -> None:
+async def test_transaction_begun_by_the_driver_is_accepted(postgres_server: PostgresServer) -> None:
     async with store_and_connection(postgres_server) as (store, connection):
         first, second = a_task(key="report"), a_task()
         async with connection.transaction():
@@ -110,10 +110,10 @@ async def test_a_transaction_that_the_driver_has_begun_is_as_good(postgres_serve
             async with connection.transaction():
                 assert await refused(store, connection, a_task(key="report")) == "key_taken"
                 await add(store, connection, second)
-        assert await kept(store) == [first, second]
+        assert await stored_tasks(store) == [first, second]
 
 
-async def test_a_key_that_another_has_not_committed_yet_is_waited_for(postgres_server: PostgresServer) -> None:
+async def test_uncommitted_key_of_another_transaction_is_waited_for(postgres_server: PostgresServer) -> None:
     async with store_and_connection(postgres_server) as (store, connection):
         other = await asyncpg.connect(store.address.dsn)
         await connection.execute("BEGIN")
@@ -125,7 +125,7 @@ async def test_a_key_that_another_has_not_committed_yet_is_waited_for(postgres_s
         assert await waiting == "key_taken"
         await add(store, other, a_task(key="another"))
         await other.execute("COMMIT")
-        assert [task.key for task in await kept(store)] == ["report", "another"]
+        assert [task.key for task in await stored_tasks(store)] == ["report", "another"]
         other.terminate()
 
 
@@ -135,9 +135,7 @@ async def waits_for_a_lock(connection: Connection, pid: int) -> None:
 
 
 @pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
-async def test_a_key_that_was_taken_after_the_instant_that_is_seen_is_refused(
-    postgres_server: PostgresServer, level: str
-) -> None:
+async def test_key_taken_after_the_snapshot_is_refused(postgres_server: PostgresServer, level: str) -> None:
     async with store_and_connection(postgres_server) as (store, connection):
         await connection.execute(f"BEGIN ISOLATION LEVEL {level}")
         await connection.fetch("SELECT 1 FROM horae.tasks")
@@ -145,20 +143,20 @@ async def test_a_key_that_was_taken_after_the_instant_that_is_seen_is_refused(
         assert await refused(store, connection, a_task(key="report")) in ("key_taken", "busy_transaction")
         assert await connection.fetchval("SELECT 1") == 1
         await connection.execute("ROLLBACK")
-        assert len(await kept(store)) == 1
+        assert len(await stored_tasks(store)) == 1
 
 
-async def test_a_transaction_that_has_failed_is_told_apart(postgres_server: PostgresServer) -> None:
+async def test_failed_transaction_is_refused_with_its_own_code(postgres_server: PostgresServer) -> None:
     async with store_and_connection(postgres_server) as (store, connection):
         await connection.execute("BEGIN")
         with pytest.raises(asyncpg.PostgresError):
             await connection.execute("SELECT nothing")
         assert await refused(store, connection) == "failed_transaction"
         await connection.execute("ROLLBACK")
-        assert await kept(store) == []
+        assert await stored_tasks(store) == []
 
 
-async def test_a_transaction_that_only_reads_is_told_so(postgres_server: PostgresServer) -> None:
+async def test_read_only_transaction_is_refused(postgres_server: PostgresServer) -> None:
     async with store_and_connection(postgres_server) as (store, connection):
         await connection.execute("BEGIN READ ONLY")
         with pytest.raises(StoreUnavailable, match="read-only"):
@@ -177,20 +175,22 @@ async def test_a_connection_of_another_event_loop_is_refused(postgres_server: Po
         await add(store, connection, a_task())
 
 
-async def test_all_who_listen_hear_of_the_commit_and_not_before(postgres_server: PostgresServer) -> None:
+async def test_listeners_are_notified_at_the_commit_and_not_before(postgres_server: PostgresServer) -> None:
     async with store_and_connection(postgres_server) as (store, connection):
         listener = await asyncpg.connect(store.address.dsn)
-        heard: asyncio.Queue[str] = asyncio.Queue()
-        await listener.add_listener(notification_channel(store.address.schema), lambda *_: heard.put_nowait("ring"))
+        notifications: asyncio.Queue[str] = asyncio.Queue()
+        await listener.add_listener(
+            notification_channel(store.address.schema), lambda *_: notifications.put_nowait("ring")
+        )
         await connection.execute("BEGIN")
         await add(store, connection, a_task())
         await connection.execute("ROLLBACK")
         await connection.execute("BEGIN")
         await add(store, connection, a_task())
-        # What was sent before this answer would have been heard with it.
+        # A notification sent earlier would arrive together with this answer.
         await listener.execute("SELECT 1")
-        assert heard.empty()
+        assert notifications.empty()
         await connection.execute("COMMIT")
-        assert await heard.get() == "ring"
-        assert len(await kept(store)) == 1
+        assert await notifications.get() == "ring"
+        assert len(await stored_tasks(store)) == 1
         listener.terminate()

@@ -1,4 +1,4 @@
-"""The store in SQLite keeps the contracts that every store keeps."""
+"""The SQLite store passes the store contracts."""
 
 from __future__ import annotations
 

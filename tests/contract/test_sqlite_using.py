@@ -51,7 +51,7 @@ class TestSQLiteUsing(SharedTransactionContract):
 
 
 class TestAttached(TestSQLiteUsing):
-    """Their own file is open, with tables that are called as ours are, and the file of the store is attached to it."""
+    """The caller has its own file with tables of the same names, and attaches the file of the store."""
 
     @asynccontextmanager
     async def connect_as_caller(self, store: FullStore) -> AsyncIterator[CallerConnection]:

@@ -1,4 +1,4 @@
-"""Every target of ours keeps the contract that any target keeps."""
+"""Every built-in target passes the target contract."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TestCommand(TargetContract, TargetKeysContract, TargetSecretsContract):
 
 
 class TestEvent(TargetContract, TargetKeysContract):
-    """With a webhook that does not answer, because an event in this process neither fails nor takes time."""
+    """Uses a webhook that never responds: an in-process event neither fails nor takes time."""
 
     def kind(self) -> TargetKind:
         return EVENT
@@ -135,7 +135,7 @@ NAMES: Final = ("succeed", "fail", "never_end", "talk")
 
 
 class FunctionKind:
-    """Functions are declared in Python and not in a spec; here they get the kind that others have."""
+    """Adapter: function targets are declared in Python, and the contract needs a target kind with specs."""
 
     kind: Final = "function"
 

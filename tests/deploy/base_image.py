@@ -1,4 +1,4 @@
-"""A base image without a registry: the interpreter of the tests, what it is linked to, and the libraries that Horae needs."""
+"""Base image without a registry: the interpreter of the tests, its shared libraries, and the dependencies of Horae."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _PROGRAMS: Final = ("sh", "chown", "chmod")
 
 
 def lay_out(root: Path, wanted: Collection[str]) -> None:
-    """`root` becomes the root of a small system with Python in /usr/local, in which these requirements are fulfilled."""
+    """Create a small root file system with Python in /usr/local and these requirements installed."""
     for each in wanted:
-        # Of what they require in turn, something may be for other systems; they themselves must be here.
+        # Indirect dependencies may be for other systems; the direct ones must be installed.
         distribution(Requirement(each).name)
     for folder in ("usr/local/bin", "usr/local/lib", "usr/bin", "etc", "tmp", "root"):
         (root / folder).mkdir(parents=True)
@@ -61,7 +61,7 @@ def _copy_packages(place: Path, wanted: Iterable[str]) -> None:
 
 
 def _needed(wanted: Iterable[str], known: set[str] | None = None) -> Iterator[Distribution]:
-    """Each requirement and whatever it requires in turn; what is for other systems is not there, and not missed."""
+    """Yield each requirement with its dependencies; packages for other systems are not installed, and skipped."""
     known = set() if known is None else known
     for text in wanted:
         requirement = Requirement(text)
@@ -83,7 +83,7 @@ def _needed(wanted: Iterable[str], known: set[str] | None = None) -> Iterator[Di
 
 
 def _copy_linked(root: Path) -> None:
-    """Everything that the programs and libraries in there are linked to, at the same place as here."""
+    """Copy the libraries that the programs in `root` are linked to."""
     binary = [*(root / "usr/bin").iterdir(), root / "usr/local/bin" / _NAME, *root.rglob("*.so")]
     shown = subprocess.run(["ldd", *map(str, binary)], capture_output=True, text=True, check=False).stdout
     # `libc.so.6 => /lib/…/libc.so.6 (0x…)`, and the loader alone as `/lib64/ld-linux-x86-64.so.2 (0x…)`.
@@ -95,7 +95,7 @@ def _copy_linked(root: Path) -> None:
 
 
 def _place(name: str) -> str:
-    """Where the loader looks without being told: what lies elsewhere here is put there."""
+    """Return the path on the default search path of the loader for a library that is elsewhere on this machine."""
     if name.startswith("/usr/lib"):
         return name
     return f"/usr{name}" if name.startswith("/lib") else f"/usr/lib/{Path(name).name}"

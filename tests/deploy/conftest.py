@@ -1,4 +1,4 @@
-"""Each test has a deployment of its own, and leaves no process behind."""
+"""Fixtures of deploy tests: a deployment that leaves no process, and a notify socket."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.operating.deployment import Deployment
-from tests.deploy.manager import Ears
+from tests.deploy.notify_receiver import NotifyReceiver
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 
 
 @pytest.fixture
-def ears(tmp_path: Path) -> Iterator[Ears]:
-    made = Ears(tmp_path)
+def receiver(tmp_path: Path) -> Iterator[NotifyReceiver]:
+    made = NotifyReceiver(tmp_path)
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""Podman as it works on a machine without systemd, with images, containers and volumes of its own."""
+"""Podman without systemd, with its own images, containers and volumes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ NEEDED: Final = {
 
 
 class Podman:
-    """`podman("run", …)`; what it says on standard output."""
+    """`podman("run", …)` runs a command and returns its standard output."""
 
     def __init__(self) -> None:
-        # It refuses long names.
+        # Podman refuses long paths.
         folder = self._folder = Path(mkdtemp(prefix="horae-"))
         self._settings = folder / "containers.conf"
         self._settings.write_text(SETTINGS)
@@ -67,7 +67,7 @@ class Podman:
         self("build", "-q", "--isolation", "chroot", "--layers=false", "--format", "docker", "-t", name, "-f", str(file), *given, str(context))  # fmt: skip
 
     def clean(self) -> None:
-        """Nothing of it is left: not a process, not a mount."""
+        """Remove every container, volume, image and mount."""
         self("rm", "-f", "-t", "0", "--all", check=False)
         self("volume", "rm", "-f", "--all", check=False)
         self("rmi", "-f", "--all", check=False)

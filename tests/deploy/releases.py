@@ -1,4 +1,4 @@
-"""Versions of Horae that never were: wheels of this very source, with another number and, where a test wants it, a defect."""
+"""Builder of test releases: wheels of this source with another version number and, on request, a defect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CANNOT_BEGIN: Final = {"cli/commands/operate/up.py": ("def run_node(", "raise Sy
 
 
 def wheel(folder: Path, version: str, changed: Mapping[str, tuple[str, str]] | None = None, table: str = "") -> Path:
-    """`changed`: in these files the one text stands in the place of the other. `table`: a further step of the schema."""
+    """Build a wheel. `changed`: text replacements by file. `table`: adds a migration that creates this table."""
     path = folder / f"horae-{version}-py3-none-any.whl"
     if path.exists():
         return path
@@ -53,7 +53,7 @@ def _swapped(text: bytes, swap: tuple[str, str] | None) -> bytes:
 
 
 def libraries(folder: Path) -> Path:
-    """What Horae needs, from the environment of the tests, without Horae itself: no registry has to be asked."""
+    """Link the dependencies of Horae from the environment of the tests, so that no registry is needed."""
     place = folder / "libraries"
     place.mkdir()
     for packages in site.getsitepackages():
@@ -64,5 +64,5 @@ def libraries(folder: Path) -> Path:
 
 
 def interpreter() -> str:
-    """The one behind the environment of the tests."""
+    """Return the base interpreter of the environment of the tests."""
     return str(Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}")

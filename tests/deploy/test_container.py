@@ -1,4 +1,4 @@
-"""The image: built without a registry, run without rights, and what it was told outlives it."""
+"""Container image: built without a registry, run without privileges; tasks survive the container."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def port() -> Iterator[int]:
     reserved.release()
 
 
-class Contained:
+class Container:
     def __init__(self, podman: Podman, port: int) -> None:
         self._podman = podman
         self._url = f"http://127.0.0.1:{port}"
@@ -75,9 +75,7 @@ class Contained:
             return json.load(answer)
 
 
-def test_a_task_that_was_added_through_the_api_outlives_its_container(
-    podman: Podman, port: int, tmp_path: Path
-) -> None:
+def test_task_added_through_the_api_survives_a_new_container(podman: Podman, port: int, tmp_path: Path) -> None:
     lay_out(tmp_path / "base", LIBRARIES)
     (tmp_path / "Basefile").write_text("FROM scratch\nCOPY base /\n")
     podman.build("base", tmp_path / "Basefile", tmp_path)
@@ -90,7 +88,7 @@ def test_a_task_that_was_added_through_the_api_outlives_its_container(
         VENV_OPTIONS="--system-site-packages --without-pip",
         PIP_OPTIONS="--no-index --no-deps --no-build-isolation",
     )
-    horae = Contained(podman, port)
+    horae = Container(podman, port)
     horae.run()
     made = horae.ask("/v1/tasks", {"name": "report", "when": "every 1h", "zone": "UTC", "say": "hello"})
     assert (
@@ -101,7 +99,7 @@ def test_a_task_that_was_added_through_the_api_outlives_its_container(
     health = json.loads(podman("image", "inspect", "--format", "{{json .HealthCheck}}", "localhost/horae"))
     podman("exec", "horae", *health["Test"][1:])
 
-    # The same one again, then another one in its place.
+    # Restart the same container, then start another one on its volume.
     podman("restart", "-t", "30", "horae")
     horae.until_ready()
     assert horae.ask(f"/v1/tasks/{made['id']}")["name"] == "report"
@@ -118,7 +116,7 @@ def compose() -> dict[str, Any]:
     return found
 
 
-def test_compose_has_engines_apart_from_the_api_on_one_database() -> None:
+def test_compose_runs_engines_and_api_separately_on_one_database() -> None:
     services = compose()["services"]
     assert set(services) == {"api", "worker", "db"}
     assert services["api"]["environment"] == services["worker"]["environment"]
@@ -133,7 +131,7 @@ def test_compose_has_engines_apart_from_the_api_on_one_database() -> None:
             assert volume.partition(":")[0] in compose()["volumes"]
 
 
-def test_compose_opens_nothing_to_the_world_and_holds_no_password() -> None:
+def test_compose_publishes_no_public_port_and_contains_no_password() -> None:
     services = compose()["services"]
     published = [port for each in services.values() for port in each.get("ports", ())]
     assert published == ["127.0.0.1:4672:4672"]

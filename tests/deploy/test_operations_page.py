@@ -1,4 +1,4 @@
-"""docs/operations.md is true: its commands are run, and what is shown of their answers is what they say."""
+"""docs/operations.md: its commands run and print the documented output; named commands, files and variables exist."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PAIR: Final = re.compile(r"^```sh\n(.+?)\n```\n\n```text\n(.*?)^```$", re.MULTI
 _VARYING: Final = (
     (r"\b(tsk|run|nod)_[0-9a-f]{32}", r"\1"),
     (r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "day"),
-    # How far away something is has as many parts as it has.
+    # A relative time has a varying number of parts.
     (r"\bin \d+ \w+( \d+ \w+)*", "soon"),
-    # Of a node, its state: the rest is about this machine.
+    # Only the state of a node: the rest differs between machines.
     (r"^nod .* (\w+)$", r"nod \1"),
     (r"[-\d.:+TZ]*\d[-\d.:+TZ]*", "0"),
     (r" +", " "),
@@ -31,11 +31,11 @@ class Shown(NamedTuple):
     lines: tuple[str, ...]
 
 
-SHOWN: Final = [Shown(tuple(said.splitlines()), tuple(text.splitlines())) for said, text in _PAIR.findall(PAGE)]
+SHOWN: Final = [Shown(tuple(commands.splitlines()), tuple(text.splitlines())) for commands, text in _PAIR.findall(PAGE)]
 
 
 def shape(line: str) -> str:
-    """Without what differs each time: ids, numbers, days, names of machines, widths of columns."""
+    """Replace the parts that differ between runs: ids, numbers, days, host names, column widths."""
     for pattern, instead in _VARYING:
         line = re.sub(pattern, instead, line)
     return line.strip()
@@ -45,38 +45,38 @@ def leave_a_dead_node(deployment: Deployment) -> None:
     deployment.up("--no-api").ready().kill_all()
 
 
-def said_by(deployment: Deployment, commands: tuple[str, ...]) -> str:
-    """What the last of them says."""
-    said = ""
+def output_of(deployment: Deployment, commands: tuple[str, ...]) -> str:
+    """Run the commands and return the output of the last one."""
+    output = ""
     for each in commands:
         if each == "horae nodes":
             leave_a_dead_node(deployment)
         done = deployment.horae(*shlex.split(each)[1:], environment=ALLOWED)
-        said = done.stdout + done.stderr
-    return said
+        output = done.stdout + done.stderr
+    return output
 
 
-def test_what_is_shown_is_what_is_said(deployment: Deployment) -> None:
+def test_commands_print_the_documented_output(deployment: Deployment) -> None:
     assert len(SHOWN) == 10
     for commands, lines in SHOWN:
-        said = [shape(line) for line in said_by(deployment, commands).splitlines()]
+        output = [shape(line) for line in output_of(deployment, commands).splitlines()]
         for line in lines:
-            assert shape(line) in said, f"{commands}: {shape(line)!r} is not in {said}"
+            assert shape(line) in output, f"{commands}: {shape(line)!r} is not in {output}"
 
 
-def test_every_command_that_is_named_exists() -> None:
+def test_every_named_command_exists() -> None:
     group: Any = app
     for name in set(re.findall(r"(?:^|`|# |\$ |exec horae )horae ([a-z]+)", PAGE, re.MULTILINE)):
         assert group.get_command(None, name) is not None, name
 
 
-def test_every_file_that_is_named_is_there() -> None:
+def test_every_named_file_exists() -> None:
     for name in re.findall(r"(?:deploy|tests)/[\w./@-]*\w", PAGE):
         assert name == "deploy/.env" or (ROOT / name).exists(), name
 
 
-def test_the_variables_of_the_update_are_those_of_its_script() -> None:
+def test_documented_update_variables_match_the_script() -> None:
     script = SCRIPT.read_text(encoding="utf-8")
-    told = set(re.findall(r"^#   (HORAE_\w+)|, (HORAE_\w+)", script, re.MULTILINE))
-    names = {each for pair in told for each in pair if each}
+    found = set(re.findall(r"^#   (HORAE_\w+)|, (HORAE_\w+)", script, re.MULTILINE))
+    names = {each for pair in found for each in pair if each}
     assert names == set(re.findall(r"\$\{(HORAE_\w+)[:-]", script)) - {"HORAE_STORE"}

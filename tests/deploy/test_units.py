@@ -1,4 +1,4 @@
-"""The units: what systemd itself says of them, and `horae service`, which writes them."""
+"""systemd units: checked by systemd-analyze, and written by `horae service`."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ def analyze(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def verified(folder: Path, chosen: UnitOptions) -> subprocess.CompletedProcess[str]:
-    """With a program that is there."""
+    """Verify the unit with a program that exists."""
     path = folder / chosen.name.replace("@", "@1")
     path.write_text(unit_text(chosen._replace(program=(sys.executable, "-m", "horae"))))
     return analyze("verify", *(["--user"] if chosen.user else []), str(path))
 
 
 @pytest.mark.parametrize("worker", [False, True])
-def test_what_is_shipped_is_what_is_written(worker: bool) -> None:  # noqa: FBT001 - a parameter
+def test_shipped_units_equal_the_generated_units(worker: bool) -> None:  # noqa: FBT001 - a parameter
     chosen = UnitOptions(worker=worker)
     assert (UNITS / chosen.name).read_text(encoding="utf-8") == unit_text(chosen)
 
 
 @pytest.mark.parametrize("chosen", KINDS)
-def test_systemd_understands_every_line(tmp_path: Path, chosen: UnitOptions) -> None:
+def test_systemd_accepts_every_line(tmp_path: Path, chosen: UnitOptions) -> None:
     done = verified(tmp_path, chosen)
     complaints = [line for line in done.stderr.splitlines() if "horae" in line]
     assert (done.returncode, complaints) == (0, []), done.stderr
 
 
-def test_systemd_would_complain_about_a_mistake(tmp_path: Path) -> None:
+def test_systemd_rejects_an_invalid_line(tmp_path: Path) -> None:
     path = tmp_path / "horae.service"
     path.write_text(unit_text(UnitOptions(program=(sys.executable,))).replace("ProtectHome=", "ProtectHouse="))
     assert "ProtectHouse" in analyze("verify", str(path)).stderr
 
 
 @pytest.mark.parametrize("worker", [False, True])
-def test_they_are_well_guarded(tmp_path: Path, worker: bool) -> None:  # noqa: FBT001 - a parameter
+def test_units_have_a_low_exposure_score(tmp_path: Path, worker: bool) -> None:  # noqa: FBT001 - a parameter
     unit = UNITS / UnitOptions(worker=worker).name
     path = tmp_path / unit.name.replace("@", "")
     path.write_text(unit.read_text(encoding="utf-8"))
@@ -72,7 +72,7 @@ def test_they_are_well_guarded(tmp_path: Path, worker: bool) -> None:  # noqa: F
     assert careless.returncode != 0
 
 
-def test_words_are_words_whatever_is_in_them(tmp_path: Path) -> None:
+def test_unit_arguments_are_quoted(tmp_path: Path) -> None:
     assert quote_word("/srv/my jobs/100%$HOME.py") == '"/srv/my jobs/100%%$$HOME.py"'
     chosen = UnitOptions(program=(sys.executable,), place='/srv/a "b"/100%$HOME\'s;.py')
     path = tmp_path / "horae.service"
@@ -80,7 +80,7 @@ def test_words_are_words_whatever_is_in_them(tmp_path: Path) -> None:
     assert analyze("verify", str(path)).returncode == 0
 
 
-def test_a_shell_reads_the_variables_as_they_are(tmp_path: Path) -> None:
+def test_shell_reads_the_environment_file_unchanged(tmp_path: Path) -> None:
     value = "postgresql://u:p%40'$HOME`id`\"\\@db/horae?x=1 2"
     file = tmp_path / "horae.env"
     file.write_text(variable_line("HORAE_STORE", value))
@@ -92,7 +92,7 @@ def test_a_shell_reads_the_variables_as_they_are(tmp_path: Path) -> None:
 
 
 class Machine:
-    """The root of some other system, and a Horae that is installed where a service may look."""
+    """A file system root for `--root`, and a Horae program that a service can access."""
 
     def __init__(self, folder: Path) -> None:
         self.cli = Cli(folder)
@@ -118,7 +118,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_it_writes_a_unit_with_the_right_paths_and_says_what_to_do_next(machine: Machine) -> None:
+def test_install_writes_a_unit_with_its_paths_and_prints_the_next_steps(machine: Machine) -> None:
     done = machine.rooted("install")
     assert done.code == 0, done.err
     text = machine.unit.read_text()
@@ -129,7 +129,7 @@ def test_it_writes_a_unit_with_the_right_paths_and_says_what_to_do_next(machine:
     assert (again.code, "as it should be" in again.out) == (0, True)
 
 
-def test_a_password_goes_into_a_file_that_nobody_else_can_read_and_nowhere_else(machine: Machine) -> None:
+def test_password_is_written_only_to_a_file_of_its_owner(machine: Machine) -> None:
     secret = "postgresql://horae:s3cr3t@db.example.com/horae"  # noqa: S105 - it opens nothing
     refused = machine.rooted("install", "--store", secret)
     assert refused.code == 2
@@ -140,18 +140,18 @@ def test_a_password_goes_into_a_file_that_nobody_else_can_read_and_nowhere_else(
     assert "s3cr3t" not in done.out + done.err + machine.unit.read_text()
     assert machine.variables.read_text() == f'HORAE_STORE="{secret}"\n'
     assert stat.S_IMODE(machine.variables.stat().st_mode) == 0o600
-    kept = machine.rooted("install", store="sqlite:////srv/other.db")
-    assert "stays as it is" in kept.err
+    second = machine.rooted("install", store="sqlite:////srv/other.db")
+    assert "stays as it is" in second.err
     assert "s3cr3t" in machine.variables.read_text()
 
 
 @pytest.mark.parametrize("store", ["memory://", "sqlite:///horae.db"])
-def test_a_store_that_no_service_could_find_again_is_refused(machine: Machine, store: str) -> None:
+def test_store_that_a_service_cannot_find_is_refused(machine: Machine, store: str) -> None:
     done = machine.rooted("install", "--store", store, "--json")
     assert (done.code, done.problem["code"]) == (6, "store_for_nobody")
 
 
-def test_a_user_may_have_one_of_their_own_and_workers_are_many(machine: Machine) -> None:
+def test_user_units_and_several_workers_are_installed(machine: Machine) -> None:
     done = machine.rooted("install", "--user", "--worker", "--json")
     assert done.code == 0, done.err
     unit = Path(done.json["unit"])
@@ -161,7 +161,7 @@ def test_a_user_may_have_one_of_their_own_and_workers_are_many(machine: Machine)
     assert done.json["next"][:2] == ["systemctl --user daemon-reload", "systemctl --user enable --now horae-worker@1"]
 
 
-def test_the_functions_of_an_app_are_named_by_their_whole_path(machine: Machine) -> None:
+def test_app_file_is_named_by_its_absolute_path(machine: Machine) -> None:
     jobs = machine.cli.directory / "jobs.py"
     jobs.write_text("")
     assert machine.rooted("install", "jobs.py:app").code == 0
@@ -169,21 +169,19 @@ def test_the_functions_of_an_app_are_named_by_their_whole_path(machine: Machine)
     assert machine.rooted("install", "absent.py").code == 3
 
 
-def test_a_program_where_a_service_may_not_look_is_refused(machine: Machine) -> None:
-    done = machine.service(
-        "install", "--root", str(machine.root), "--json", python=Path("/root/nobody-made-this/bin/python")
-    )
+def test_program_in_an_inaccessible_folder_is_refused(machine: Machine) -> None:
+    done = machine.service("install", "--root", str(machine.root), "--json", python=Path("/root/absent/bin/python"))
     assert (done.code, done.problem["code"]) == (6, "program_in_home")
 
 
-def test_without_systemd_it_says_so_and_writes_nothing(machine: Machine) -> None:
+def test_install_without_systemd_is_refused_and_writes_nothing(machine: Machine) -> None:
     with patch("horae.cli.commands.operate.service.is_systemd_running", return_value=False):
         for deed in ("install", "uninstall"):
             done = machine.service(deed, "--json")
             assert (done.code, done.problem["code"]) == (6, "no_systemd")
 
 
-def test_what_somebody_else_wrote_stays(machine: Machine) -> None:
+def test_files_of_others_are_not_overwritten(machine: Machine) -> None:
     machine.unit.parent.mkdir(parents=True)
     machine.unit.write_text("[Service]\n")
     for deed in ("install", "uninstall", "status"):
@@ -192,7 +190,7 @@ def test_what_somebody_else_wrote_stays(machine: Machine) -> None:
     assert machine.unit.read_text() == "[Service]\n"
 
 
-def test_it_goes_again_and_the_settings_stay(machine: Machine) -> None:
+def test_uninstall_removes_the_units_and_keeps_the_settings(machine: Machine) -> None:
     assert machine.rooted("status").code == 3
     machine.rooted("install", store="sqlite:////srv/horae.db")
     assert str(machine.unit) in machine.rooted("status").out
@@ -203,25 +201,25 @@ def test_it_goes_again_and_the_settings_stay(machine: Machine) -> None:
     assert machine.rooted("uninstall").code == 3
 
 
-def test_where_nothing_can_be_written_it_says_so(machine: Machine) -> None:
+def test_unwritable_folder_is_refused(machine: Machine) -> None:
     machine.root.write_text("a file, not a folder")
     done = machine.rooted("install", "--json")
     assert (done.code, done.problem["code"]) == (4, "needs_root")
 
 
-def test_the_words_exist_in_both_languages_and_are_said() -> None:
+def test_service_messages_are_used_and_bilingual() -> None:
     source = (Path(service_messages.__file__).parents[1] / "commands" / "operate" / "service.py").read_text(
         encoding="utf-8"
     )
-    for name, said in vars(service_messages).items():
-        if isinstance(said, Message):
-            assert all(said), name
+    for name, message in vars(service_messages).items():
+        if isinstance(message, Message):
+            assert all(message), name
             assert f"words.{name}" in source, name
     for code in service_messages.CATALOGUE:
         assert f'refuse("{code}"' in source, code
 
 
-def test_the_program_is_where_an_update_puts_it() -> None:
+def test_unit_starts_the_program_that_an_update_installs() -> None:
     script = (ROOT / "deploy" / "update.sh").read_text(encoding="utf-8")
     assert PROGRAM == "/opt/horae/current/bin/horae"
     assert "HORAE_HOME:-/opt/horae" in script

@@ -32,8 +32,8 @@ exit 0
 """
 
 
-class House:
-    """Where releases are kept, and how the service is started and stopped. What was built once is there for all tests."""
+class Installation:
+    """Folder of releases with scripts that start and stop the service. Built wheels are shared by all tests."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -66,7 +66,7 @@ class House:
         }
 
     def begin(self, store: str) -> None:
-        """As if there had never been any version."""
+        """Configure the store, with no release installed."""
         self.store = store
         (self.folder / "horae.env").write_text(f'HORAE_STORE="{store}"\n')
 
@@ -92,12 +92,12 @@ class House:
         return json.loads(done.stdout)
 
     def version(self) -> str:
-        """Of what answers now."""
+        """Return the version of the running server."""
         with build_opener(ProxyHandler({})).open(self.environment["HORAE_HEALTH"], timeout=30) as answer:
             return str(json.load(answer)["version"])
 
     def releases(self) -> list[str]:
-        """None before the first update, which makes the folder."""
+        """Return the installed releases; empty before the first update."""
         return sorted(path.name for path in (self.home / "releases").glob("*") if path.is_dir())
 
     def release(self) -> None:
@@ -105,21 +105,21 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    made = House(tmp_path_factory.mktemp("house"))
+def shared_installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    made = Installation(tmp_path_factory.mktemp("installation"))
     yield made
     made.release()
 
 
 @pytest.fixture
-def house(home: House) -> Iterator[House]:
-    home.begin(f"sqlite:///{home.database}")
-    yield home
-    home.end()
+def installation(shared_installation: Installation) -> Iterator[Installation]:
+    shared_installation.begin(f"sqlite:///{shared_installation.database}")
+    yield shared_installation
+    shared_installation.end()
 
 
-def names(house: House) -> list[str]:
-    return sorted(task["name"] for task in house.horae("ls"))
+def names(installation: Installation) -> list[str]:
+    return sorted(task["name"] for task in installation.horae("ls"))
 
 
 def tables(database: Path) -> set[str]:
@@ -127,65 +127,65 @@ def tables(database: Path) -> set[str]:
         return {row[0] for row in link.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
-def test_forwards_twice_and_back_when_the_new_one_is_not_well(house: House) -> None:
-    first = wheel(house.folder, "0.7.0")
-    done = house.update(first)
+def test_unhealthy_release_is_rolled_back_and_a_healthy_one_is_installed(installation: Installation) -> None:
+    first = wheel(installation.folder, "0.7.0")
+    done = installation.update(first)
     assert done.returncode == 0, done.stderr + done.stdout
-    assert house.version() == "0.7.0"
-    house.horae("add", "every 1h", "--say", "kept", "--name", "kept")
+    assert installation.version() == "0.7.0"
+    installation.horae("add", "every 1h", "--say", "kept", "--name", "kept")
 
-    # Again, with the same: nothing happens.
-    before = (house.releases(), (house.home / "pid").read_text())
-    again = house.update(first)
+    # The same release again changes nothing.
+    before = (installation.releases(), (installation.home / "pid").read_text())
+    again = installation.update(first)
     assert (again.returncode, "in use already" in again.stdout) == (0, True), again.stderr
-    assert (house.releases(), (house.home / "pid").read_text()) == before
+    assert (installation.releases(), (installation.home / "pid").read_text()) == before
 
-    # One that brings a newer schema, and is never ready: the old one runs again, on the store as it was.
-    sick = wheel(house.folder, "0.8.0", NOT_HEALTHY, TOMORROW)
-    done = house.update(sick, HORAE_PATIENCE="3")
+    # A release with a newer schema that never becomes ready: rolled back with the store.
+    sick = wheel(installation.folder, "0.8.0", NOT_HEALTHY, TOMORROW)
+    done = installation.update(sick, HORAE_PATIENCE="3")
     assert done.returncode == 1
     assert "0.7.0 runs again" in done.stderr, done.stderr
-    assert house.version() == "0.7.0"
-    assert names(house) == ["kept"]
-    assert TOMORROW not in tables(house.database)
-    assert len(list((house.home / "backups").iterdir())) == 1
-    house.horae("add", "every 1h", "--say", "after", "--name", "after")
+    assert installation.version() == "0.7.0"
+    assert names(installation) == ["kept"]
+    assert TOMORROW not in tables(installation.database)
+    assert len(list((installation.home / "backups").iterdir())) == 1
+    installation.horae("add", "every 1h", "--say", "after", "--name", "after")
 
-    # One that is well, and brings the same newer schema.
-    done = house.update(wheel(house.folder, "0.9.0", table=TOMORROW))
+    # A healthy release with the same newer schema.
+    done = installation.update(wheel(installation.folder, "0.9.0", table=TOMORROW))
     assert done.returncode == 0, done.stderr + done.stdout
-    assert house.version() == "0.9.0"
-    assert names(house) == ["after", "kept"]
-    assert TOMORROW in tables(house.database)
+    assert installation.version() == "0.9.0"
+    assert names(installation) == ["after", "kept"]
+    assert TOMORROW in tables(installation.database)
 
-    # One that cannot even begin: the schema is the same, so the store itself is never put back.
-    kept = list(house.folder.glob("horae.db.before-restore*"))
-    done = house.update(wheel(house.folder, "0.10.0", CANNOT_BEGIN, TOMORROW), HORAE_PATIENCE="2")
+    # A release that cannot start: the schema is the same, so the store is not restored.
+    restored = list(installation.folder.glob("horae.db.before-restore*"))
+    done = installation.update(wheel(installation.folder, "0.10.0", CANNOT_BEGIN, TOMORROW), HORAE_PATIENCE="2")
     assert "0.9.0 runs again" in done.stderr, done.stderr
-    assert (house.version(), names(house)) == ("0.9.0", ["after", "kept"])
-    assert list(house.folder.glob("horae.db.before-restore*")) == kept
+    assert (installation.version(), names(installation)) == ("0.9.0", ["after", "kept"])
+    assert list(installation.folder.glob("horae.db.before-restore*")) == restored
 
 
-def test_what_cannot_be_installed_changes_nothing(house: House) -> None:
-    bad = house.folder / "horae-9-py3-none-any.whl"
+def test_failed_installation_changes_nothing(installation: Installation) -> None:
+    bad = installation.folder / "horae-9-py3-none-any.whl"
     bad.write_bytes(b"no wheel")
-    before = house.releases()
-    done = house.update(bad)
+    before = installation.releases()
+    done = installation.update(bad)
     assert (done.returncode, "nothing was changed" in done.stderr) == (1, True)
-    assert house.releases() == before
-    assert house.update("").returncode == 1
+    assert installation.releases() == before
+    assert installation.update("").returncode == 1
 
 
-def test_a_store_that_nobody_can_back_up_is_not_touched(house: House) -> None:
-    (house.folder / "horae.env").write_text('HORAE_STORE="mysql://horae@127.0.0.1/horae"\n')
-    done = house.update(wheel(house.folder, "0.7.0"))
+def test_store_without_a_possible_backup_is_not_updated(installation: Installation) -> None:
+    (installation.folder / "horae.env").write_text('HORAE_STORE="mysql://horae@127.0.0.1/horae"\n')
+    done = installation.update(wheel(installation.folder, "0.7.0"))
     assert (done.returncode, "HORAE_BACKUP" in done.stderr) == (1, True)
-    assert not (house.home / "current").exists()
+    assert not (installation.home / "current").exists()
 
 
-def test_two_at_once_are_one_too_many(house: House) -> None:
+def test_concurrent_update_is_refused(installation: Installation) -> None:
     with subprocess.Popen(
-        ["flock", str(house.home / ".lock"), "sh", "-c", "echo held; exec cat"],
+        ["flock", str(installation.home / ".lock"), "sh", "-c", "echo held; exec cat"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -193,17 +193,17 @@ def test_two_at_once_are_one_too_many(house: House) -> None:
         assert holder.stdout is not None
         assert holder.stdin is not None
         assert holder.stdout.readline() == "held\n"
-        done = house.update(wheel(house.folder, "0.7.0"))
+        done = installation.update(wheel(installation.folder, "0.7.0"))
         holder.stdin.close()
     assert (done.returncode, "another update is under way" in done.stderr) == (1, True)
 
 
-def test_on_postgres_the_dump_comes_back(house: House, postgres_url: str) -> None:
-    house.begin(postgres_url)
-    done = house.update(wheel(house.folder, "0.7.0"))
+def test_rollback_on_postgres_restores_the_dump(installation: Installation, postgres_url: str) -> None:
+    installation.begin(postgres_url)
+    done = installation.update(wheel(installation.folder, "0.7.0"))
     assert done.returncode == 0, done.stderr
-    house.horae("add", "every 1h", "--say", "kept", "--name", "kept")
-    done = house.update(wheel(house.folder, "0.8.0", NOT_HEALTHY, TOMORROW), HORAE_PATIENCE="3")
+    installation.horae("add", "every 1h", "--say", "kept", "--name", "kept")
+    done = installation.update(wheel(installation.folder, "0.8.0", NOT_HEALTHY, TOMORROW), HORAE_PATIENCE="3")
     assert "0.7.0 runs again" in done.stderr, done.stderr
-    assert (house.version(), names(house)) == ("0.7.0", ["kept"])
-    house.end()
+    assert (installation.version(), names(installation)) == ("0.7.0", ["kept"])
+    installation.end()

@@ -102,7 +102,7 @@ def _sample(word: str) -> str:
 
 
 def mistake_in(words: list[str]) -> str | None:
-    """What the parser says against a command; None when it is understood."""
+    """Return the error of the parser, or None for a valid command."""
     if len(words) == 1 and words[0] in _NEEDS_SUBJECT:
         return f"{words[0]} needs a task, a filter or a schedule."
     try:

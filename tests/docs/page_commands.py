@@ -116,7 +116,7 @@ def _without_brackets(word: str) -> str:
 
 
 def mistake_in(command: Command) -> str | None:
-    """What the parser says against a command; None when one reading of its placeholders is right."""
+    """Return the error of the parser, or None when one reading of the placeholders is valid."""
     if _PLACEHOLDER.fullmatch(command.words[0]):
         return None
     mistakes: list[str | None] = []
@@ -136,8 +136,8 @@ def _parsed(words: list[str], *, in_block: bool) -> str | None:
     try:
         _parse(words)
     except MISTAKE as mistake:
-        told = str(mistake.format_message()) if hasattr(mistake, "format_message") else str(mistake)
-        return None if _INCOMPLETE.match(told) and not in_block else told
+        message = str(mistake.format_message()) if hasattr(mistake, "format_message") else str(mistake)
+        return None if _INCOMPLETE.match(message) and not in_block else message
     return None
 
 

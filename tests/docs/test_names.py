@@ -10,7 +10,7 @@ import pytest
 
 import horae
 from horae import Context, Horae, RunHandle, TaskFunction, TaskHandle
-from horae.app import BlockingHorae, BlockingTask, Happening
+from horae.app import BlockingHorae, BlockingTask, Event
 from horae.app.declared_function import PolicyArguments
 from horae.app.lifespan import AppLifespan
 from horae.testing import TimeTravel
@@ -55,7 +55,7 @@ def test_undocumented_names_exist() -> None:
     assert set(MEMBERS) >= INSIDE
 
 
-@pytest.mark.parametrize("name", [*Happening._fields, *PolicyArguments.__annotations__])
+@pytest.mark.parametrize("name", [*Event._fields, *PolicyArguments.__annotations__])
 def test_field_or_policy_is_documented(name: str) -> None:
     assert is_mentioned(name)
 

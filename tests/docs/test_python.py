@@ -11,7 +11,7 @@ import pytest
 
 from tests.docs.pages import Section, clean_environment, sections
 
-PLAY = Path(__file__).parent / "play.py"
+RUN_BLOCKS = Path(__file__).parent / "run_blocks.py"
 PAGES = (
     *("quickstart.md", "python.md", "coming-from.md", "simulate.md", "moving.md", "compatibility.md"),
     *("observability.md", "events.md", "targets/http.md"),
@@ -24,7 +24,7 @@ def test_section_runs_and_prints_the_documented_output(section: Section, tmp_pat
     for name, text in section.files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(PLAY)],
+        [sys.executable, "-W", "error", str(RUN_BLOCKS)],
         input=json.dumps(section.blocks),
         cwd=tmp_path,
         env=clean_environment() | {"PYTHONPATH": str(tmp_path), "PYTHONUTF8": "1"},

@@ -21,7 +21,7 @@ COMMANDS: Final = [(command, shown) for command, shown in PAIRS if command.start
 
 
 def environment(store: str) -> dict[str, str]:
-    """A free port: on the usual one somebody may be at work on this machine."""
+    """Port 0: the default port may be in use on this machine."""
     ours = {"HORAE_STORE": store, "HORAE_PORT": "0", "TZ": "UTC", "LANG": "C.UTF-8", "PYTHONUTF8": "1"}
     return clean_environment() | ours
 
@@ -46,7 +46,7 @@ def horae(command: str, store: str) -> str:
 
 @contextmanager
 def running(command: str, store: str, wanted: str) -> Iterator[str]:
-    """The command while it runs, and the lines it printed up to one that fits; it ends in good order afterwards."""
+    """Start the command, yield its output up to a matching line, and stop it gracefully afterwards."""
     printed = ""
     with subprocess.Popen(
         arguments(command), env=environment(store), stdout=subprocess.PIPE, text=True, encoding="utf-8"
@@ -65,7 +65,7 @@ def running(command: str, store: str, wanted: str) -> Iterator[str]:
 
 
 def shape(text: str) -> str:
-    """Without what differs each time: ids, numbers, days, and how wide a column is."""
+    """Replace the parts that differ between runs: ids, numbers, days, column widths."""
     plain = re.sub(r"(tsk|run)_[0-9a-f]{32}", r"\1", text)
     plain = re.sub(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "day", plain)
     return re.sub(r"[ ]+", " ", re.sub(r"[\d.]+", "0", plain))
@@ -83,7 +83,7 @@ def test_commands_print_the_documented_output(tmp_path: Path) -> None:
     horae("horae run tick", store)  # a run at once, so that the test does not wait for ten seconds
     with running(up, store, r"^\S+  ▸ tick  tick  \+\d+ ms$"):
         assert shape(horae(ls, store)).splitlines()[0] == shape(listed).splitlines()[0]
-        # Here `horae up` prints to a pipe and not to a terminal: that it had no listener is said too.
+        # Here `horae up` prints to a pipe and not to a terminal: the missing listener is printed too.
         assert shape(horae(why, store)).splitlines()[1].startswith(shape(explained).splitlines()[1])
     assert "✓ succeeded" in horae(runs, store)
 

@@ -17,7 +17,7 @@ from horae.wire.schemas import SHAPES, components, json_schemas
 from horae.wire.shapes.notation import TEXT, choice, closed, extend, extensible, nullable, omit, text
 
 
-def test_documents_are_what_the_code_declares() -> None:
+def test_documents_match_the_declarations() -> None:
     written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
     assert written == schema_files(), "write them anew: python -m docs.reference"
 

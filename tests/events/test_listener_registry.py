@@ -48,7 +48,7 @@ async def _check_handlers() -> None:
     app, handled = Horae("memory://", zone="UTC"), asyncio.Event()
 
     @app.on("kettle.*")
-    def handle(_happening: object) -> None:
+    def handle(_event: object) -> None:
         handled.set()
 
     async with app:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from horae.ports.full_store import FullStore
 from horae.stores.mysql import MySQLStore
 from horae.testing.contracts.model_based.machine import StoreMachine
-from tests.contract.mariadb_places import Places
+from tests.contract.mariadb_databases import DatabasePool
 from tests.servers.mariadb import MariaDBServer
 
 
 def machine_on(server: MariaDBServer) -> type[StoreMachine]:
-    places = Places(server)
+    pool = DatabasePool(server)
 
     class MariaDBMachine(StoreMachine):
         def __init__(self) -> None:
@@ -19,7 +19,7 @@ def machine_on(server: MariaDBServer) -> type[StoreMachine]:
 
         async def open_empty(self) -> FullStore:
             if not self._url:
-                self._url = await places.take()
+                self._url = await pool.take()
             return await _opened(self._url)
 
         async def another(self, store: FullStore) -> FullStore:
@@ -29,7 +29,7 @@ def machine_on(server: MariaDBServer) -> type[StoreMachine]:
         def teardown(self) -> None:
             super().teardown()
             if self._url:
-                places.give_back(self._url)
+                pool.give_back(self._url)
 
     return MariaDBMachine
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .declared_function import TaskFunction
 from .handles import RunHandle, TaskHandle
 from .horae import Horae
-from .listeners import Happening
+from .listeners import Event
 from .sync_app import BlockingHorae, BlockingTask
 
-__all__ = ["BlockingHorae", "BlockingTask", "Happening", "Horae", "RunHandle", "TaskFunction", "TaskHandle"]
+__all__ = ["BlockingHorae", "BlockingTask", "Event", "Horae", "RunHandle", "TaskFunction", "TaskHandle"]

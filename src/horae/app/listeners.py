@@ -26,7 +26,7 @@ TRIGGERED: Final = "task.triggered"
 _CURSOR_PREFIX: Final = "listener:"
 
 
-class Happening(NamedTuple):
+class Event(NamedTuple):
     """An event. `number` is its position in the log; an event published by a target has none, and has `data` instead."""
 
     kind: str
@@ -39,7 +39,7 @@ class Happening(NamedTuple):
     data: Mapping[str, Any] | None = None
 
 
-Handler: TypeAlias = Callable[[Happening], Awaitable[None] | None]
+Handler: TypeAlias = Callable[[Event], Awaitable[None] | None]
 
 
 def show_always(_body: Mapping[str, Any]) -> bool:
@@ -94,7 +94,7 @@ class Listeners:
 
     def publish(self, topic: str, body: Mapping[str, Any]) -> int:
         """Start the matching handlers without waiting for them, and return how many listeners there are."""
-        happening = Happening(
+        event = Event(
             topic,
             self._clock.now(),
             str(body.get("accountUuid", "")),
@@ -104,7 +104,7 @@ class Listeners:
         )
         for listener in self._listeners:
             if fnmatchcase(topic, listener.pattern):
-                handling = asyncio.ensure_future(_handle(listener.handler, happening))
+                handling = asyncio.ensure_future(_handle(listener.handler, event))
                 self._handler_tasks.add(handling)
                 handling.add_done_callback(self._handler_tasks.discard)
         return sum(1 for each in self._listeners if fnmatchcase(topic, each.pattern) and each.shows(body))
@@ -170,7 +170,7 @@ class Listeners:
                 continue  # the event target has published it to this process already, with its full data
             for listener in members:
                 if fnmatchcase(numbered.event.kind, listener.pattern):
-                    await _handle(listener.handler, _to_happening(numbered))
+                    await _handle(listener.handler, _to_event(numbered))
         if events and resume is not None:
             await self._store().write_metadata(_CURSOR_PREFIX + resume, str(events[-1].number))
         return events[-1].number if events else number
@@ -183,15 +183,15 @@ class Listeners:
             timer.cancel()
 
 
-async def _handle(handler: Handler, happening: Happening) -> None:
+async def _handle(handler: Handler, event: Event) -> None:
     try:
-        result = handler(happening)
+        result = handler(event)
         if inspect.isawaitable(result):
             await result
     except Exception:
-        LOG.exception("a listener failed on %s of %s", happening.kind, happening.task_id)
+        LOG.exception("a listener failed on %s of %s", event.kind, event.task_id)
 
 
-def _to_happening(numbered: NumberedEvent) -> Happening:
+def _to_event(numbered: NumberedEvent) -> Event:
     number, (kind, at, owner, task_id, run_id, detail) = numbered
-    return Happening(kind.value, at, owner, task_id, run_id, detail, number)
+    return Event(kind.value, at, owner, task_id, run_id, detail, number)

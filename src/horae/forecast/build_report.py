@@ -139,7 +139,7 @@ class SimulatedRuns(NamedTuple):
 
 def build_report(request: ForecastRequest, finished: SimulatedRuns) -> Report:
     counts = finished.counts
-    _add_solitary(request, finished)
+    _add_undisturbed(request, finished)
     begun = sorted(counts.begun)
     tasks = tuple(_task(request, finished, number) for number in range(len(request.task_requests)))
     at_once = count_max_concurrent(sorted(counts.started), sorted(counts.ended))
@@ -163,7 +163,7 @@ def build_report(request: ForecastRequest, finished: SimulatedRuns) -> Report:
     return add_findings(report, finished.made)
 
 
-def _add_solitary(request: ForecastRequest, finished: SimulatedRuns) -> None:
+def _add_undisturbed(request: ForecastRequest, finished: SimulatedRuns) -> None:
     for number, undisturbed in finished.undisturbed.items():
         takes = request.takes[number]
         for at, planned in undisturbed.times:

@@ -29,9 +29,9 @@ def codes_of(found: ImportedTask) -> list[str]:
     return [note.code for note in found.notes]
 
 
-def by_source(harvest: ImportResult) -> dict[str, ImportedTask]:
-    return {found.source: found for found in harvest.tasks}
+def by_source(imported: ImportResult) -> dict[str, ImportedTask]:
+    return {found.source: found for found in imported.tasks}
 
 
-def reasons(harvest: ImportResult) -> dict[str, str]:
-    return {unclear.source: unclear.note.code for unclear in harvest.rejected}
+def reasons(imported: ImportResult) -> dict[str, str]:
+    return {unclear.source: unclear.note.code for unclear in imported.rejected}

@@ -57,6 +57,6 @@ def test_no_code_means_two_things() -> None:
 
 
 def test_long_or_unprintable_fact_is_truncated_and_escaped() -> None:
-    told = note("cron_user", user="x\x1b[2J" + "y" * 10_000)
-    assert len(told.english) < 300
-    assert told.english.isprintable()
+    shown = note("cron_user", user="x\x1b[2J" + "y" * 10_000)
+    assert len(shown.english) < 300
+    assert shown.english.isprintable()

@@ -23,13 +23,13 @@ def only(line: str, *, system: bool = False) -> ImportedTask:
     return found
 
 
-class TestTheSampleOfAUser:
-    harvest = crontab.read(sample("user.crontab"), zone=BERLIN, user="ann")
-    found = by_source(harvest)
+class TestUserCrontab:
+    imported = crontab.read(sample("user.crontab"), zone=BERLIN, user="ann")
+    found = by_source(imported)
 
-    def test_every_line_is_found_or_named(self) -> None:
+    def test_every_line_is_imported_or_reported(self) -> None:
         assert list(self.found) == ["line 8", "line 9", "line 11", "line 16", "line 18"]
-        assert reasons(self.harvest) == {
+        assert reasons(self.imported) == {
             "line 12": "cron_reboot",
             "line 19": "step_too_large",
             "line 20": "never",
@@ -40,13 +40,13 @@ class TestTheSampleOfAUser:
     def test_refused_line_is_reported_with_the_refusal_in_both_languages(self) -> None:
         with pytest.raises(InvalidSchedule) as refused:
             Cron("*/90 * * * *")
-        (unclear,) = [each for each in self.harvest.rejected if each.source == "line 19"]
+        (unclear,) = [each for each in self.imported.rejected if each.source == "line 19"]
         assert unclear.note.english == str(refused.value)
         assert refused.value.in_language("zh").message in unclear.note.chinese
         assert unclear.text == "*/90 * * * * /bin/true"
 
     def test_names_come_from_the_comment_above_or_at_the_end_else_from_the_command(self) -> None:
-        assert [found.request.name for found in self.harvest.tasks] == [
+        assert [found.request.name for found in self.imported.tasks] == [
             "Nightly backup",
             "ping the status page",
             "logrotate --state /var/lib/state /etc/logrotate.conf",
@@ -58,7 +58,7 @@ class TestTheSampleOfAUser:
         assert spec_of(self.found["line 8"])["argv"] == ["/usr/local/bin/backup", "--all"]
         assert "cron_shell" not in codes_of(self.found["line 8"])
 
-    def test_shell_text_is_given_to_the_shell_and_says_so(self) -> None:
+    def test_shell_text_runs_in_a_shell_with_a_note(self) -> None:
         found = self.found["line 9"]
         command = "/usr/bin/curl -fsS https://status.example.org/ping > /dev/null 2>&1"
         assert spec_of(found)["argv"] == ["/bin/sh", "-c", command]
@@ -81,20 +81,20 @@ class TestTheSampleOfAUser:
     def test_runs_behave_as_in_cron(self) -> None:
         options = self.found["line 8"].request.options
         assert (options.missed, options.overlap, options.retries) == ("skip", "parallel", 0)
-        assert [note.code for note in self.harvest.notes] == ["cron_manners", "cron_surroundings"]
+        assert [note.code for note in self.imported.notes] == ["cron_manners", "cron_surroundings"]
 
 
-class TestTheSampleOfASystem:
-    harvest = crontab.read(sample("system.crontab"), zone="UTC", user="", system=True)
-    hourly, rotate, backup = harvest.tasks
+class TestSystemCrontab:
+    imported = crontab.read(sample("system.crontab"), zone="UTC", user="", system=True)
+    hourly, rotate, backup = imported.tasks
 
-    def test_the_user_has_a_column(self) -> None:
-        assert not self.harvest.rejected
-        users = [(found.request.labels or {})["user"] for found in self.harvest.tasks]
+    def test_user_column_of_a_system_crontab_is_read(self) -> None:
+        assert not self.imported.rejected
+        users = [(found.request.labels or {})["user"] for found in self.imported.tasks]
         assert users == ["root", "www-data", "backup"]
-        assert all("cron_user" in codes_of(found) for found in self.harvest.tasks)
+        assert all("cron_user" in codes_of(found) for found in self.imported.tasks)
 
-    def test_the_shell_gets_what_no_task_may_set(self) -> None:
+    def test_shell_sets_variables_that_no_task_may_set(self) -> None:
         shell, flag, text = spec_of(self.hourly)["argv"]
         assert (shell, flag) == ("/bin/bash", "-c")
         assert text == (
@@ -104,7 +104,7 @@ class TestTheSampleOfASystem:
             "cd / && run-parts --report /etc/cron.hourly"
         )
 
-    def test_a_plain_program_runs_without_them_and_a_note_says_so(self) -> None:
+    def test_plain_program_runs_without_these_variables_with_a_note(self) -> None:
         spec = spec_of(self.rotate)
         assert spec["argv"] == ["/usr/sbin/rotate", "--now"]
         assert spec["environment"] == {"SHELL": "/bin/bash"}
@@ -112,7 +112,7 @@ class TestTheSampleOfASystem:
         assert "PATH, HOME" in note.english
         assert self.rotate.request.name == "Rotate the logs"
 
-    def test_the_column_is_left_out_of_the_command(self) -> None:
+    def test_user_column_is_not_part_of_the_command(self) -> None:
         assert spec_of(self.backup)["argv"] == ["/opt/backup/run"]
         assert spec_of(self.backup)["stdin"] == "first line\n"
         assert self.backup.request.when == Cron("@weekly", zone="UTC")
@@ -203,11 +203,11 @@ def test_tz_is_for_the_command_alone_as_in_cron() -> None:
 
 
 def test_unknown_zone_refuses_only_later_lines() -> None:
-    harvest = crontab.read(
+    imported = crontab.read(
         "0 5 * * * a\nCRON_TZ=Mars/Base\n0 5 * * * b\nCRON_TZ=\n0 5 * * * c", zone=BERLIN, user="ann"
     )
-    assert list(by_source(harvest)) == ["line 1", "line 5"]
-    assert reasons(harvest) == {"line 3": "unknown_zone"}
+    assert list(by_source(imported)) == ["line 1", "line 5"]
+    assert reasons(imported) == {"line 3": "unknown_zone"}
 
 
 def test_the_callers_zone_must_exist() -> None:
@@ -232,7 +232,7 @@ blanks = st.text(" \t", min_size=1, max_size=3)
 
 
 @given(five_fields, commands, blanks, st.sampled_from(["UTC", BERLIN, "Asia/Shanghai"]), st.sampled_from(["", "ann"]))
-def test_a_line_comes_back_as_its_schedule_and_its_command(
+def test_line_is_parsed_into_its_schedule_and_command(
     expression: str, command: str, blank: str, zone: str, column: str
 ) -> None:
     line = blank.join([*expression.split(), *column.split(), command])
@@ -243,9 +243,9 @@ def test_a_line_comes_back_as_its_schedule_and_its_command(
 
 @given(five_fields, st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]), max_size=60))
 def test_schedule_of_a_line_is_independent_of_its_command(expression: str, command: str) -> None:
-    harvest = crontab.read(f"{expression} {command}", zone=BERLIN, user="ann")
-    assert len(harvest.tasks) + len(harvest.rejected) == 1
-    for found in harvest.tasks:
+    imported = crontab.read(f"{expression} {command}", zone=BERLIN, user="ann")
+    assert len(imported.tasks) + len(imported.rejected) == 1
+    for found in imported.tasks:
         assert found.request.when == Cron(expression, zone=BERLIN)
 
 

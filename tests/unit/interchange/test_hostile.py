@@ -70,15 +70,15 @@ def test_crontabs_that_are_refused(data: bytes | str, code: str) -> None:
 
 @pytest.mark.parametrize("part", ["*", "\\", "'", '"', "%", "#", " ", "\t", "a=", "$(", "@", "0 "])
 def test_very_long_line_is_parsed_in_linear_time(part: str) -> None:
-    """Whatever goes over it more than a few times would not end here."""
+    """A parser with quadratic time would not finish."""
     line = part * (MAX_FILE_BYTES // 4 // len(part))
     for text in (line, f"0 5 * * * {line}", f"A={line}", f"# {line}\n0 5 * * * /bin/a"):
         try:
-            harvest = crontab.read(text, zone="UTC", user="ann")
+            imported = crontab.read(text, zone="UTC", user="ann")
         except Refusal as refusal:
             assert refusal.code == "import_too_many"
         else:
-            assert all(len(unclear.text) <= 200 for unclear in harvest.rejected)
+            assert all(len(unclear.text) <= 200 for unclear in imported.rejected)
 
 
 def test_too_many_jobs_and_groups_are_refused() -> None:
@@ -91,7 +91,7 @@ def test_too_many_jobs_and_groups_are_refused() -> None:
 
 
 class TestPaths:
-    def test_a_file(self, tmp_path: Path) -> None:
+    def test_regular_file_is_read(self, tmp_path: Path) -> None:
         (tmp_path / "crontab").write_bytes(b"# nothing\n")
         assert decode_text(read_bytes(tmp_path / "crontab")) == "# nothing\n"
 

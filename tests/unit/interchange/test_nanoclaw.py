@@ -27,10 +27,10 @@ def found_in(folder: Path, **changes: Any) -> ImportedTask:
 
 def test_task_keeps_group_chat_and_prompt(tmp_path: Path) -> None:
     found = found_in(tmp_path, context_mode="group", script="exit 0")
-    wish = found.request
-    assert (wish.owner, wish.lane, wish.key) == ("group:family", "group:family", "nanoclaw:task-1")
-    assert (wish.name, wish.when) == ("Send the weather.", Cron("0 9 * * *", zone=SHANGHAI))
-    assert wish.target.kind == "agent"
+    request = found.request
+    assert (request.owner, request.lane, request.key) == ("group:family", "group:family", "nanoclaw:task-1")
+    assert (request.name, request.when) == ("Send the weather.", Cron("0 9 * * *", zone=SHANGHAI))
+    assert request.target.kind == "agent"
     assert spec_of(found) == {"group": "family", "chat": "1203@g.us", "context_mode": "group", "script": "exit 0"}
     assert payload_of(found) == {"prompt": "Send the weather.\nAll of it."}
     assert (found.paused, found.source, found.notes) == (False, "task-1", ())
@@ -68,40 +68,40 @@ def test_imported_task_states(tmp_path: Path, changes: dict[str, Any], paused: b
 
 def test_a_completed_task_is_only_in_the_history(tmp_path: Path) -> None:
     path = made(tmp_path, {**TASK, "status": "completed", "next_run": None}, runs=(RUN,), groups=(GROUP,))
-    harvest = nanoclaw.read(path, zone=SHANGHAI)
-    assert not harvest.tasks
-    assert [past.key for past in harvest.past_runs] == ["nanoclaw:task-1"]
-    assert [note.code for note in harvest.notes] == ["nanoclaw_completed"]
+    imported = nanoclaw.read(path, zone=SHANGHAI)
+    assert not imported.tasks
+    assert [past.key for past in imported.past_runs] == ["nanoclaw:task-1"]
+    assert [note.code for note in imported.notes] == ["nanoclaw_completed"]
 
 
 def test_history_is_ordered_and_start_precedes_the_log_time(tmp_path: Path) -> None:
     failed = {**RUN, "run_at": "2026-02-24T01:00:01Z", "status": "error", "result": None, "error": "no network"}
     runs = (failed, RUN, {**RUN, "run_at": "yesterday"}, {**RUN, "status": "odd"})
-    harvest = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
+    imported = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
     five = timedelta(seconds=5)
     first, second = datetime(2026, 2, 23, 1, tzinfo=UTC), datetime(2026, 2, 24, 0, 59, 56, tzinfo=UTC)
-    assert harvest.past_runs == (
+    assert imported.past_runs == (
         PastRun("nanoclaw:task-1", first, five, RunState.SUCCEEDED, "Sunny.", None),
         PastRun("nanoclaw:task-1", second, five, RunState.FAILED, None, "no network"),
     )
-    assert [note.code for note in harvest.notes] == ["nanoclaw_bad_runs"]
+    assert [note.code for note in imported.notes] == ["nanoclaw_bad_runs"]
 
 
 def test_long_history_is_cut_to_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nanoclaw, "MAX_RUNS", 2)
     runs = tuple({**RUN, "run_at": f"2026-02-{day}T01:00:00Z", "result": str(day)} for day in (12, 14, 10, 13))
-    harvest = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
-    assert [past.result for past in harvest.past_runs] == ["13", "14"]
-    assert "nanoclaw_old_runs" in [note.code for note in harvest.notes]
+    imported = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
+    assert [past.result for past in imported.past_runs] == ["13", "14"]
+    assert "nanoclaw_old_runs" in [note.code for note in imported.notes]
 
 
 def test_groups_are_read_with_all_fields(tmp_path: Path) -> None:
     main = {**GROUP, "jid": "me@s", "folder": "main", "is_main": 1, "requires_trigger": 0}
     main["container_config"] = '{"timeout": 600000}'
     leaving = {**GROUP, "jid": "x@s", "folder": "../etc"}
-    harvest = nanoclaw.read(made(tmp_path, TASK, groups=(GROUP, main, leaving)), zone=SHANGHAI)
+    imported = nanoclaw.read(made(tmp_path, TASK, groups=(GROUP, main, leaving)), zone=SHANGHAI)
     added = "2026-02-01T00:00:00.000Z"
-    family, home = harvest.groups
+    family, home = imported.groups
     assert family == AgentGroup("family", "1203@g.us", "Family", "@Andy", added=added)
     assert home.to_json() == {
         "folder": "main",
@@ -113,27 +113,27 @@ def test_groups_are_read_with_all_fields(tmp_path: Path) -> None:
         "added": added,
         "config": {"timeout": 600000},
     }
-    assert reasons(harvest) == {"group x@s": "import_bad_field"}
+    assert reasons(imported) == {"group x@s": "import_bad_field"}
 
 
-def test_an_older_version_has_fewer_columns_and_its_groups_elsewhere(tmp_path: Path) -> None:
-    harvest = nanoclaw.read(made(tmp_path, TASK, schema=TASKS_BEFORE, runs=(RUN,)), zone=SHANGHAI)
-    (found,) = harvest.tasks
+def test_older_version_with_fewer_columns_is_read_with_a_note_about_its_groups(tmp_path: Path) -> None:
+    imported = nanoclaw.read(made(tmp_path, TASK, schema=TASKS_BEFORE, runs=(RUN,)), zone=SHANGHAI)
+    (found,) = imported.tasks
     assert spec_of(found) == {"group": "family", "chat": "1203@g.us", "context_mode": "isolated"}
-    assert (found.notes, len(harvest.past_runs), harvest.groups) == ((), 1, ())
-    assert [note.code for note in harvest.notes] == ["nanoclaw_groups_elsewhere"]
+    assert (found.notes, len(imported.past_runs), imported.groups) == ((), 1, ())
+    assert [note.code for note in imported.notes] == ["nanoclaw_groups_elsewhere"]
 
 
 def test_the_groups_of_an_older_version_are_a_json_file() -> None:
     text = """{"1@g.us": {"name": "Family", "folder": "family", "trigger": "@Andy", "added_at": "2026-02-01"},
                "2@g.us": {"name": "Me", "folder": "main", "trigger": "@Andy", "containerConfig": {"timeout": 1}},
                "3@g.us": {"name": "Bad", "folder": "a/b"}}"""
-    harvest = nanoclaw.read_groups(text)
-    assert [(group.folder, group.is_main, group.config) for group in harvest.groups] == [
+    imported = nanoclaw.read_groups(text)
+    assert [(group.folder, group.is_main, group.config) for group in imported.groups] == [
         ("family", False, None),
         ("main", True, {"timeout": 1}),
     ]
-    assert reasons(harvest) == {"group 3@g.us": "import_bad_field"}
+    assert reasons(imported) == {"group 3@g.us": "import_bad_field"}
 
 
 @pytest.mark.parametrize(
@@ -153,23 +153,23 @@ def test_the_groups_of_an_older_version_are_a_json_file() -> None:
     ],
 )
 def test_broken_task_is_reported_and_others_are_read(tmp_path: Path, changes: dict[str, Any], code: str) -> None:
-    harvest = nanoclaw.read(made(tmp_path, {**TASK, "id": "bad", **changes}, {**TASK, "id": "good"}), zone=SHANGHAI)
-    assert [found.source for found in harvest.tasks] == ["good"]
-    (unclear,) = harvest.rejected
+    imported = nanoclaw.read(made(tmp_path, {**TASK, "id": "bad", **changes}, {**TASK, "id": "good"}), zone=SHANGHAI)
+    assert [found.source for found in imported.tasks] == ["good"]
+    (unclear,) = imported.rejected
     assert unclear.note.code == code
     assert (unclear.source + unclear.text).isprintable()
 
 
 class TestNothingIsWritten:
-    """Not to the file, not to its log, and no new file beside it: seen by comparing every byte."""
+    """No byte of the database and its WAL changes, and no file is created next to them."""
 
-    def test_at_rest(self, tmp_path: Path) -> None:
+    def test_closed_database_is_unchanged(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK)
         before = everything(tmp_path)
         assert len(nanoclaw.read(path, zone=SHANGHAI).tasks) == 1
         assert everything(tmp_path) == before
 
-    def test_at_rest_in_wal_mode(self, tmp_path: Path) -> None:
+    def test_closed_database_in_wal_mode_is_unchanged(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK, schema="PRAGMA journal_mode = WAL;" + TASKS_BEFORE)
         before = everything(tmp_path)
         assert list(before) == ["messages.db"]
@@ -208,7 +208,7 @@ class TestNothingIsWritten:
             nanoclaw.read(path, zone=SHANGHAI)
         assert refused.value.code == "import_database_busy"
 
-    def test_a_write_that_never_ended_is_left_for_its_writer_to_mend(self, tmp_path: Path) -> None:
+    def test_database_with_an_interrupted_write_is_refused_and_unchanged(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK, schema=TASKS_BEFORE)
         with in_use(path, "PRAGMA cache_size = 1", "BEGIN", *[MANY_TASKS] * 3):
             pass
@@ -241,13 +241,13 @@ sys.stdin.read()
 
 @contextmanager
 def in_use(path: Path, *statements: str) -> Iterator[None]:
-    """Another process has it open, as NanoClaw would: inside one process SQLite shares what it knows."""
+    """Open the database in another process, as NanoClaw does: within one process SQLite shares its locks."""
     command = [sys.executable, "-c", _USER, str(path), *statements]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         yield
-        # A real stop would tidy up; the process ends at once instead, as it may any time.
+        # The process is killed, because a regular exit would checkpoint the WAL.
         process.kill()
 
 

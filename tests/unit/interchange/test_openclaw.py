@@ -36,14 +36,14 @@ def only(**changes: Any) -> ImportedTask:
     return found
 
 
-class TestTheSample:
-    harvest = openclaw.read(sample("openclaw_jobs.json"), zone=SHANGHAI)
-    found = by_source(harvest)
+class TestSampleFile:
+    imported = openclaw.read(sample("openclaw_jobs.json"), zone=SHANGHAI)
+    found = by_source(imported)
 
-    def test_every_job_is_found_or_over_or_named(self) -> None:
+    def test_every_job_is_imported_completed_or_reported(self) -> None:
         assert list(self.found) == ["morning", "heartbeat", "reminder", "probe", "shell"]
-        assert [(note.code, "1" in note.english) for note in self.harvest.notes] == [("openclaw_completed", True)]
-        assert reasons(self.harvest) == {
+        assert [(note.code, "1" in note.english) for note in self.imported.notes] == [("openclaw_completed", True)]
+        assert reasons(self.imported) == {
             "watch": "openclaw_event_schedule",
             "maybe": "openclaw_trigger",
             "code": "openclaw_script",
@@ -51,7 +51,7 @@ class TestTheSample:
             "job 11": "import_bad_field",
         }
 
-    def test_an_agent_turn(self) -> None:
+    def test_agent_turn_is_imported(self) -> None:
         found = self.found["morning"]
         assert found.request.when == Cron("0 7 * * *", zone="Europe/Berlin", jitter=timedelta(minutes=5))
         assert (found.request.owner, found.request.lane, found.request.key) == (
@@ -70,7 +70,7 @@ class TestTheSample:
         assert found.request.options.max_duration == timedelta(minutes=15)
         assert codes_of(found) == ["openclaw_delivery"]
 
-    def test_an_interval_stays_on_its_grid_and_what_was_disabled_is_paused(self) -> None:
+    def test_interval_stays_on_its_grid_and_a_disabled_job_is_paused(self) -> None:
         found = self.found["heartbeat"]
         schedule = found.request.when
         assert isinstance(schedule, Every)
@@ -95,7 +95,7 @@ class TestTheSample:
         labels = {"source": "openclaw", "session": "session:work", "wake": "now", "delete_after_run": "true"}
         assert found.request.labels == labels
 
-    def test_a_command(self) -> None:
+    def test_command_is_imported(self) -> None:
         found = self.found["probe"]
         assert found.request.target.kind == "command"
         assert spec_of(found) == {
@@ -118,8 +118,8 @@ class TestTheSample:
         assert found.request.options.timeout == timedelta(days=30)
         assert codes_of(found) == ["openclaw_shell"]
 
-    def test_the_last_runs(self) -> None:
-        failed, succeeded = self.harvest.past_runs
+    def test_last_runs_are_imported(self) -> None:
+        failed, succeeded = self.imported.past_runs
         when = datetime(2026, 5, 27, 16, 40, tzinfo=UTC)
         lasted = timedelta(seconds=1.5)
         assert failed == PastRun("openclaw:morning", when, lasted, RunState.FAILED, None, "rate limit")
@@ -138,7 +138,7 @@ class TestTheSample:
         ({"kind": "cron", "expr": "0 7 * * *", "staggerMs": 0}, Cron("0 7 * * *", zone=SHANGHAI)),
     ],
 )
-def test_schedules(schedule: dict[str, Any], expected: object) -> None:
+def test_schedule_is_converted(schedule: dict[str, Any], expected: object) -> None:
     assert only(schedule=schedule).request.when == expected
 
 
@@ -171,9 +171,9 @@ def test_schedules(schedule: dict[str, Any], expected: object) -> None:
     ],
 )
 def test_broken_job_is_reported_and_others_are_read(changes: dict[str, Any], code: str) -> None:
-    harvest = read({**JOB, **changes}, {**JOB, "id": "good"})
-    assert [found.source for found in harvest.tasks] == ["good"]
-    assert [unclear.note.code for unclear in harvest.rejected] == [code]
+    imported = read({**JOB, **changes}, {**JOB, "id": "good"})
+    assert [found.source for found in imported.tasks] == ["good"]
+    assert [unclear.note.code for unclear in imported.rejected] == [code]
 
 
 def test_a_job_that_failed_once_and_is_still_enabled_is_not_over() -> None:
@@ -186,8 +186,8 @@ def test_a_job_that_failed_once_and_is_still_enabled_is_not_over() -> None:
 def test_unknown_state_does_not_drop_a_job() -> None:
     states: list[Any] = [{"lastRunAtMs": "x", "lastStatus": "ok"}, {"lastStatus": "ok"}, [], {"lastStatus": {}}]
     for state in states:
-        harvest = read({**JOB, "state": state})
-        assert (len(harvest.tasks), harvest.past_runs) == (1, ())
+        imported = read({**JOB, "state": state})
+        assert (len(imported.tasks), imported.past_runs) == (1, ())
 
 
 def test_an_old_job_has_its_delivery_in_the_payload() -> None:
@@ -227,5 +227,5 @@ PLACES = ("id", "name", "agentId", "enabled", "schedule", "payload", "delivery",
 @given(st.dictionaries(st.sampled_from(PLACES), junk, max_size=3), st.sampled_from(["schedule", "payload"]), junk)
 def test_any_json_is_parsed_or_refused(changes: dict[str, Any], part: str, value: Any) -> None:
     inside = {**JOB, part: {**JOB[part], "kind": value}}
-    harvest = read({**JOB, **changes}, inside, {**JOB, "id": "good"})
-    assert [found.source for found in harvest.tasks][-1:] == ["good"]
+    imported = read({**JOB, **changes}, inside, {**JOB, "id": "good"})
+    assert [found.source for found in imported.tasks][-1:] == ["good"]

@@ -58,7 +58,9 @@ def check_notices(world: World) -> None:
     failing = False
     for event in world.events:
         if event.kind in (EventKind.TASK_FAILING, EventKind.TASK_RECOVERED):
-            assert failing == (event.kind is EventKind.TASK_RECOVERED), "told twice, or of nothing"
+            assert failing == (event.kind is EventKind.TASK_RECOVERED), (
+                "repeated notice, or a notice without an incident"
+            )
             failing = not failing
         elif event.kind is EventKind.TASK_RESUMED and world.gave_up_before(event):
             failing = False

@@ -174,20 +174,20 @@ class World:
 
     def _check_events(self, change: Change) -> None:
         """Assert an event for every start, skip, wait and end of a run, and for every new task state."""
-        told = Counter((event.kind, event.run_id) for event in change.events)
+        event_counts = Counter((event.kind, event.run_id) for event in change.events)
         for run in (*change.new_runs, *change.updated_runs):
             assert (run.ended is None) == run.live
             assert run.live or run.deadline is None
             assert run.span is None or run.planned == run.span.last
             begun = run.state in (RunState.CLAIMED, RunState.RUNNING)
-            assert told[EventKind.RUN_STARTED if begun else EventKind(f"run.{run.state}"), run.id] == 1
+            assert event_counts[EventKind.RUN_STARTED if begun else EventKind(f"run.{run.state}"), run.id] == 1
         if change.status is not None and change.status.state is not self.status.state:
             state = change.status.state
             # An edit that resumes a failed task writes two events; of a completed one, the edit event only.
             failed = self.status.state is TaskState.FAILED
             again = (EventKind.TASK_RESUMED,) if failed else (EventKind.TASK_RESUMED, EventKind.TASK_EDITED)
             kinds = again if state is TaskState.ACTIVE else (EventKind(f"task.{state}"),)
-            assert sum(told[kind, None] for kind in kinds) == 1
+            assert sum(event_counts[kind, None] for kind in kinds) == 1
 
     def _define(self, change: Change) -> None:
         if change.task is not None:

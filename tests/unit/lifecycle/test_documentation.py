@@ -62,7 +62,7 @@ def test_the_states_of_a_run() -> None:
 
 
 def test_the_reasons() -> None:
-    assert rows(section("Reasons"), 3) == [(f"`{reason}`", *told) for reason, told in SENTENCES.items()]
+    assert rows(section("Reasons"), 3) == [(f"`{reason}`", *sentences) for reason, sentences in SENTENCES.items()]
 
 
 @pytest.mark.parametrize(("column", "policies"), [(1, DEFAULT_POLICIES), (2, ONE_SHOT_POLICIES)])

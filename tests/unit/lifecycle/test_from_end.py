@@ -148,7 +148,7 @@ class TestPause:
         assert world.ledger == ["13:00 skipped paused"]
         assert world.agenda == ["next 16:30 timed"]
 
-    def test_made_up_for(self) -> None:
+    def test_missed_occurrence_is_caught_up(self) -> None:
         world = World(AFTER_END)
         world.pause()
         world.at(hour(15.5)).resume(missed="latest")
@@ -260,7 +260,7 @@ class TestEdit:
         world.at(hour(14.5)).settle(run=second)
         assert world.agenda == ["next 15:30 timed"]
 
-    def test_only_something_by_hand_is_going(self) -> None:
+    def test_manual_run_alone_does_not_delay_the_next_occurrence(self) -> None:
         world = World().at(hour(12.5))
         world.run_now()
         world.claim_all()

@@ -42,7 +42,7 @@ def notices(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("after", "ends", "told"),
+    ("after", "ends", "expected"),
     [
         (3, "FF", []),
         (3, "FFF", ["failing"]),
@@ -58,8 +58,8 @@ def notices(world: World) -> list[str]:
         (0, "FFFFFFS", []),
     ],
 )
-def test_once_per_incident(after: int, ends: str, told: list[str]) -> None:
-    assert notices(lived(a_world(notify_after=after), ends)) == told
+def test_once_per_incident(after: int, ends: str, expected: list[str]) -> None:
+    assert notices(lived(a_world(notify_after=after), ends)) == expected
 
 
 def test_the_default_is_three() -> None:
@@ -112,7 +112,7 @@ def test_manual_success_is_a_recovery() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ends", "before", "after", "told"),
+    ("ends", "before", "after", "expected"),
     [
         ("FF", 3, 2, ["failing"]),
         ("FF", 0, 1, ["failing"]),
@@ -127,7 +127,7 @@ def test_an_edit_that_moves_the_bound_begins_or_ends_an_incident(
     ends: str,
     before: int,
     after: int,
-    told: list[str],
+    expected: list[str],
     rescheduled: bool,  # noqa: FBT001
 ) -> None:
     world = lived(a_world(notify_after=before), ends)
@@ -135,9 +135,9 @@ def test_an_edit_that_moves_the_bound_begins_or_ends_an_incident(
     if rescheduled:
         fields["schedule"] = replace(world.task.schedule, interval=2 * HOUR)  # type: ignore[call-arg]
     world.edit(**fields)
-    assert notices(world) == told
+    assert notices(world) == expected
     lived(world, "S")
-    assert notices(world) == (told if told[-1:] != ["failing"] else [*told, "recovered"])
+    assert notices(world) == (expected if expected[-1:] != ["failing"] else [*expected, "recovered"])
 
 
 def test_recovery_does_not_take_the_fast_path() -> None:

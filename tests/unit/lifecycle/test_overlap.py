@@ -155,10 +155,10 @@ class TestReplace:
         assert world.ledger == ["13:00 cancelled replaced", "14:00 running"]
         assert world.agenda == ["next 15:00 timed"]
         assert world.status.last_end == hour(14)
-        told = [(event.kind, event.detail) for event in world.events[-2:]]
-        assert told == [(EventKind.RUN_CANCELLED, "replaced"), (EventKind.RUN_STARTED, None)]
+        events = [(event.kind, event.detail) for event in world.events[-2:]]
+        assert events == [(EventKind.RUN_CANCELLED, "replaced"), (EventKind.RUN_STARTED, None)]
 
-    def test_but_not_for_an_occurrence_that_is_not_run(self) -> None:
+    def test_skipped_occurrence_does_not_replace_the_earlier_run(self) -> None:
         world = going("replace", missed=Missed("skip"))
         world.settle(Waiting(hour(20)))
         world.claim_at(hour(14.5))

@@ -22,7 +22,7 @@ from horae.schedule import Every, Once
 from tests.unit.lifecycle.task_world import CEILING, HOUR, MINUTE, NODE, NOON, SECOND, World, hour
 
 HERE = function_route("")
-"""The door of the function that a world's task calls."""
+"""Route of the function that a world's task calls."""
 
 
 def claimant(world: World, *routes: str) -> ClaimContext:
@@ -164,9 +164,9 @@ def test_mixed_nodes_attempt_every_occurrence_once(
     while world.live:
         world.settle(run=world.live[0])
         world.claim_all()
-    told = [] if world.now < hour(13) else [world.status.counted, *world.ledger]
+    shown = [] if world.now < hour(13) else [world.status.counted, *world.ledger]
     planned = 0 if world.now < hour(13) else 1 if once else int((world.now - NOON) / HOUR)
-    assert sum(1 if run.span is None else run.span.count for run in world.runs.values()) >= planned, told
+    assert sum(1 if run.span is None else run.span.count for run in world.runs.values()) >= planned, shown
     covered = {run.planned for run in world.runs.values()}
     assert once is False or covered == ({hour(13)} if planned else set())
 

@@ -24,11 +24,11 @@ def test_once_task_with_an_executed_instant_completes() -> None:
     world.edit(schedule=Once(at=hour(14)))
     world.edit(schedule=AT_ONE)
     assert (world.state, world.agenda) == (TaskState.ACTIVE, ["next 13:00 timed"])
-    told = len(world.events)
+    earlier_events = len(world.events)
     world.claim_at(hour(13))
     assert world.ledger == ["13:00 succeeded"]
     assert (world.state, world.agenda) == (TaskState.COMPLETED, [])
-    assert [event.kind for event in world.events[told:]] == [EventKind.TASK_COMPLETED]
+    assert [event.kind for event in world.events[earlier_events:]] == [EventKind.TASK_COMPLETED]
     world.edit(schedule=Once(at=hour(15)))
     world.claim_at(hour(15))
     assert world.ledger == ["13:00 succeeded", "15:00 running"]
@@ -58,10 +58,10 @@ def test_existing_run_writes_no_event() -> None:
     world.set_back(hour(12) + MINUTE).edit(schedule=Every(interval=HOUR / 2))
     world.claim_at(hour(12.5)).settle()
     world.skip_next(1)
-    told = len(world.events)
+    earlier_events = len(world.events)
     world.claim_at(hour(13))
     assert world.ledger == ["12:30 succeeded", "13:00 skipped skip_requested"]
-    assert world.events[told:] == []
+    assert world.events[earlier_events:] == []
 
 
 def test_existing_run_holds_no_backlog() -> None:

@@ -15,13 +15,13 @@ LOOPBACK = read_networks(["127.0.0.0/8"])
 
 
 class Wire:
-    """One raw server. `heard` has the head of each request, `connections` counts those who came at all."""
+    """Raw server on loopback. `heads` has the head of each request, `connections` counts the accepted connections."""
 
     def __init__(self, host: str) -> None:
         self.host = host
         self.port = 0
         self.connections = 0
-        self.heard: list[str] = []
+        self.heads: list[str] = []
         self.bodies: list[bytes] = []
         self.arrived = asyncio.Event()
         self.gone = asyncio.Event()
@@ -35,7 +35,7 @@ Speak = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 @asynccontextmanager
 async def wire(speak: Speak, host: str = "127.0.0.1") -> AsyncIterator[Wire]:
-    """Reads a request, then lets `speak` say anything; ends with the test."""
+    """Run a server that reads a request and then calls `speak` with the connection."""
     made = Wire(host)
     going: set[asyncio.Task[None]] = set()
 
@@ -46,7 +46,7 @@ async def wire(speak: Speak, host: str = "127.0.0.1") -> AsyncIterator[Wire]:
         made.connections += 1
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            made.heard.append(head)
+            made.heads.append(head)
             made.bodies.append(await reader.readexactly(_length(head)))
             made.arrived.set()
             await speak(writer)
@@ -85,7 +85,7 @@ def saying(*parts: bytes) -> Speak:
 def answering(
     status: int = 200, body: bytes = b"", headers: tuple[tuple[str, str], ...] = (), length: int | None = None
 ) -> Speak:
-    """A whole answer with its length."""
+    """Respond with a complete response and its length."""
     lines = [f"HTTP/1.1 {status} Whatever", *(f"{name}: {value}" for name, value in headers)]
     lines.append(f"Content-Length: {len(body) if length is None else length}")
     return saying("\r\n".join([*lines, "", ""]).encode() + body)
@@ -120,6 +120,6 @@ async def a_client(client: Client | None = None) -> AsyncIterator[Client]:
 
 
 async def reply_to(speak: Speak, **changes: object) -> Reply:
-    """What a client that may call loopback makes of a server that speaks like this."""
+    """Return the reply of a client that may call loopback, for a server with this `speak`."""
     async with wire(speak) as server, a_client() as client:
         return await client.send(a_request(server.url(), **changes))  # type: ignore[arg-type]

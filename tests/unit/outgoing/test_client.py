@@ -44,7 +44,7 @@ async def test_request_has_only_the_given_headers_and_body() -> None:
         url = server.url("/a%20b?x=%7B1%7D", host="127.0.0.1")
         headers = (("X-One", "1"), ("Content-Type", "text/x"))
         await client.send(a_request(url, method="POST", headers=headers, body=b"hello"))
-    first, *lines = server.heard[0].strip().split("\r\n")
+    first, *lines = server.heads[0].strip().split("\r\n")
     assert first == "POST /a%20b?x=%7B1%7D HTTP/1.1"
     assert {line.lower() for line in lines} == {
         f"host: 127.0.0.1:{server.port}",
@@ -58,7 +58,7 @@ async def test_request_has_only_the_given_headers_and_body() -> None:
     assert server.bodies == [b"hello"]
 
 
-async def test_no_cookie_is_kept_and_no_connection_is_shared() -> None:
+async def test_no_cookie_is_stored_and_no_connection_is_shared() -> None:
     async def lookup(_host: str) -> tuple[str]:
         return ("127.0.0.1",)
 
@@ -67,7 +67,7 @@ async def test_no_cookie_is_kept_and_no_connection_is_shared() -> None:
         for _ in range(2):
             await client.send(a_request(server.url(host="named.example")))
     assert server.connections == 2
-    assert "cookie" not in server.heard[1].lower()
+    assert "cookie" not in server.heads[1].lower()
 
 
 async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_decompression_bomb_is_never_unpacked_in_memory() -> None:
     [
         (b"HTTP/1.1 200 OK\r\n\r\n", bytes(4096)),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1000\r\n" + bytes(4096) + b"\r\n"),
-        # Blocks that hold nothing: they are read for ever and come to nothing.
+        # Empty deflate blocks: endless input without output.
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\nx\x9c", b"\0\0\0\xff\xff" * 800),
     ],
 )

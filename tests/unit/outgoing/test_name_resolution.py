@@ -67,7 +67,7 @@ async def test_one_forbidden_address_refuses_the_name(addresses: list[str]) -> N
 async def test_host_header_and_sni_are_the_name() -> None:
     async with wire(answering()) as server, a_client(Client(ONE, lookup=Rebinding(["127.0.0.1"]))) as client:
         await client.send(a_request(server.url(host="named.example")))
-    assert "host: named.example:" in server.heard[0].lower()
+    assert "host: named.example:" in server.heads[0].lower()
 
 
 async def test_unresolvable_name_is_a_transient_error() -> None:

@@ -25,7 +25,7 @@ def test_the_library_is_not_loaded_until_something_is_sent() -> None:
     assert done.stdout.strip() == "False"
 
 
-def test_where_the_library_is_missing_the_refusal_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusal_for_a_missing_library_names_the_installation_command(monkeypatch: pytest.MonkeyPatch) -> None:
     check_library()
     client._is_installed.cache_clear()
     monkeypatch.setitem(sys.modules, "aiohttp", None)
@@ -36,7 +36,7 @@ def test_where_the_library_is_missing_the_refusal_says_how_to_install_it(monkeyp
 
 
 @pytest.mark.parametrize(("code", "entry"), ENTRIES, ids=[code for code, _ in ENTRIES])
-def test_each_refusal_says_the_same_in_both_languages(code: str, entry: RefusalEntry[Refusal]) -> None:
+def test_each_refusal_has_the_same_facts_in_both_languages(code: str, entry: RefusalEntry[Refusal]) -> None:
     assert code not in MODEL
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", code)
     for english, chinese in ((entry.message, entry.message_zh), (entry.hint, entry.hint_zh)):

@@ -58,10 +58,10 @@ async def test_redirect_drops_credentials() -> None:
     assert isinstance(reply, Response)
     assert reply.body == b"there"
     assert reply.url.host_and_port.startswith("127.0.0.2")
-    assert "hunter2" in first.heard[0]
-    assert second.heard[0].startswith("GET / ")
-    assert "hunter2" not in second.heard[0]
-    assert "occ_1" in second.heard[0]
+    assert "hunter2" in first.heads[0]
+    assert second.heads[0].startswith("GET / ")
+    assert "hunter2" not in second.heads[0]
+    assert "occ_1" in second.heads[0]
     assert second.bodies == [b""]
 
 

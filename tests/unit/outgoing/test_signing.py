@@ -1,4 +1,4 @@
-"""Signatures as Standard Webhooks says, and tokens for callbacks."""
+"""Standard Webhooks signatures, and tokens for callbacks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_signature_is_the_one_that_the_standard_describes() -> None:
     }
 
 
-def test_a_published_example_comes_out_the_same() -> None:
+def test_published_example_has_the_same_signature() -> None:
     headers = sign_message(
         ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
         "msg_p5jXN8AQM9LWM0D4loKWxJek",

@@ -101,7 +101,7 @@ def test_an_instant_is_read_in_the_zone(text: str, zone: str, instant: str) -> N
         ("2026-10-25", BERLIN, "2026-10-24T22:00", 25),
     ],
 )
-def test_a_day_is_as_long_as_it_is_there(text: str, zone: str, first: str, hours: int) -> None:
+def test_day_has_the_length_that_its_zone_gives_it(text: str, zone: str, first: str, hours: int) -> None:
     found = parse_span(text, zone, NOW)
     assert found.first == utc(first)
     assert timedelta(0) < utc(first) + timedelta(hours=hours) - found.last <= timedelta(seconds=1)
@@ -175,7 +175,7 @@ def test_now_is_a_moment(text: str) -> None:
         ("30秒前", timedelta(seconds=30)),
     ],
 )
-def test_so_long_ago_is_a_moment(text: str, length: timedelta) -> None:
+def test_duration_ago_is_a_moment(text: str, length: timedelta) -> None:
     assert parse_span(text, BERLIN, NOW) == TimeSpan(NOW - length, NOW - length)
 
 
@@ -205,7 +205,7 @@ def test_so_long_ago_is_a_moment(text: str, length: timedelta) -> None:
         "5m" * 100 + " ago",  # too long to be parsed
     ],
 )
-def test_what_is_no_moment_is_refused_with_examples(text: str) -> None:
+def test_invalid_moment_is_refused_with_examples(text: str) -> None:
     with pytest.raises(Refusal) as caught:
         parse_span(text, BERLIN, NOW)
     assert caught.value.code == "unclear_moment"
@@ -213,7 +213,7 @@ def test_what_is_no_moment_is_refused_with_examples(text: str) -> None:
 
 
 @given(st.one_of(st.text(), st.from_regex(r"\d{1,5}-\d\d-\d\d([T ]\d\d:\d\d(Z|[+-]\d\d:\d\d)?)?", fullmatch=True)))
-def test_whatever_is_typed_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text: str) -> None:
     for zone in ("UTC", TOKYO, "America/New_York", "Pacific/Apia"):
         try:
             found = parse_span(text, zone, NOW)
@@ -223,13 +223,13 @@ def test_whatever_is_typed_is_read_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0001-01-01", "9999-12-31", "0001-01-01T00:00+14:00", "9999-12-31T23:59-12:00"])
-def test_beyond_the_ends_of_the_calendar_nothing_is_asked(text: str) -> None:
+def test_moment_outside_of_the_calendar_is_refused(text: str) -> None:
     for zone in ("UTC", TOKYO, "America/New_York"):
         with pytest.raises(Refusal) as caught:
             parse_span(text, zone, NOW)
         assert caught.value.code == "unclear_moment"
 
 
-def test_a_zone_that_there_is_not_is_refused() -> None:
+def test_unknown_zone_is_refused() -> None:
     with pytest.raises(Refusal):
         parse_span("02:00", "Mars/Olympus", NOW)

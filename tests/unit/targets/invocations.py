@@ -40,7 +40,7 @@ def a_run(*, alone: bool = False, span: Span | None = None) -> Run:
 
 
 class Recorded:
-    """`said` holds the lines in order; `wait_for` returns as soon as a text is among them."""
+    """`lines` holds the log lines in order; `wait_for` returns as soon as a text is among them."""
 
     def __init__(self, task: Task, run: Run | None = None) -> None:
         self.task = task
@@ -50,7 +50,7 @@ class Recorded:
         self.deadline = NOON + timedelta(minutes=5)
         self.cancelled = False
         self.yield_requested = False
-        self.said: list[tuple[str, str]] = []
+        self.lines: list[tuple[str, str]] = []
         self.beats = 0
         self.actions: list[Callable[[], None]] = []
         self._lock = Lock()
@@ -58,7 +58,7 @@ class Recorded:
 
     def log(self, text: str, level: str = "info") -> None:
         with self._lock:
-            self.said.append((level, text))
+            self.lines.append((level, text))
             for wanted, event in self._awaited:
                 if wanted in text:
                     event.set()
@@ -74,17 +74,17 @@ class Recorded:
         self.actions.append(action)
 
     def texts(self, level: str) -> list[str]:
-        return [text for each, text in self.said if each == level]
+        return [text for each, text in self.lines if each == level]
 
     async def wait_for(self, wanted: str) -> str:
-        """The first text that holds what is wanted."""
+        """Wait for a line that contains `wanted`, and return the first."""
         event = Event()
         with self._lock:
             self._awaited.append((wanted, event))
-            if any(wanted in text for _, text in self.said):
+            if any(wanted in text for _, text in self.lines):
                 event.set()
-        assert await asyncio.to_thread(event.wait, 30), f"no line with {wanted!r}: {self.said}"
-        return next(text for _, text in self.said if wanted in text)
+        assert await asyncio.to_thread(event.wait, 30), f"no line with {wanted!r}: {self.lines}"
+        return next(text for _, text in self.lines if wanted in text)
 
 
 def target_for(
@@ -95,7 +95,7 @@ def target_for(
     return FunctionTarget(registry, grace=grace)
 
 
-async def carried(
+async def execute(
     call: Callable[..., object],
     payload: str = "{}",
     isolate: Isolation | None = None,

@@ -22,7 +22,7 @@ from horae.targets.function.arguments.converter import Mismatch
 from horae.targets.function.arguments.encode import encode_result
 from horae.targets.function.context import Context
 from horae.targets.function.registry import check_payload, describe_function
-from tests.unit.targets.invocations import carried
+from tests.unit.targets.invocations import execute
 
 if TYPE_CHECKING:
     from decimal import Context as Unknown
@@ -258,7 +258,7 @@ CALLS: list[tuple[Callable[..., Any], str, Any]] = [
 async def test_function_receives_the_arguments_of_its_signature(
     call: Callable[..., Any], payload: str, wanted: Any
 ) -> None:
-    outcome, _ = await carried(call, payload)
+    outcome, _ = await execute(call, payload)
     assert json.loads(outcome.result or "") == wanted  # type: ignore[union-attr]
 
 
@@ -278,7 +278,7 @@ BAD_CALLS = [
 async def test_invalid_payload_is_refused_and_fails_permanently(
     call: Callable[..., Any], payload: str, error: str
 ) -> None:
-    outcome, _ = await carried(call, payload)
+    outcome, _ = await execute(call, payload)
     assert isinstance(outcome, Failed)
     assert outcome.permanent
     assert outcome.error.startswith(error)
@@ -302,7 +302,7 @@ async def test_annotations_that_only_the_type_checker_understands_do_no_harm() -
 
     def unclear(other: Unknown) -> None: ...
 
-    outcome, _ = await carried(work, '{"a": 1}')
+    outcome, _ = await execute(work, '{"a": 1}')
     assert json.loads(outcome.result or "") == [1, 2, None]  # type: ignore[union-attr]
     with pytest.raises(InvalidTask, match="No payload can give 'other'"):
         describe_function("it", unclear)

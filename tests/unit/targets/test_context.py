@@ -45,14 +45,14 @@ def test_context_reflects_progress() -> None:
     assert (ctx.cancelled, ctx.yield_requested) == (True, True)
 
 
-def test_the_log_has_the_manners_of_logging() -> None:
+def test_context_log_has_the_interface_of_logging() -> None:
     invocation = Recorded(a_task("it"))
     log = seen(invocation).log
     log.debug("%d%%", 50)
     log.info("100%")
     log.warning("%d", "not a number")
     log.error(ValueError("as it is"))
-    assert invocation.said == [
+    assert invocation.lines == [
         ("debug", "50%"),
         ("info", "100%"),
         ("warning", "%d ('not a number',)"),
@@ -68,8 +68,8 @@ def test_log_lines_are_bounded_and_storable() -> None:
     assert text.startswith("?\N{REPLACEMENT CHARACTER}x")
 
 
-@pytest.mark.parametrize(("done", "told"), [(0.5, "0.5"), (-1, "0.0"), (7, "1.0"), (1, "1.0"), (math.nan, "0.0")])
-def test_progress_stays_between_nothing_and_all(done: float, told: str) -> None:
+@pytest.mark.parametrize(("done", "clamped"), [(0.5, "0.5"), (-1, "0.0"), (7, "1.0"), (1, "1.0"), (math.nan, "0.0")])
+def test_progress_is_clamped_between_zero_and_one(done: float, clamped: str) -> None:
     invocation = Recorded(a_task("it"))
     seen(invocation).progress(done, "rows")
-    assert invocation.texts("progress") == [f"{told} rows"]
+    assert invocation.texts("progress") == [f"{clamped} rows"]

@@ -69,13 +69,13 @@ LENGTHS = st.timedeltas(min_value=timedelta(days=-36_500), max_value=timedelta(d
         kind=st.sampled_from(["a", "b"]),
     )
 )
-def test_arguments_come_back_as_they_were(everything: Everything) -> None:
+def test_arguments_round_trip(everything: Everything) -> None:
     text = encode_arguments({"it": everything})
     assert converter_for(Everything).read(json.loads(text)["it"]) == everything
 
 
 @given(st.text(st.characters(exclude_categories=())))
-def test_every_text_survives_also_half_a_surrogate_pair(text: str) -> None:
+def test_every_text_round_trips_including_lone_surrogates(text: str) -> None:
     encoded = encode_arguments({"text": text})
     assert json.loads(encoded.encode().decode()) == {"text": text}
 

@@ -16,7 +16,7 @@ from horae.model.outcome import Failed, Outcome, Skipped, Succeeded
 from horae.targets.function.origin import Origin, import_function
 from horae.targets.function.target import FunctionTarget
 from tests.unit.targets import functions, functions_of_an_app
-from tests.unit.targets.invocations import Recorded, a_task, carried
+from tests.unit.targets.invocations import Recorded, a_task, execute
 
 
 def succeeded(outcome: Outcome) -> Any:
@@ -29,20 +29,20 @@ def failed(outcome: Outcome) -> Failed:
     return outcome
 
 
-async def test_arguments_and_result_travel_as_typed_values() -> None:
+async def test_arguments_and_result_are_passed_as_typed_values() -> None:
     payload = {"parcel": {"label": "茶 🍵", "sent": "2026-03-01T20:00:00+08:00", "weights": [1, 2.5]}, "wait": "90s"}
-    outcome, invocation = await carried(functions.ship, json.dumps(payload), "process")
+    outcome, invocation = await execute(functions.ship, json.dumps(payload), "process")
     assert succeeded(outcome) == {"sent": "2026-03-01T20:00:00+08:00", "sum": 3.5, "wait": 90.0, "attempt": 2}
-    assert invocation.said == [("info", "茶 🍵, 2 pieces")]
+    assert invocation.lines == [("info", "茶 🍵, 2 pieces")]
 
 
 async def test_a_payload_larger_than_a_pipe_arrives() -> None:
-    outcome, _ = await carried(functions.surroundings, json.dumps({"secret": "x" * 200_000}), "process")
+    outcome, _ = await execute(functions.surroundings, json.dumps({"secret": "x" * 200_000}), "process")
     assert succeeded(outcome)[0] == "200000"
 
 
 async def test_output_and_log_lines_are_recorded_and_stdin_is_empty() -> None:
-    outcome, invocation = await carried(functions.speak, isolate="process")
+    outcome, invocation = await execute(functions.speak, isolate="process")
     assert succeeded(outcome) == ""
     assert sorted(invocation.texts("output")) == ["from a grandchild", "on standard error", "on standard output 你好"]
     assert invocation.texts("warning") == ["a warning"]
@@ -50,39 +50,39 @@ async def test_output_and_log_lines_are_recorded_and_stdin_is_empty() -> None:
 
 
 async def test_ten_megabytes_of_output_are_truncated_without_blocking() -> None:
-    outcome, invocation = await carried(functions.flood, isolate="process")
+    outcome, invocation = await execute(functions.flood, isolate="process")
     assert succeeded(outcome) == 7
-    assert len(invocation.said) == LOG_LINES + 1
-    assert invocation.said[-1] == ("warning", "it printed more lines than are kept")
+    assert len(invocation.lines) == LOG_LINES + 1
+    assert invocation.lines[-1] == ("warning", "it printed more lines than are kept")
 
 
 async def test_a_line_without_end_is_cut() -> None:
-    outcome, invocation = await carried(functions.one_long_line, isolate="process")
+    outcome, invocation = await execute(functions.one_long_line, isolate="process")
     assert succeeded(outcome) is None
     assert [len(text) for text in invocation.texts("output")] == [LOG_LINE_CHARACTERS, 5]
 
 
 async def test_context_has_the_same_facts_as_in_the_node() -> None:
-    outside = succeeded((await carried(functions.facts, isolate="process"))[0])
-    here = succeeded((await carried(functions.facts, isolate=None))[0])
+    outside = succeeded((await execute(functions.facts, isolate="process"))[0])
+    here = succeeded((await execute(functions.facts, isolate=None))[0])
     assert outside == here
     assert outside[:2] == ["occ_1", "run_1"]
 
 
 async def test_the_payload_is_neither_in_the_arguments_nor_in_the_environment_of_the_process() -> None:
-    outcome, _ = await carried(functions.surroundings, '{"secret": "open sesame"}', "process")
+    outcome, _ = await execute(functions.surroundings, '{"secret": "open sesame"}', "process")
     length, arguments, environment = succeeded(outcome)
     assert length == "11"
     assert "horae.targets.function.child" in arguments
     assert "sesame" not in arguments + environment
 
 
-async def test_an_async_function_gets_a_loop_of_its_own_there() -> None:
-    assert succeeded((await carried(functions.concurrently, isolate="process"))[0]) == 3
+async def test_async_function_gets_its_own_loop_in_the_process() -> None:
+    assert succeeded((await execute(functions.concurrently, isolate="process"))[0]) == 3
 
 
-async def test_a_function_there_has_no_children_but_its_own() -> None:
-    assert succeeded((await carried(functions.wait_for_children, isolate="process"))[0]) == "none"
+async def test_function_in_a_process_has_no_other_children() -> None:
+    assert succeeded((await execute(functions.wait_for_children, isolate="process"))[0]) == "none"
 
 
 @pytest.mark.parametrize("isolate", ["process", None])
@@ -102,44 +102,44 @@ async def test_exceptions_are_reported_as_in_the_node(
     permanent: bool,  # noqa: FBT001
     isolate: None,
 ) -> None:
-    outcome = failed((await carried(functions.refuse, json.dumps({"how": how}), isolate))[0])
+    outcome = failed((await execute(functions.refuse, json.dumps({"how": how}), isolate))[0])
     assert outcome.error.startswith(error)
     assert (outcome.permanent, outcome.died_isolated) == (permanent, False)
     assert "src/horae" not in outcome.error
 
 
-async def test_verdicts_travel_too() -> None:
-    retry = failed((await carried(functions.refuse, '{"how": "retry"}', "process"))[0])
+async def test_verdicts_are_passed_from_the_process() -> None:
+    retry = failed((await execute(functions.refuse, '{"how": "retry"}', "process"))[0])
     assert (retry.error, retry.retry_after) == ("later", timedelta(seconds=90))
-    assert (await carried(functions.refuse, '{"how": "skip"}', "process"))[0] == Skipped("nothing new")
+    assert (await execute(functions.refuse, '{"how": "skip"}', "process"))[0] == Skipped("nothing new")
 
 
 async def test_invalid_arguments_are_a_permanent_failure() -> None:
-    outcome = failed((await carried(functions.leave, '{"code": "3"}', "process"))[0])
+    outcome = failed((await execute(functions.leave, '{"code": "3"}', "process"))[0])
     assert outcome.permanent
     assert outcome.error == "argument 'code' of it cannot be '3' (str); wanted: int"
 
 
 @pytest.mark.parametrize("alone", [False, True])
 async def test_dead_process_is_an_ordinary_failure_unless_isolated(alone: bool) -> None:  # noqa: FBT001
-    ended = failed((await carried(functions.leave, '{"code": 3}', "process", alone=alone))[0])
+    ended = failed((await execute(functions.leave, '{"code": 3}', "process", alone=alone))[0])
     assert ended.error == "the process ended with code 3 before it answered"
-    outcome, invocation = await carried(functions.abort, isolate="process", alone=alone)
+    outcome, invocation = await execute(functions.abort, isolate="process", alone=alone)
     aborted = failed(outcome)
     assert aborted.error == "the process died with signal 6 (SIGABRT)"
     assert "Fatal Python error: Aborted" in invocation.texts("output")
     assert (ended.died_isolated, aborted.died_isolated, ended.permanent) == (alone, alone, False)
 
 
-async def test_poisoned_run_is_isolated_whatever_its_function_declares() -> None:
-    outcome, invocation = await carried(functions.speak, alone=True)
+async def test_poisoned_run_is_isolated_independent_of_its_function() -> None:
+    outcome, invocation = await execute(functions.speak, alone=True)
     assert succeeded(outcome) == ""
     assert "on standard error" in invocation.texts("output")
-    assert not failed((await carried(functions.refuse, '{"how": "odd"}', alone=True))[0]).died_isolated
+    assert not failed((await execute(functions.refuse, '{"how": "odd"}', alone=True))[0]).died_isolated
 
 
-async def test_alone_but_nowhere_to_be_found_is_a_death() -> None:
-    outcome = failed((await carried(lambda: None, alone=True))[0])
+async def test_isolated_function_that_cannot_be_imported_counts_as_a_death() -> None:
+    outcome = failed((await execute(lambda: None, alone=True))[0])
     assert outcome.died_isolated
     assert "no other process could find it" in outcome.error
 
@@ -163,9 +163,9 @@ def fragile(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("alone", [False, True])
 async def test_a_module_that_can_no_longer_be_loaded(fragile: Path, alone: bool) -> None:  # noqa: FBT001
     work = import_function(Origin("fragile", "work", str(fragile)))
-    assert succeeded((await carried(work, isolate="process", alone=alone))[0]) == 1
+    assert succeeded((await execute(work, isolate="process", alone=alone))[0]) == 1
     fragile.write_text("raise OSError('the disk is gone')\n")
-    outcome = failed((await carried(work, isolate="process", alone=alone))[0])
+    outcome = failed((await execute(work, isolate="process", alone=alone))[0])
     assert outcome.error == "it cannot be loaded in a process of its own: OSError: the disk is gone"
     assert outcome.died_isolated is alone
 

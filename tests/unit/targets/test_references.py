@@ -40,7 +40,7 @@ plain_json = st.recursive(
 
 
 class Known:
-    """Some secrets of one owner, and who asked for which."""
+    """Secrets of one owner; `asked` lists the requested names."""
 
     def __init__(self, owner: str, values: Mapping[str, str] = MappingProxyType({})) -> None:
         self._owner = owner

@@ -42,7 +42,7 @@ def test_own_error_is_translated(error: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("error", ["ValueError: disk full", "the bot answered 7 questions", "", "磁盘已满"])
-def test_foreign_error_is_kept(error: str) -> None:
+def test_foreign_error_is_unchanged(error: str) -> None:
     assert localized_error(error, "zh") == error
 
 

@@ -11,7 +11,7 @@ import pytest
 from horae.model.outcome import Failed, Succeeded
 from horae.targets.function.registry import Registry
 from horae.targets.function.target import FunctionTarget
-from tests.unit.targets.invocations import Recorded, a_run, a_task, carried, target_for
+from tests.unit.targets.invocations import Recorded, a_run, a_task, execute, target_for
 
 VARIABLE: ContextVar[str] = ContextVar("VARIABLE", default="unset")
 
@@ -25,12 +25,12 @@ async def test_a_blocking_function_runs_in_another_thread_with_the_same_context_
     assert outcome == Succeeded('["set",false]')
 
 
-async def test_an_async_function_can_ask_for_a_thread_and_gets_a_loop_there() -> None:
+async def test_async_function_can_run_in_a_thread_with_its_own_loop() -> None:
     async def work() -> bool:
         await asyncio.to_thread(str)
         return threading.current_thread() is threading.main_thread()
 
-    assert (await carried(work, isolate="thread"))[0] == Succeeded("false")
+    assert (await execute(work, isolate="thread"))[0] == Succeeded("false")
 
 
 async def stays() -> None: ...
@@ -49,11 +49,11 @@ def test_functions_that_leave_the_loop_are_known_beforehand() -> None:
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), StopIteration(), asyncio.CancelledError()])
-async def test_nothing_that_is_raised_there_escapes(error: BaseException) -> None:
+async def test_exceptions_in_a_thread_become_failures(error: BaseException) -> None:
     def work() -> None:
         raise error
 
-    outcome, _ = await carried(work)
+    outcome, _ = await execute(work)
     assert isinstance(outcome, Failed)
     assert type(error).__name__ in outcome.error
 
@@ -67,21 +67,21 @@ async def test_a_cancelled_run_is_over_only_when_its_thread_is() -> None:
         ended.set()
 
     try:
-        carrying = asyncio.ensure_future(target_for(work).execute(Recorded(a_task("it"))))
+        execution = asyncio.ensure_future(target_for(work).execute(Recorded(a_task("it"))))
         await asyncio.to_thread(started.wait)
         for _ in range(3):
-            carrying.cancel()
+            execution.cancel()
             await asyncio.to_thread(str)
-            assert not carrying.done()
+            assert not execution.done()
         release.set()
         with pytest.raises(asyncio.CancelledError):
-            await carrying
+            await execution
         assert ended.is_set()
     finally:
         release.set()
 
 
-async def test_an_async_function_in_a_thread_is_cancelled_there() -> None:
+async def test_async_function_in_a_thread_is_cancelled_in_that_thread() -> None:
     started, cleaned = threading.Event(), threading.Event()
 
     async def work() -> None:
@@ -91,11 +91,11 @@ async def test_an_async_function_in_a_thread_is_cancelled_there() -> None:
         finally:
             cleaned.set()
 
-    carrying = asyncio.ensure_future(target_for(work, "thread").execute(Recorded(a_task("it"))))
+    execution = asyncio.ensure_future(target_for(work, "thread").execute(Recorded(a_task("it"))))
     await asyncio.to_thread(started.wait)
-    carrying.cancel()
+    execution.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await carrying
+        await execution
     assert cleaned.is_set()
 
 

@@ -16,7 +16,7 @@ from horae.model.reason import Reason
 from horae.targets.function.registry import Registry, function_spec
 from horae.targets.function.signals import Fail, Retry, Skip
 from horae.targets.function.target import FunctionTarget
-from tests.unit.targets.invocations import Recorded, a_task, carried, target_for
+from tests.unit.targets.invocations import Recorded, a_task, execute, target_for
 
 
 def raising(error: BaseException) -> Callable[[], Coroutine[Any, Any, None]]:
@@ -46,7 +46,7 @@ def failure(outcome: Outcome) -> Failed:
     ],
 )
 async def test_a_verdict_becomes_its_outcome(error: Exception, outcome: Outcome) -> None:
-    assert (await carried(raising(error)))[0] == outcome
+    assert (await execute(raising(error)))[0] == outcome
 
 
 @pytest.mark.parametrize("after", [-1, timedelta(days=31), "soon", float("nan")])
@@ -68,7 +68,7 @@ def test_a_retry_after_nonsense_is_an_error_of_the_function(after: Any) -> None:
     ],
 )
 async def test_exception_is_reported_with_its_location(error: BaseException, headline: str) -> None:
-    outcome = failure((await carried(raising(error)))[0])
+    outcome = failure((await execute(raising(error)))[0])
     first, *frames = outcome.error.splitlines()
     assert first == headline
     assert frames[0].startswith(f'  File "{__file__}", line ')
@@ -80,14 +80,14 @@ async def test_library_failure_is_reported_with_the_calling_frame() -> None:
     async def work() -> None:
         json.loads("{")
 
-    assert 'json.loads("{")' in failure((await carried(work))[0]).error
+    assert 'json.loads("{")' in failure((await execute(work))[0]).error
 
 
 async def test_causes_and_notes_are_reported() -> None:
     error = ValueError("outer")
     error.__cause__ = KeyError("inner")
     error.add_note("look at the key")
-    assert failure((await carried(raising(error)))[0]).error.startswith(
+    assert failure((await execute(raising(error)))[0]).error.startswith(
         "ValueError: outer\nlook at the key, caused by KeyError: 'inner'"
     )
 
@@ -98,11 +98,11 @@ async def test_exception_group_is_reported_by_members_and_verdicts_apply() -> No
             group.create_task(raising(ValueError("one"))())
             group.create_task(raising(Retry(5, "two"))())
 
-    outcome = failure((await carried(work))[0])
+    outcome = failure((await execute(work))[0])
     assert "(2 sub-exceptions); ValueError: one; two\n" in outcome.error
     assert outcome.retry_after == timedelta(seconds=5)
     nested = BaseExceptionGroup("x", [ExceptionGroup("y", [Fail("no"), Retry(5)]), SystemExit()])
-    assert failure((await carried(raising(nested)))[0])[1:3] == (True, None)
+    assert failure((await execute(raising(nested)))[0])[1:3] == (True, None)
 
 
 async def test_a_long_error_and_a_deep_one_are_cut() -> None:
@@ -114,8 +114,8 @@ async def test_a_long_error_and_a_deep_one_are_cut() -> None:
     async def work() -> None:
         await deep(50)
 
-    assert len(failure((await carried(work))[0]).error) == ERROR_CHARACTERS
-    error = failure((await carried(raising_deep))[0]).error
+    assert len(failure((await execute(work))[0]).error) == ERROR_CHARACTERS
+    error = failure((await execute(raising_deep))[0]).error
     assert "… 91 more …" in error
     assert error.count("  File ") == 8
 
@@ -131,7 +131,7 @@ async def test_exception_without_str_is_reported() -> None:
         def __str__(self) -> str:
             raise RuntimeError("no")
 
-    assert "Sulky: <exception str() failed>" in failure((await carried(raising(Sulky())))[0]).error
+    assert "Sulky: <exception str() failed>" in failure((await execute(raising(Sulky())))[0]).error
 
 
 async def test_unawaited_coroutine_is_reported() -> None:
@@ -140,7 +140,7 @@ async def test_unawaited_coroutine_is_reported() -> None:
     def outer() -> Coroutine[Any, Any, None]:
         return inner()
 
-    outcome = failure((await carried(outer))[0])
+    outcome = failure((await execute(outer))[0])
     assert outcome.permanent
     assert "coroutine" in outcome.error
 
@@ -183,18 +183,18 @@ async def test_cancellation_passes_through_after_the_function_has_cleaned_up() -
         finally:
             seen.append("cleaned up")
 
-    carrying = asyncio.ensure_future(target_for(work).execute(Recorded(a_task("it"))))
+    execution = asyncio.ensure_future(target_for(work).execute(Recorded(a_task("it"))))
     await reached.wait()
-    carrying.cancel()
+    execution.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await carrying
+        await execution
     assert seen == ["cleaned up"]
 
 
-async def test_something_else_that_was_cancelled_is_a_failure_of_the_function() -> None:
+async def test_cancellation_of_another_task_is_a_failure_of_the_function() -> None:
     async def work() -> None:
         other = asyncio.ensure_future(asyncio.Event().wait())
         asyncio.get_running_loop().call_soon(other.cancel)
         await other
 
-    assert failure((await carried(work))[0]).error.startswith("asyncio.exceptions.CancelledError")
+    assert failure((await execute(work))[0]).error.startswith("asyncio.exceptions.CancelledError")

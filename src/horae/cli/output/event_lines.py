@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from ...app import Horae
-from ...app.listeners import Happening
+from ...app.listeners import Event
 from ...errors import StoreError
 from ...message import Message
 from ...model.entry import EntryKind
@@ -73,61 +73,61 @@ class EventFollower:
         """Print events from now on; earlier ones were held back, and come first."""
         self._started.set()
 
-    async def on_event(self, happening: Happening) -> None:
+    async def on_event(self, event: Event) -> None:
         await self._started.wait()
-        if happening.data is not None:
-            if happening.data.get("text") is not None:
-                self._show_text(happening)
-        elif happening.kind in self._kinds or self._is_recovery(happening):
-            await self._show_event(happening)
+        if event.data is not None:
+            if event.data.get("text") is not None:
+                self._show_text(event)
+        elif event.kind in self._kinds or self._is_recovery(event):
+            await self._show_event(event)
 
-    def _is_recovery(self, happening: Happening) -> bool:
+    def _is_recovery(self, event: Event) -> bool:
         """Whether this success follows a printed failure; it is then printed too."""
-        return happening.kind == EventKind.RUN_SUCCEEDED and happening.task_id in self._failed
+        return event.kind == EventKind.RUN_SUCCEEDED and event.task_id in self._failed
 
-    def _show_text(self, happening: Happening) -> None:
-        data = happening.data or {}
-        late = happening.at - datetime.fromisoformat(str(data["due"]))
+    def _show_text(self, event: Event) -> None:
+        data = event.data or {}
+        late = event.at - datetime.fromisoformat(str(data["due"]))
         name, text = str(data.get("title", "")), str(data["text"])
         if self._out.json:
             shown = {"type": "task.said", "task": name, "text": text, "lateness_ms": milliseconds(late)}
-            self._out.each({**shown, "at": utc(happening.at), "task_id": data.get("taskUuid")})
+            self._out.each({**shown, "at": utc(event.at), "task_id": data.get("taskUuid")})
         else:
-            self._line(happening.at, ("▸", "good"), name, (text, StyledText(f"  +{_milliseconds(late)} ms", "dim")))
+            self._line(event.at, ("▸", "good"), name, (text, StyledText(f"  +{_milliseconds(late)} ms", "dim")))
 
-    async def _show_event(self, happening: Happening) -> None:
-        name, run = await self._load(happening)
-        known = self._failed.get(happening.task_id, set())
-        if happening.kind == EventKind.RUN_SUCCEEDED:
-            self._failed.pop(happening.task_id, None)
+    async def _show_event(self, event: Event) -> None:
+        name, run = await self._load(event)
+        known = self._failed.get(event.task_id, set())
+        if event.kind == EventKind.RUN_SUCCEEDED:
+            self._failed.pop(event.task_id, None)
         if self._out.json:
-            self._out.each(_json(happening, name, run))
-            self._remember(happening)
+            self._out.each(_json(event, name, run))
+            self._remember(event)
             return
-        if self._is_shown(happening, known):
+        if self._is_shown(event, known):
             return
-        symbol, style, message = _SHOWN[happening.kind]
-        text = self._out.translate(message, **self._facts(happening, run))
-        if happening.kind in _FAILED and run is not None:
+        symbol, style, message = _SHOWN[event.kind]
+        text = self._out.translate(message, **self._facts(event, run))
+        if event.kind in _FAILED and run is not None:
             text += await self._consequence(run)
-            self._remember(happening)
+            self._remember(event)
         late = None if run is None or run.lateness is None else f"  +{_milliseconds(run.lateness)} ms"
-        self._line(happening.at, (symbol, style), name, (text, StyledText(late or "", "dim")))
+        self._line(event.at, (symbol, style), name, (text, StyledText(late or "", "dim")))
 
-    async def _load(self, happening: Happening) -> tuple[str, Run | None]:
+    async def _load(self, event: Event) -> tuple[str, Run | None]:
         """Return the name of the task and the run; while the store fails, the id and None."""
         try:
-            name = await self._name(happening.task_id)
-            return name, None if happening.run_id is None else await self._app.store.run(happening.run_id, None)
+            name = await self._name(event.task_id)
+            return name, None if event.run_id is None else await self._app.store.run(event.run_id, None)
         except StoreError:
-            return self._names.get(happening.task_id, happening.task_id), None
+            return self._names.get(event.task_id, event.task_id), None
 
-    def _is_shown(self, happening: Happening, known: set[str]) -> bool:
+    def _is_shown(self, event: Event, known: set[str]) -> bool:
         """Whether the line of a failure already contains this event."""
-        if happening.kind == EventKind.TASK_FAILED and happening.task_id in self._given_up:
-            self._given_up.discard(happening.task_id)
+        if event.kind == EventKind.TASK_FAILED and event.task_id in self._given_up:
+            self._given_up.discard(event.task_id)
             return True
-        return happening.kind == EventKind.RUN_RETRYING and happening.run_id in known
+        return event.kind == EventKind.RUN_RETRYING and event.run_id in known
 
     async def _consequence(self, run: Run) -> str:
         """Return the consequence of a failure for its line: a retry, or that the task has given up."""
@@ -154,15 +154,15 @@ class EventFollower:
         text = describe_reason(reason, self._out.language).rstrip("." if english else "。")
         return f": {text}" if english else f"：{text}"
 
-    def _remember(self, happening: Happening) -> None:
-        if happening.kind in _FAILED and happening.run_id is not None:
+    def _remember(self, event: Event) -> None:
+        if event.kind in _FAILED and event.run_id is not None:
             if len(self._failed) >= _MAX_FAILED:
                 self._failed.pop(next(iter(self._failed)))
-            self._failed.setdefault(happening.task_id, set()).add(happening.run_id)
+            self._failed.setdefault(event.task_id, set()).add(event.run_id)
 
-    def _facts(self, happening: Happening, run: Run | None) -> dict[str, object]:
-        reason = None if happening.detail not in set(Reason) else Reason(happening.detail)
-        because = happening.detail or "" if reason is None else describe_reason(reason, self._out.language)
+    def _facts(self, event: Event, run: Run | None) -> dict[str, object]:
+        reason = None if event.detail not in set(Reason) else Reason(event.detail)
+        because = event.detail or "" if reason is None else describe_reason(reason, self._out.language)
         # The other lines are a traceback.
         error = [] if run is None else error_text(run, self._out.language).strip().splitlines()[:1]
         return {
@@ -172,8 +172,8 @@ class EventFollower:
             else self._out.translate(words.ON_ATTEMPT, attempt=run.attempt),
             "error": error[0] if error else because,
             "because": because,
-            "at": self._clock_time(happening.detail),
-            "id": happening.task_id,
+            "at": self._clock_time(event.detail),
+            "id": event.task_id,
         }
 
     def _clock_time(self, detail: str | None) -> str:
@@ -224,14 +224,14 @@ class EventFollower:
             self._line(now, ("!", "odd"), "", (self._out.translate(message, number=number),))
 
 
-def _json(happening: Happening, name: str, run: Run | None) -> dict[str, Any]:
+def _json(event: Event, name: str, run: Run | None) -> dict[str, Any]:
     return {
-        "type": happening.kind,
-        "at": utc(happening.at),
+        "type": event.kind,
+        "at": utc(event.at),
         "task": name,
-        "task_id": happening.task_id,
-        "run_id": happening.run_id,
-        "detail": happening.detail,
+        "task_id": event.task_id,
+        "run_id": event.run_id,
+        "detail": event.detail,
         "error": None if run is None else run.error,
         "attempt": None if run is None else run.attempt,
         "lateness_ms": None if run is None else milliseconds(run.lateness),

@@ -36,26 +36,26 @@ def a_target(settings: Mapping[str, Any] = ANYTHING, secrets: Mapping[str, str] 
     return target
 
 
-async def carried(
+async def execute(
     spec: Mapping[str, Any],
     settings: Mapping[str, Any] = ANYTHING,
     *,
     payload: Any = None,
     secrets: Mapping[str, str] | None = None,
 ) -> tuple[Outcome, RecordingInvocation]:
-    """Run it once, to its end."""
+    """Execute a spec once, to its end."""
     invocation = an_invocation(spec, settings, payload)
     async with asyncio.timeout(PATIENCE):
         return await a_target(settings, secrets).execute(invocation), invocation
 
 
 def shell(script: str, **more: Any) -> dict[str, Any]:
-    """A shell is a program like any other, for those who allow it."""
+    """Return a spec that runs the script in a shell."""
     return {"argv": ["/bin/sh", "-c", script], **more}
 
 
 class Watch:
-    """Processes that should end. Opened while they live, so that none can be taken for another that got its number."""
+    """Processes that should end. Their pidfds are opened while they live, so that a reused pid is not mistaken for one."""
 
     def __init__(self, text: str) -> None:
         self.pids = [int(word) for word in text.split()[1:]]
@@ -72,15 +72,15 @@ class Watch:
 Deed = Callable[["asyncio.Task[Outcome]", RecordingInvocation, CommandTarget, Watch], None]
 
 
-async def watched(
+async def execute_watched(
     spec: Mapping[str, Any], then: Deed, settings: Mapping[str, Any] = ANYTHING
 ) -> tuple[Outcome | None, RecordingInvocation, Watch]:
-    """Start it, do something as soon as it has told its numbers (`pids 1 2 …`), and wait for its end; None: cancelled."""
+    """Start a command, call `then` once it has printed `pids 1 2 …`, and return its outcome; None: cancelled."""
     invocation, target = an_invocation(spec, settings), a_target(settings)
-    carrying = asyncio.create_task(target.execute(invocation))
+    execution = asyncio.create_task(target.execute(invocation))
     watch = Watch(await invocation.wait_for_text("pids"))
-    then(carrying, invocation, target, watch)
-    done, _ = await asyncio.wait([carrying], timeout=PATIENCE)
+    then(execution, invocation, target, watch)
+    done, _ = await asyncio.wait([execution], timeout=PATIENCE)
     await target.aclose()
     assert done, "it has not ended"
-    return None if carrying.cancelled() else carrying.result(), invocation, watch
+    return None if execution.cancelled() else execution.result(), invocation, watch

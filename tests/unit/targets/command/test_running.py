@@ -13,16 +13,16 @@ import pytest
 
 from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.reason import Reason
-from tests.unit.targets.command.command_setup import ANYTHING, a_target, an_invocation, carried, shell
+from tests.unit.targets.command.command_setup import ANYTHING, a_target, an_invocation, execute, shell
 
 MEGABYTE = 1024**2
 
 
 def result(outcome: Outcome) -> dict[str, Any]:
     assert isinstance(outcome, Succeeded), outcome
-    told = json.loads(outcome.result or "")
-    assert isinstance(told, dict)
-    return told
+    decoded = json.loads(outcome.result or "")
+    assert isinstance(decoded, dict)
+    return decoded
 
 
 def output(outcome: Outcome) -> str:
@@ -30,7 +30,7 @@ def output(outcome: Outcome) -> str:
 
 
 async def test_a_program_runs_and_its_output_is_the_result() -> None:
-    outcome, invocation = await carried({"argv": ["echo", "two  spaces", "$HOME; *"]})
+    outcome, invocation = await execute({"argv": ["echo", "two  spaces", "$HOME; *"]})
     assert result(outcome) == {"exit": 0, "output": "two  spaces $HOME; *"}
     assert invocation.lines == [("output", "two  spaces $HOME; *")]
     assert invocation.heartbeats > 0
@@ -38,7 +38,7 @@ async def test_a_program_runs_and_its_output_is_the_result() -> None:
 
 async def test_the_environment_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HORAE_MASTER_KEY", "not for commands")
-    outcome, invocation = await carried({"argv": ["env"], "environment": {"COLOUR": "green=blue", "EMPTY": ""}})
+    outcome, invocation = await execute({"argv": ["env"], "environment": {"COLOUR": "green=blue", "EMPTY": ""}})
     run = invocation.run
     assert output(outcome).splitlines() == [
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -57,25 +57,25 @@ async def test_the_environment_is_clean(monkeypatch: pytest.MonkeyPatch) -> None
 async def test_nothing_is_inherited_but_the_three_streams() -> None:
     with socket.socket() as left_open:
         left_open.set_inheritable(True)
-        outcome, _ = await carried({"argv": ["ls", "/proc/self/fd"]})
+        outcome, _ = await execute({"argv": ["ls", "/proc/self/fd"]})
     assert output(outcome).split() == ["0", "1", "2", "3"]  # the last is the folder itself
 
 
 async def test_command_has_its_own_session_and_default_signals() -> None:
     facts = "import os, signal; print(os.getsid(0) == os.getpid() == os.getpgid(0), os.umask(0), "
     signals = "[n.name for n in signal.valid_signals() if n in list(signal.Signals) and signal.getsignal(n) is signal.SIG_IGN])"
-    outcome, _ = await carried({"argv": [sys.executable, "-c", facts + signals]})
+    outcome, _ = await execute({"argv": [sys.executable, "-c", facts + signals]})
     # Python itself ignores these two.
     assert output(outcome) == f"True {0o077} ['SIGPIPE', 'SIGXFSZ']"
-    ignored, _ = await carried({"argv": ["grep", "-E", "SigIgn|SigBlk", "/proc/self/status"]})
-    # Signals 32 and 33 are the C library's own: no program can set them, so whatever was inherited stays.
+    ignored, _ = await execute({"argv": ["grep", "-E", "SigIgn|SigBlk", "/proc/self/status"]})
+    # Signals 32 and 33 are the C library's own: no program can set them, so inherited values stay.
     ours = ~(0b11 << 31)
     assert [int(line.split()[1], 16) & ours for line in output(ignored).splitlines()] == [0, 0]
 
 
 async def test_each_run_has_a_private_folder_that_is_removed() -> None:
     script = "pwd; stat -c %a .; mkdir -p a/b; touch a/b/c 'a/b/-n d'; ln -s / a/root; chmod 000 a/b; chmod 500 ."
-    outcome, _ = await carried(shell(script))
+    outcome, _ = await execute(shell(script))
     folder, mode = output(outcome).splitlines()
     assert mode == "700"
     assert not Path(folder).exists()
@@ -85,10 +85,10 @@ async def test_each_run_has_a_private_folder_that_is_removed() -> None:
 async def test_operator_sets_the_working_directory(tmp_path: Path) -> None:
     settings = {**ANYTHING, "directory": str(tmp_path)}
     tmp_path.joinpath("reports").mkdir()
-    outcome, _ = await carried(shell("pwd; touch here"), settings)
+    outcome, _ = await execute(shell("pwd; touch here"), settings)
     assert output(outcome) == str(tmp_path.resolve())
     assert tmp_path.joinpath("here").exists()
-    inside, _ = await carried(shell("pwd", directory="reports"), settings)
+    inside, _ = await execute(shell("pwd", directory="reports"), settings)
     assert output(inside) == str(tmp_path.resolve() / "reports")
 
 
@@ -96,14 +96,14 @@ async def test_folder_outside_of_the_allowed_root_is_refused_at_run_time(tmp_pat
     place = tmp_path / "place"
     place.mkdir()
     place.joinpath("out").symlink_to(tmp_path)
-    outcome, _ = await carried(shell("pwd", directory="out"), {**ANYTHING, "directory": str(place)})
+    outcome, _ = await execute(shell("pwd", directory="out"), {**ANYTHING, "directory": str(place)})
     assert isinstance(outcome, Failed)
     assert outcome.permanent
     assert "cannot run in 'out'" in outcome.error
 
 
 async def test_a_folder_that_is_missing_is_a_failure(tmp_path: Path) -> None:
-    outcome, _ = await carried(shell("pwd", directory="gone"), {**ANYTHING, "directory": str(tmp_path)})
+    outcome, _ = await execute(shell("pwd", directory="gone"), {**ANYTHING, "directory": str(tmp_path)})
     assert outcome == Failed("its directory cannot be used: No such file or directory")
 
 
@@ -122,12 +122,12 @@ async def test_a_folder_that_is_missing_is_a_failure(tmp_path: Path) -> None:
 )
 async def test_standard_input_of_a_command(stdin: Any, payload: Any, read: str) -> None:
     count = "import sys; text = sys.stdin.read(); print(len(text), ascii(text[:50]))"
-    outcome, _ = await carried({"argv": [sys.executable, "-c", count], "stdin": stdin}, payload=payload)
+    outcome, _ = await execute({"argv": [sys.executable, "-c", count], "stdin": stdin}, payload=payload)
     assert output(outcome) == f"{len(read)} {read[:50]!a}"
 
 
 async def test_unread_input_is_ignored() -> None:
-    outcome, _ = await carried({"argv": ["true"], "stdin": "x" * 200_000})
+    outcome, _ = await execute({"argv": ["true"], "stdin": "x" * 200_000})
     assert isinstance(outcome, Succeeded)
 
 
@@ -138,7 +138,7 @@ async def test_secret_is_visible_to_the_command_only() -> None:
         environment={"TOKEN": {"secret": "token"}},
         stdin={"token": {"secret": "token"}},
     )
-    outcome, invocation = await carried(spec, secrets={"token": secret})
+    outcome, invocation = await execute(spec, secrets={"token": secret})
     assert output(outcome).splitlines()[0] == "same"
     shown = f"{outcome} {invocation.lines}"
     assert "line one" not in shown
@@ -146,7 +146,7 @@ async def test_secret_is_visible_to_the_command_only() -> None:
 
 
 async def test_a_payload_that_names_a_secret_is_filled_too() -> None:
-    outcome, _ = await carried(
+    outcome, _ = await execute(
         shell("read line; test ${#line} -gt 25 && echo filled", stdin="payload"),
         payload={"token": {"secret": "token"}},
         secrets={"token": "long and quite secret"},
@@ -155,7 +155,7 @@ async def test_a_payload_that_names_a_secret_is_filled_too() -> None:
 
 
 async def test_secret_unfit_for_the_environment_is_a_permanent_failure() -> None:
-    outcome, _ = await carried(
+    outcome, _ = await execute(
         shell("true", environment={"TOKEN": {"secret": "token"}}), secrets={"token": "half\0half"}
     )
     assert isinstance(outcome, Failed)
@@ -166,17 +166,17 @@ async def test_secret_unfit_for_the_environment_is_a_permanent_failure() -> None
     ("script", "error"), [("exit 3", "exit code 3"), ("echo why >&2; exit 75", "exit code 75\nwhy")]
 )
 async def test_nonzero_exit_code_is_a_transient_failure(script: str, error: str) -> None:
-    assert (await carried(shell(script)))[0] == Failed(error)
+    assert (await execute(shell(script)))[0] == Failed(error)
 
 
 async def test_exit_codes_can_be_declared_a_success() -> None:
-    outcome, _ = await carried(shell("exit 3", success=[0, 3]))
+    outcome, _ = await execute(shell("exit 3", success=[0, 3]))
     assert result(outcome) == {"exit": 3, "output": ""}
 
 
 async def test_error_ends_with_the_last_output() -> None:
     script = "i=0; while [ $i -lt 500 ]; do echo noise; echo problem $i >&2; i=$((i + 1)); done; exit 1"
-    outcome, _ = await carried(shell(script))
+    outcome, _ = await execute(shell(script))
     assert isinstance(outcome, Failed)
     first, *lines = outcome.error.splitlines()
     assert first == "exit code 1"
@@ -184,7 +184,7 @@ async def test_error_ends_with_the_last_output() -> None:
 
 
 async def test_missing_program_is_a_permanent_failure() -> None:
-    outcome, _ = await carried({"argv": ["no-such-program-anywhere"]})
+    outcome, _ = await execute({"argv": ["no-such-program-anywhere"]})
     assert isinstance(outcome, Failed)
     assert (outcome.permanent, outcome.reason) == (True, Reason.TARGET_UNKNOWN)
 
@@ -198,7 +198,7 @@ async def test_program_that_cannot_start_is_a_permanent_failure(
     program = tmp_path / "program"
     program.write_text(text, encoding="utf-8")
     program.chmod(mode)
-    outcome, _ = await carried({"argv": [str(program)]})
+    outcome, _ = await execute({"argv": [str(program)]})
     assert isinstance(outcome, Failed)
     assert outcome.permanent
     assert says in outcome.error
@@ -228,24 +228,24 @@ async def test_program_removed_from_the_allow_list_is_refused_at_run_time(allow:
 
 async def test_memory_is_limited() -> None:
     spec = {"argv": [sys.executable, "-c", "bytearray(300 * 1024**2)"], "limits": {"memory": 200 * MEGABYTE}}
-    outcome, _ = await carried(spec)
+    outcome, _ = await execute(spec)
     assert isinstance(outcome, Failed)
     assert outcome.error.endswith("MemoryError")
 
 
 async def test_processor_time_is_limited() -> None:
-    outcome, _ = await carried(shell("while :; do :; done", limits={"cpu": 1}))
+    outcome, _ = await execute(shell("while :; do :; done", limits={"cpu": 1}))
     assert outcome == Failed("killed by signal 24 (SIGXCPU), at its limit of processor time")
 
 
 async def test_file_size_is_limited() -> None:
-    outcome, _ = await carried(shell("exec head -c 100000 /dev/zero > big", limits={"file_size": 1000}))
+    outcome, _ = await execute(shell("exec head -c 100000 /dev/zero > big", limits={"file_size": 1000}))
     assert outcome == Failed("killed by signal 25 (SIGXFSZ), at its limit of file size")
 
 
 async def test_limits_of_spec_and_operator_are_set() -> None:
     settings = {**ANYTHING, "limits": {"files": 50, "processes": 9999}}
-    outcome, _ = await carried(
+    outcome, _ = await execute(
         shell("ulimit -n; ulimit -u 2>/dev/null || ulimit -p; ulimit -c", limits={"files": 20}), settings
     )
     assert output(outcome).split() == ["20", "9999", "0"]
@@ -256,5 +256,5 @@ async def test_nothing_is_left_of_the_folder_of_a_failed_start(tmp_path: Path, m
     program = tmp_path / "program"
     program.write_text("#!/no/such/interpreter\n", encoding="utf-8")
     program.chmod(0o755)
-    await carried({"argv": [str(program)]})
+    await execute({"argv": [str(program)]})
     assert os.listdir(tmp_path) == ["program"]  # noqa: PTH208 - names read better

@@ -114,7 +114,7 @@ def test_invalid_spec_is_refused(more: dict[str, Any], refused: str) -> None:
 
 
 @pytest.mark.parametrize("directory", ["../etc", "/etc", "a/../../b", "/srv/jobs-not", "", "a\0b"])
-def test_a_directory_outside_the_place_is_refused(directory: str) -> None:
+def test_directory_outside_of_the_allowed_root_is_refused(directory: str) -> None:
     assert (
         code({"argv": ["true"], "directory": directory}, {"allow": "*", "directory": "/srv/jobs"})
         == "command_directory"
@@ -187,8 +187,8 @@ def test_similar_variable_names_are_accepted(name: str) -> None:
 @pytest.mark.parametrize("variables", [["HOME", "GIT_DIR"], "HOME, GIT_DIR"])
 def test_operator_may_allow_reserved_variables(variables: object) -> None:
     settings = {**ANYTHING, "variables": variables}
-    said = {"HOME": "/srv", "GIT_DIR": "/srv/x"}
-    assert COMMAND.check({"argv": ["true"], "environment": said}, None, settings)["environment"] == said
+    environment = {"HOME": "/srv", "GIT_DIR": "/srv/x"}
+    assert COMMAND.check({"argv": ["true"], "environment": environment}, None, settings)["environment"] == environment
     assert code({"argv": ["true"], "environment": {"GIT_SSH": "x"}}, settings) == "command_variable_reserved"
 
 

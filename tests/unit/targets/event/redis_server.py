@@ -19,7 +19,7 @@ PATIENCE = 30
 
 
 class RedisServer:
-    """`published` is what a subscriber of everything has heard."""
+    """`published` holds every message that was published."""
 
     def __init__(self, *, password: str | None = None) -> None:
         self.url = ""
@@ -34,9 +34,9 @@ class RedisServer:
             async with asyncio.timeout(PATIENCE), Redis(port=port, password=self._password) as client:
                 await _answers(client)
                 self._client = client
-                async with client.pubsub() as heard:
-                    await heard.psubscribe("*")
-                    listening = asyncio.ensure_future(self._listen(heard))
+                async with client.pubsub() as subscription:
+                    await subscription.psubscribe("*")
+                    listening = asyncio.ensure_future(self._listen(subscription))
                     yield self
                     listening.cancel()
 
@@ -44,14 +44,14 @@ class RedisServer:
         """`-publish` forbids it for all users, `+publish` allows it again."""
         await self._client.execute_command("ACL", "SETUSER", "default", permission)
 
-    async def heard(self, number: int) -> list[tuple[str, bytes]]:
-        """What was published, as soon as it is so much."""
+    async def wait_for(self, number: int) -> list[tuple[str, bytes]]:
+        """Wait for this many messages, and return all."""
         while len(self.published) < number:
             await self._client.ping()
         return self.published
 
-    async def _listen(self, heard: Any) -> None:
-        async for message in heard.listen():
+    async def _listen(self, subscription: Any) -> None:
+        async for message in subscription.listen():
             if message["type"] == "pmessage":
                 self.published.append((message["channel"].decode(), message["data"]))
 

@@ -35,19 +35,18 @@ ALL_TEXT = "\n".join(path.read_text(encoding="utf-8") for path in SOURCE.glob("*
 LOOPBACK = ["127.0.0.0/8"]
 
 
-class Scene:
+class EventSetup:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.published: list[tuple[str, Mapping[str, Any]]] = []
-        tell = self._tell
-        target = EVENT.open(Tools(SystemClock(), KnownSecrets({}), settings, tell))
+        target = EVENT.open(Tools(SystemClock(), KnownSecrets({}), settings, self._publish))
         assert isinstance(target, EventTarget)
         self.target = target
 
-    def _tell(self, topic: str, body: Mapping[str, Any]) -> int:
+    def _publish(self, topic: str, body: Mapping[str, Any]) -> int:
         self.published.append((topic, body))
         return 1
 
-    async def carry(
+    async def execute(
         self, spec: Mapping[str, Any], payload: Any = None, attempt: int = 1
     ) -> tuple[Outcome, RecordingInvocation]:
         checked = EVENT.check(spec, payload, {})
@@ -56,19 +55,19 @@ class Scene:
         return await self.target.execute(invocation), invocation
 
 
-async def told(spec: Mapping[str, Any], payload: Any = None) -> tuple[str, Mapping[str, Any], RecordingInvocation]:
-    scene = Scene({})
-    outcome, invocation = await scene.carry(spec, payload)
+async def publish(spec: Mapping[str, Any], payload: Any = None) -> tuple[str, Mapping[str, Any], RecordingInvocation]:
+    setup = EventSetup({})
+    outcome, invocation = await setup.execute(spec, payload)
     assert outcome == Succeeded(
         '{"delivered": 1, "to": {"process": 1}}', triggered_topic=spec.get("topic", DEFAULT_TOPIC)
     )
-    ((topic, body),) = scene.published
+    ((topic, body),) = setup.published
     return topic, body, invocation
 
 
 async def test_event_names_the_due_task() -> None:
     payload = {"sourceType": "reminder", "sourceId": "r-7", "text": "站起来"}
-    topic, body, invocation = await told({}, payload)
+    topic, body, invocation = await publish({}, payload)
     task, run = invocation.task, invocation.run
     assert topic == "task.triggered"
     assert {**body, "occurredOn": "", "eventId": ""} == {
@@ -99,59 +98,59 @@ async def test_event_names_the_due_task() -> None:
     "payload", [None, {}, "text", [1], {"sourceType": "", "sourceId": None}, {"sourceType": ["x"]}]
 )
 async def test_a_payload_that_names_no_source_has_an_unknown_one(payload: Any) -> None:
-    _, body, _ = await told({}, payload)
+    _, body, _ = await publish({}, payload)
     assert (body["sourceType"], body["sourceId"]) == ("unknown", "tsk_1")
     assert body["payload"] == payload
 
 
 async def test_a_source_may_be_a_number() -> None:
-    assert (await told({}, {"sourceId": 7}))[1]["sourceId"] == "7"
+    assert (await publish({}, {"sourceId": 7}))[1]["sourceId"] == "7"
 
 
 async def test_text_is_in_the_log_and_in_the_event() -> None:
-    topic, body, invocation = await told({"topic": "garden.due", "say": "water the plants"})
+    topic, body, invocation = await publish({"topic": "garden.due", "say": "water the plants"})
     assert topic == body["type"] == "garden.due"
     assert body["text"] == "water the plants"
     assert invocation.lines == [("info", "water the plants")]
 
 
 async def test_a_secret_that_a_payload_names_stays_a_name() -> None:
-    assert (await told({}, {"token": {"secret": "token"}}))[1]["payload"] == {"token": {"secret": "token"}}
+    assert (await publish({}, {"token": {"secret": "token"}}))[1]["payload"] == {"token": {"secret": "token"}}
 
 
 async def test_every_attempt_has_the_same_event_id() -> None:
-    scene = Scene({})
+    setup = EventSetup({})
     for attempt in (1, 2):
-        await scene.carry({}, attempt=attempt)
-    (first, second) = [body["eventId"] for _, body in scene.published]
+        await setup.execute({}, attempt=attempt)
+    (first, second) = [body["eventId"] for _, body in setup.published]
     assert first == second
 
 
 async def test_event_is_published_to_redis() -> None:
     async with RedisServer().open() as server:
-        scene = Scene({"redis": server.url, "channel": "due"})
+        setup = EventSetup({"redis": server.url, "channel": "due"})
         for _ in range(2):
-            outcome, _ = await scene.carry({"say": "é"})
+            outcome, _ = await setup.execute({"say": "é"})
             assert outcome == Succeeded(
                 '{"delivered": 2, "to": {"process": 1, "redis": 1}}', triggered_topic="task.triggered"
             )
-        await scene.target.aclose()
-        bodies = [json.loads(body) for channel, body in await server.heard(2) if channel == "due"]
-    assert bodies == [dict(body) for _, body in scene.published]
+        await setup.target.aclose()
+        bodies = [json.loads(body) for channel, body in await server.wait_for(2) if channel == "due"]
+    assert bodies == [dict(body) for _, body in setup.published]
 
 
 async def test_unavailable_redis_is_a_transient_failure() -> None:
     async with RedisServer().open() as server:
         await server.allow("-publish")
-        unwilling = Scene({"redis": server.url, "channel": "due"})
-        outcome, _ = await unwilling.carry({})
+        unwilling = EventSetup({"redis": server.url, "channel": "due"})
+        outcome, _ = await unwilling.execute({})
         assert isinstance(outcome, Failed)
         assert not outcome.permanent
         await server.allow("+publish")
-        assert isinstance((await unwilling.carry({}))[0], Succeeded)
+        assert isinstance((await unwilling.execute({}))[0], Succeeded)
         await unwilling.target.aclose()
-    gone = Scene({"redis": f"redis://127.0.0.1:{_free_port()}/0", "channel": "due"})
-    outcome, _ = await gone.carry({})
+    gone = EventSetup({"redis": f"redis://127.0.0.1:{_free_port()}/0", "channel": "due"})
+    outcome, _ = await gone.execute({})
     assert isinstance(outcome, Failed)
     assert not outcome.permanent
     assert len(gone.published) == 1
@@ -160,42 +159,42 @@ async def test_unavailable_redis_is_a_transient_failure() -> None:
 
 async def test_the_password_of_redis_is_not_in_the_error() -> None:
     async with RedisServer(password="right").open() as server:  # noqa: S106 - made up
-        scene = Scene({"redis": server.url.replace("//", "//:wrong-password@"), "channel": "due"})
-        outcome, _ = await scene.carry({})
+        setup = EventSetup({"redis": server.url.replace("//", "//:wrong-password@"), "channel": "due"})
+        outcome, _ = await setup.execute({})
         assert isinstance(outcome, Failed)
         assert "wrong-password" not in outcome.error
-        await scene.target.aclose()
+        await setup.target.aclose()
 
 
 async def test_a_webhook_is_posted_and_signed() -> None:
     secret = new_secret(b"0123456789abcdef0123456789abcdef")
     async with Endpoint().open() as endpoint:
-        scene = Scene({"webhook": endpoint.url, "webhook_secret": secret, "allow_networks": LOOPBACK})
-        outcome, _ = await scene.carry({"say": "now"})
-        await scene.target.aclose()
+        setup = EventSetup({"webhook": endpoint.url, "webhook_secret": secret, "allow_networks": LOOPBACK})
+        outcome, _ = await setup.execute({"say": "now"})
+        await setup.target.aclose()
     assert outcome == Succeeded(
         '{"delivered": 2, "to": {"process": 1, "webhook": 1}}', triggered_topic="task.triggered"
     )
     (headers,), (body,) = endpoint.headers, endpoint.bodies
-    assert json.loads(body) == dict(scene.published[0][1])
+    assert json.loads(body) == dict(setup.published[0][1])
     assert headers["content-type"] == "application/json"
-    assert headers["webhook-id"] == headers["idempotency-key"] == scene.published[0][1]["eventId"]
+    assert headers["webhook-id"] == headers["idempotency-key"] == setup.published[0][1]["eventId"]
     assert verify([secret], headers, body, SystemClock().now())
 
 
 @pytest.mark.parametrize(("topic", "permanent"), [("please.fail", False), ("please.forbid", True)])
 async def test_refusing_webhook_is_a_failure(topic: str, permanent: bool) -> None:  # noqa: FBT001
     async with Endpoint().open() as endpoint:
-        scene = Scene({"webhook": endpoint.url, "allow_networks": LOOPBACK})
-        outcome, _ = await scene.carry({"topic": topic})
-        await scene.target.aclose()
+        setup = EventSetup({"webhook": endpoint.url, "allow_networks": LOOPBACK})
+        outcome, _ = await setup.execute({"topic": topic})
+        await setup.target.aclose()
     assert isinstance(outcome, Failed)
     assert outcome.permanent is permanent
 
 
 def test_a_webhook_on_this_machine_is_refused_unless_the_operator_allows_it() -> None:
     with pytest.raises(InvalidTask) as refused:
-        Scene({"webhook": "http://127.0.0.1/"})
+        EventSetup({"webhook": "http://127.0.0.1/"})
     assert refused.value.code == "address_not_public"
 
 
@@ -238,21 +237,21 @@ def test_invalid_spec_is_refused(spec: Any, code: str) -> None:
 )
 def test_settings_that_mean_nothing_are_refused_when_a_node_starts(settings: Mapping[str, Any]) -> None:
     with pytest.raises(InvalidTask) as refused:
-        Scene(settings)
+        EventSetup(settings)
     assert refused.value.code == "event_setting"
 
 
 def test_a_secret_that_cannot_sign_is_refused_when_a_node_starts() -> None:
     with pytest.raises(InvalidTask) as refused:
-        Scene({"webhook": "https://example.com", "webhook_secret": "plain text"})
+        EventSetup({"webhook": "https://example.com", "webhook_secret": "plain text"})
     assert refused.value.code == "signing_secret"
 
 
-def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "redis", raising=False)
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(InvalidTask) as refused:
-        Scene({"redis": "redis://localhost", "channel": "due"})
+        EventSetup({"redis": "redis://localhost", "channel": "due"})
     assert refused.value.code == "event_redis_missing"
     assert "pip install 'horae[redis]'" in refused.value.hint
 

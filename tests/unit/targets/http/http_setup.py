@@ -21,7 +21,7 @@ CALLBACK = {"callback_url": "https://horae.example/base/", "callback_key": "k" *
 
 
 class Noon(SystemClock):
-    """It is always noon; only the time of day is made up."""
+    """Clock that always returns noon."""
 
     def now(self) -> datetime:
         return NOON
@@ -47,7 +47,7 @@ def an_http_task(spec: Mapping[str, Any], payload: Any = None, timeout: timedelt
     return task._replace(target=Target("http", json.dumps(spec)), policies=policies)
 
 
-class Called(NamedTuple):
+class HttpCall(NamedTuple):
     outcome: Outcome
     server: Wire
     invocation: Recorded
@@ -55,7 +55,7 @@ class Called(NamedTuple):
     @property
     def headers(self) -> dict[str, str]:
         """Of the first request, by their names in lower case."""
-        lines = self.server.heard[0].strip().split("\r\n")[1:]
+        lines = self.server.heads[0].strip().split("\r\n")[1:]
         return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
     @property
@@ -63,14 +63,14 @@ class Called(NamedTuple):
         return json.loads(self.server.bodies[0])
 
 
-async def called(
+async def call_http(
     speak: Speak,
     spec: Mapping[str, Any] | None = None,
     payload: Any = None,
     vault: Vault | None = None,
     settings: Mapping[str, Any] = ALLOWED,
     task_timeout: timedelta | None = None,
-) -> Called:
+) -> HttpCall:
     """Execute a spec and return its outcome; the address of the server is filled in."""
     async with wire(speak) as server:
         given = {"url": server.url("/hook?x=1").text, **(spec or {})}
@@ -78,6 +78,6 @@ async def called(
         invocation = Recorded(an_http_task(canonical, payload, task_timeout), a_run()._replace(token=7))
         target = HTTP.open(tools(settings, vault))
         try:
-            return Called(await target.execute(invocation), server, invocation)
+            return HttpCall(await target.execute(invocation), server, invocation)
         finally:
             await target.aclose()  # type: ignore[attr-defined]

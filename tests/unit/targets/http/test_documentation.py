@@ -27,7 +27,7 @@ def test_the_example_of_a_spec_is_accepted() -> None:
     assert HTTP.check(json.loads(block("json")), {}, {})["method"] == "POST"
 
 
-def test_the_example_of_a_receiver_accepts_what_is_signed_and_nothing_else() -> None:
+def test_receiver_example_accepts_only_signed_requests() -> None:
     scope: dict[str, Any] = {}
     exec(block("python"), scope)  # noqa: S102 - it is our own page
     now = SystemClock().now()

@@ -16,7 +16,7 @@ import pytest
 from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
 from horae.targets.command.process import LaunchRequest, _launch
 from horae.testing import RecordingInvocation
-from tests.unit.targets.command.command_setup import Watch, a_target, an_invocation, carried, shell, watched
+from tests.unit.targets.command.command_setup import Watch, a_target, an_invocation, execute, execute_watched, shell
 
 ROOT = Path(__file__).parents[4]
 LONG: Mapping[str, Any] = {"allow": "*", "grace": 60}
@@ -44,8 +44,8 @@ print("pids", os.getpid(), int(os.read(here, 10)), flush=True)
 LINGER = DAEMON + "signal.pause()\n"
 
 
-def cancel(carrying: asyncio.Task[Outcome], _invocation: object, _target: object, _watch: object) -> None:
-    carrying.cancel()
+def cancel(execution: asyncio.Task[Outcome], _invocation: object, _target: object, _watch: object) -> None:
+    execution.cancel()
 
 
 def python(script: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def python(script: str) -> dict[str, Any]:
     ids=["never ends", "ignores the signal", "its children ignore it", "closes its output", "has a daemon"],
 )
 async def test_cancelled_command_ends_with_its_children(spec: Mapping[str, Any]) -> None:
-    outcome, _, watch = await watched(spec, cancel)
+    outcome, _, watch = await execute_watched(spec, cancel)
     assert outcome is None
     assert watch.all_gone()
 
@@ -67,7 +67,7 @@ async def test_a_daemon_does_not_outlive_the_command_that_made_it() -> None:
     def let_it_end(_carrying: object, _invocation: object, _target: object, watch: Watch) -> None:
         os.kill(watch.pids[0], signal.SIGUSR1)
 
-    outcome, _, watch = await watched(python(DAEMON + "signal.sigwait([signal.SIGUSR1])\n"), let_it_end, LONG)
+    outcome, _, watch = await execute_watched(python(DAEMON + "signal.sigwait([signal.SIGUSR1])\n"), let_it_end, LONG)
     assert isinstance(outcome, Succeeded)
     assert len(watch.pids) == 2
     assert watch.all_gone()
@@ -75,7 +75,7 @@ async def test_a_daemon_does_not_outlive_the_command_that_made_it() -> None:
 
 async def test_cancelled_command_may_clean_up() -> None:
     spec = shell("trap 'echo cleaned up; exit 0' TERM; echo pids $$; while :; do sleep 0.01; done")
-    outcome, invocation, watch = await watched(spec, cancel, LONG)
+    outcome, invocation, watch = await execute_watched(spec, cancel, LONG)
     assert outcome is None
     assert invocation.texts("output")[-1] == "cleaned up"
     assert watch.all_gone()
@@ -86,17 +86,17 @@ async def test_cancel_action_ends_the_run() -> None:
         invocation.end()
         invocation.end()
 
-    outcome, _, watch = await watched(shell(DEAF), order)
+    outcome, _, watch = await execute_watched(shell(DEAF), order)
     assert outcome == Cancelled("its process was stopped")
     assert watch.all_gone()
 
 
 async def test_closing_the_target_leaves_no_process() -> None:
     invocation, target = an_invocation(shell(DEAF_GROUP), LONG), a_target(LONG)
-    carrying = asyncio.create_task(target.execute(invocation))
+    execution = asyncio.create_task(target.execute(invocation))
     watch = Watch(await invocation.wait_for_text("pids"))
     await target.aclose()
-    assert await carrying == Cancelled("its process was stopped")
+    assert await execution == Cancelled("its process was stopped")
     assert watch.all_gone()
 
 
@@ -105,14 +105,14 @@ async def test_death_by_signal_is_reported(number: signal.Signals) -> None:
     def kill(_carrying: object, _invocation: object, _target: object, watch: Watch) -> None:
         os.kill(watch.pids[0], number)
 
-    outcome, _, _ = await watched(shell(PATIENT), kill)
+    outcome, _, _ = await execute_watched(shell(PATIENT), kill)
     assert isinstance(outcome, Failed)
     assert outcome.error.startswith(f"killed by signal {number.value} ({number.name})")
     assert not outcome.permanent
 
 
-async def test_one_that_kills_its_own_group_kills_only_that() -> None:
-    outcome, invocation = await carried(shell("echo goodbye; kill -9 0"))
+async def test_command_that_kills_its_own_group_kills_nothing_else() -> None:
+    outcome, invocation = await execute(shell("echo goodbye; kill -9 0"))
     assert isinstance(outcome, Failed)
     assert outcome.error == "killed by signal 9 (SIGKILL)\ngoodbye"
     assert invocation.texts("output") == ["goodbye"]
@@ -125,7 +125,7 @@ async def test_command_that_kills_its_supervisor_dies(tmp_path: Path, monkeypatc
         assert list(tmp_path.iterdir())
         os.kill(_parent_of(watch.pids[0]), signal.SIGKILL)
 
-    outcome, _, watch = await watched(shell(DEAF_GROUP), kill)
+    outcome, _, watch = await execute_watched(shell(DEAF_GROUP), kill)
     assert isinstance(outcome, Failed)
     assert outcome.error.startswith("its launcher process was killed")
     assert watch.all_gone()
@@ -133,8 +133,8 @@ async def test_command_that_kills_its_supervisor_dies(tmp_path: Path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_one_that_stops_itself_can_be_ended() -> None:
-    outcome, _, watch = await watched(shell("echo pids $$; kill -STOP $$"), cancel)
+async def test_command_that_stops_itself_can_be_ended() -> None:
+    outcome, _, watch = await execute_watched(shell("echo pids $$; kill -STOP $$"), cancel)
     assert outcome is None
     assert watch.all_gone()
 
@@ -156,15 +156,15 @@ def test_closing_the_event_loop_ends_its_commands() -> None:
 NODE = """
 import asyncio, sys
 from horae.testing import RecordingInvocation
-from tests.unit.targets.command import command_setup, test_ends
+from tests.unit.targets.command import command_setup, test_termination
 
 class Loud(RecordingInvocation):
     def log(self, text, level="info"):
         print(text, flush=True)
 
-spec = {"shell": command_setup.shell(test_ends.DEAF_GROUP), "daemon": test_ends.python(test_ends.LINGER)}[sys.argv[1]]
-invocation = command_setup.an_invocation(spec, test_ends.LONG)
-asyncio.run(command_setup.a_target(test_ends.LONG).execute(Loud(invocation.task)))
+spec = {"shell": command_setup.shell(test_termination.DEAF_GROUP), "daemon": test_termination.python(test_termination.LINGER)}[sys.argv[1]]
+invocation = command_setup.an_invocation(spec, test_termination.LONG)
+asyncio.run(command_setup.a_target(test_termination.LONG).execute(Loud(invocation.task)))
 """
 
 
@@ -208,7 +208,7 @@ async def test_command_that_ends_during_cancellation_succeeds() -> None:
     def order(_carrying: object, invocation: RecordingInvocation, _target: object, _watch: object) -> None:
         invocation.end()
 
-    outcome, _, _ = await watched(spec, order, LONG)
+    outcome, _, _ = await execute_watched(spec, order, LONG)
     assert isinstance(outcome, Succeeded)
 
 

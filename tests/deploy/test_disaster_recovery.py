@@ -1,4 +1,4 @@
-"""The drill: a backup is made while work goes on, everything is destroyed, and what was acknowledged before it comes back."""
+"""Disaster recovery: a backup during work, destruction of the store, and a restore of all tasks before the backup."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ app = Horae({store!r})
 
 @app.task
 def note(ctx: Context, word: str):
-    # Written by the work itself, and outside of the store: it remembers what the store may forget.
+    # Written outside of the store: it survives the loss of the store.
     with open({ledger!r}, "a") as ledger:
         print(word, ctx.planned.isoformat(), file=ledger, flush=True)
     print("noted", word, flush=True)
@@ -32,7 +32,7 @@ def note(ctx: Context, word: str):
 
 
 class Drill:
-    """One deployment on some store, and the ledger that its tasks write."""
+    """A deployment, and the file that its tasks append to."""
 
     def __init__(self, deployment: Deployment, url: str) -> None:
         self._deployment = deployment
@@ -58,8 +58,8 @@ class Drill:
         return {each["name"]: each["state"] for each in self._deployment.answer("ls", "--all")}
 
 
-def before(drill: Drill) -> Up:
-    """One that has run and must never run again, one that is to come, one that is paused, one that goes on and on."""
+def set_up_tasks(drill: Drill) -> Up:
+    """Start a node and add tasks: one that ran at most once, a future one, a paused one, and a repeated one."""
     up = drill.up()
     drill.add("beat", "every 1s")
     drill.add("once", "now", policies={"guarantee": "at_most_once"})
@@ -71,15 +71,15 @@ def before(drill: Drill) -> Up:
     return up
 
 
-def destroyed(drill: Drill, up: Up, gone: Callable[[], None]) -> None:
-    """As by a fire: nobody is asked, and nothing is left. What was added after the backup goes with it."""
+def destroy_store(drill: Drill, up: Up, delete: Callable[[], None]) -> None:
+    """Add a task after the backup, kill the node, and delete the store."""
     drill.add("forgotten", "every 1h")
     up.kill_all()
-    gone()
+    delete()
 
 
-def after(drill: Drill) -> None:
-    """Everything from before the backup is there and goes on; what had run and may run only once has run only once."""
+def check_restored(drill: Drill) -> None:
+    """Check that tasks from before the backup continue, and that at-most-once tasks did not run again."""
     beats = drill.ran()["beat"]
     up = drill.up()
     states = drill.states()
@@ -98,42 +98,42 @@ def after(drill: Drill) -> None:
     assert not [line for line in drill.twice() if not line.startswith("beat ")]
 
 
-def test_sqlite(deployment: Deployment) -> None:
+def test_sqlite_backup_is_restored(deployment: Deployment) -> None:
     drill = Drill(deployment, deployment.url)
-    up = before(drill)
+    up = set_up_tasks(drill)
     copy = deployment.folder / "elsewhere" / "horae.backup"
     copy.parent.mkdir()
     deployment.ok("db", "backup", str(copy))
 
-    def gone() -> None:
+    def delete() -> None:
         for each in deployment.folder.glob("horae.db*"):
             if each.is_file():
                 each.unlink()
 
-    destroyed(drill, up, gone)
+    destroy_store(drill, up, delete)
     assert not deployment.path.exists()
     deployment.ok("db", "restore", str(copy))
     deployment.ok("db", "check")
-    after(drill)
+    check_restored(drill)
 
 
-def test_postgres(deployment: Deployment, postgres_server: PostgresServer) -> None:
+def test_postgres_dump_is_restored(deployment: Deployment, postgres_server: PostgresServer) -> None:
     url = postgres_server.new_database()
     drill = Drill(deployment, url)
-    up = before(drill)
+    up = set_up_tasks(drill)
     copy = deployment.folder / "horae.dump"
     _tool("pg_dump", url, "--schema=horae", "--format=custom", f"--file={copy}")
-    destroyed(drill, up, lambda: postgres_server.drop_database(url))
+    destroy_store(drill, up, lambda: postgres_server.drop_database(url))
     name = urlsplit(url).path[1:]
     postgres_server.ask(f'CREATE DATABASE "{name}" TEMPLATE template0')
     _tool("pg_restore", url, "--exit-on-error", f"--dbname={url}", str(copy))
     deployment.ok("db", "check")
-    after(drill)
+    check_restored(drill)
     postgres_server.drop_database(url)
 
 
 def _tool(name: str, url: str, *words: str) -> None:
-    """As docs/operations.md has it; where the database is, the environment says."""
+    """Run a PostgreSQL tool as in docs/operations.md, with the database in the environment."""
     where = urlsplit(url)
     around = {
         "PGHOST": where.hostname,
@@ -153,8 +153,8 @@ def _tool(name: str, url: str, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_what_root_restores_belongs_to_whoever_works_with_it(deployment: Deployment, tmp_path: Path) -> None:
-    """A service has a user of its own, and its administrator is another one."""
+def test_restored_database_keeps_its_owner(deployment: Deployment, tmp_path: Path) -> None:
+    """The service has its own user, and an administrator restores as root."""
     deployment.add(name="kept", when="every 1h", say="x")
     copy = tmp_path / "copy"
     deployment.ok("db", "backup", str(copy))

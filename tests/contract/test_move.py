@@ -1,4 +1,4 @@
-"""A deployment goes from a file to a server and back, and is what it was; killed on the way, it is taken up again."""
+"""`horae move` between SQLite and PostgreSQL preserves every row, and a killed move is resumed."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ async def opened(url: str) -> AsyncIterator[FullStore]:
         await store.close()
 
 
-async def tell(store: FullStore, number: int) -> None:
+async def append_events(store: FullStore, number: int) -> None:
     task = (await store.tasks(TaskFilter())).items[0].task
     await store.change(task.id, None, always(Change(events=(an_event(task),) * number)))
 
 
-async def test_there_and_back_again(server_url: str, tmp_path: Path) -> None:
+async def test_move_to_postgres_and_back_preserves_every_row(server_url: str, tmp_path: Path) -> None:
     async with (
         opened(f"sqlite:///{tmp_path}/one.db") as one,
         opened(server_url) as server,
         opened(f"sqlite:///{tmp_path}/two.db") as two,
     ):
         await fill_store(one)
-        await tell(one, EVENTS)
+        await append_events(one, EVENTS)
         await move_everything(one, server)
         assert await read_all_parts(server) == await read_all_parts(one)
         assert await read_all(server) == await read_all(one)
@@ -67,29 +67,27 @@ async def test_there_and_back_again(server_url: str, tmp_path: Path) -> None:
         assert await server.check() == await two.check() == ()
 
 
-async def test_a_log_that_was_moved_is_read_from_any_number_trimmed_and_gone_on_with(
-    server_url: str, tmp_path: Path
-) -> None:
+async def test_moved_event_log_is_read_from_any_number_trimmed_and_continued(server_url: str, tmp_path: Path) -> None:
     async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(server_url) as server:
         await fill_store(one)
-        await tell(one, EVENTS)
+        await append_events(one, EVENTS)
         await move_everything(one, server)
-        await tell(server, 3)
+        await append_events(server, 3)
         last = await one.last_event()
-        whole = [told.number for told in await server.events(0, 10_000)]
+        whole = [event.number for event in await server.events(0, 10_000)]
         assert whole == list(range(1, last + 4))
         for after in (0, 1, 1_022, 1_023, 1_024, 1_025, 2_047, 2_048, last - 1, last, last + 1, last + 3):
-            assert [told.number for told in await server.events(after, 10_000)] == whole[after:]
-            assert [told.number for told in await server.events(after, 7)] == whole[after : after + 7]
+            assert [event.number for event in await server.events(after, 10_000)] == whole[after:]
+            assert [event.number for event in await server.events(after, 7)] == whole[after : after + 7]
         trimmed = await server.trim(NOON + DAY, 100, 1_500)
         while trimmed.more:
             trimmed = await server.trim(NOON + DAY, 100, 1_500, trimmed.after)
         assert await server.events(0) == ()
-        await tell(server, 1)
-        assert [told.number for told in await server.events(0)] == [last + 4]
+        await append_events(server, 1)
+        assert [event.number for event in await server.events(0)] == [last + 4]
 
 
-async def test_a_character_that_is_none_keeps_nobody_from_moving(server_url: str, tmp_path: Path) -> None:
+async def test_nul_characters_do_not_stop_a_move(server_url: str, tmp_path: Path) -> None:
     async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(server_url) as server:
         task = a_task()
         run = an_ended_run(task, error="before\0after", result_json='"x"')
@@ -101,7 +99,7 @@ async def test_a_character_that_is_none_keeps_nobody_from_moving(server_url: str
         assert [each.line.text for each in await server.lines(run.id)] == ["\ufffd"]
 
 
-async def a_large_file(url: str) -> None:
+async def create_large_file(url: str) -> None:
     async with opened(url) as store:
         tasks = [a_task(key=f"key {place}") for place in range(TASKS)]
         await store.add(
@@ -117,7 +115,7 @@ async def a_large_file(url: str) -> None:
 
 
 def command(folder: Path, source: str, target: str) -> subprocess.Popen[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "LC_"))}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "LC_"))}
     homes = {name: str(folder) for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
     return subprocess.Popen(
         [sys.executable, "-m", "horae", "move", source, target],
@@ -125,17 +123,17 @@ def command(folder: Path, source: str, target: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
         text=True,
-        env={**kept, **homes, "LANG": "C.UTF-8"},
+        env={**inherited, **homes, "LANG": "C.UTF-8"},
     )
 
 
 @pytest.mark.parametrize("towards", ["server", "file"])
-async def test_killed_on_the_way_it_is_taken_up_again(server_url: str, tmp_path: Path, towards: str) -> None:
+async def test_killed_move_is_resumed(server_url: str, tmp_path: Path, towards: str) -> None:
     file, large = f"sqlite:///{tmp_path}/one.db", f"sqlite:///{tmp_path}/large.db"
     source, target = (large, server_url) if towards == "server" else (server_url, file)
-    await a_large_file(large)
+    await create_large_file(large)
     if towards == "file":
-        assert _ends(command(tmp_path, large, server_url))["tasks"] == TASKS
+        assert _moved_counts(command(tmp_path, large, server_url))["tasks"] == TASKS
     for words in ("copying", "comparing"):
         process = command(tmp_path, source, target)
         assert process.stderr is not None
@@ -143,7 +141,7 @@ async def test_killed_on_the_way_it_is_taken_up_again(server_url: str, tmp_path:
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL
-    assert _ends(command(tmp_path, source, target))["tasks"] == TASKS
+    assert _moved_counts(command(tmp_path, source, target))["tasks"] == TASKS
 
     async with opened(source) as one, opened(target) as two:
         assert await read_all_parts(one, 1_000) == await read_all_parts(two, 1_000)
@@ -151,8 +149,8 @@ async def test_killed_on_the_way_it_is_taken_up_again(server_url: str, tmp_path:
         assert await two.check() == ()
 
 
-def _ends(process: subprocess.Popen[str]) -> dict[str, int]:
-    """How many there were of each part, as it told at its end."""
+def _moved_counts(process: subprocess.Popen[str]) -> dict[str, int]:
+    """Wait for the end, and return the printed count of each part."""
     out, err = process.communicate()
     assert process.returncode == 0, err
     rows = [line.split() for line in out.splitlines()]

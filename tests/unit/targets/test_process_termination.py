@@ -26,7 +26,7 @@ SHORT = timedelta(milliseconds=100)
 
 
 class Watch:
-    """Processes that should end. Opened while they live, so that none can be taken for another that got its number."""
+    """Processes that should end. Their pidfds are opened while they live, so that a reused pid is not mistaken for one."""
 
     def __init__(self, text: str) -> None:
         self.pids = [int(word) for word in text.split()[1:]]
@@ -40,36 +40,36 @@ class Watch:
             return all(select.select([number], [], [], 30)[0] for number in self._numbers)
 
 
-async def _watched(
+async def execute_watched(
     call: Callable[..., object], grace: timedelta, then: Callable[[asyncio.Task[Outcome], Recorded, Watch], None]
 ) -> tuple[Outcome | None, Recorded, Watch]:
-    """Start it, do something as soon as it has told its numbers, and wait for its end; None: it was cancelled."""
+    """Start a function, call `then` once it has printed its pids, and return its outcome; None: cancelled."""
     invocation = Recorded(a_task("it"))
     target = target_for(call, "process", grace)
-    carrying = asyncio.ensure_future(target.execute(invocation))
+    execution = asyncio.ensure_future(target.execute(invocation))
     watch = Watch(await invocation.wait_for("pid"))
-    then(carrying, invocation, watch)
-    done, _ = await asyncio.wait((carrying,), timeout=60)
+    then(execution, invocation, watch)
+    done, _ = await asyncio.wait((execution,), timeout=60)
     target.close()  # a process that should have ended must not hold up the other tests
     assert done, "it has not ended"
-    return None if carrying.cancelled() else carrying.result(), invocation, watch
+    return None if execution.cancelled() else execution.result(), invocation, watch
 
 
-def _cancel(carrying: asyncio.Task[Outcome], _invocation: Recorded, _watch: Watch) -> None:
-    carrying.cancel()
+def _cancel(execution: asyncio.Task[Outcome], _invocation: Recorded, _watch: Watch) -> None:
+    execution.cancel()
 
 
 async def test_killed_process_is_reported_with_its_signal() -> None:
     def kill(_carrying: asyncio.Task[Outcome], _invocation: Recorded, watch: Watch) -> None:
         os.kill(watch.pids[0], signal.SIGKILL)
 
-    outcome, _, _ = await _watched(functions.wait_for_ever, SHORT, kill)
+    outcome, _, _ = await execute_watched(functions.wait_for_ever, SHORT, kill)
     assert outcome == Failed("the process died with signal 9 (SIGKILL)")
 
 
 @pytest.mark.parametrize("call", [functions.wait_for_ever, functions.await_for_ever])
 async def test_a_cancelled_function_cleans_up_before_the_run_is_over(call: Callable[..., object]) -> None:
-    outcome, invocation, watch = await _watched(call, timedelta(minutes=5), _cancel)
+    outcome, invocation, watch = await execute_watched(call, timedelta(minutes=5), _cancel)
     assert outcome is None
     assert invocation.texts("info")[-1] == "cleaned up"
     assert watch.all_gone()
@@ -77,7 +77,7 @@ async def test_a_cancelled_function_cleans_up_before_the_run_is_over(call: Calla
 
 @pytest.mark.parametrize("call", [functions.with_grandchild, functions.hold_the_lock])
 async def test_cancel_kills_the_whole_process_group(call: Callable[..., object]) -> None:
-    outcome, _, watch = await _watched(call, SHORT, _cancel)
+    outcome, _, watch = await execute_watched(call, SHORT, _cancel)
     assert outcome is None
     assert len(watch.pids) == 2
     assert watch.all_gone()
@@ -88,7 +88,7 @@ async def test_cancel_action_ends_the_run() -> None:
         for action in invocation.actions:
             action()
 
-    outcome, _, watch = await _watched(functions.with_grandchild, SHORT, order)
+    outcome, _, watch = await execute_watched(functions.with_grandchild, SHORT, order)
     assert outcome == Cancelled("its process was stopped")
     assert watch.all_gone()
 
@@ -97,7 +97,7 @@ async def test_a_run_that_is_marked_as_cancelled_is_noticed() -> None:
     def mark(_carrying: asyncio.Task[Outcome], invocation: Recorded, _watch: Watch) -> None:
         invocation.cancelled = True
 
-    outcome, invocation, _ = await _watched(functions.wait_for_ever, timedelta(minutes=5), mark)
+    outcome, invocation, _ = await execute_watched(functions.wait_for_ever, timedelta(minutes=5), mark)
     assert outcome == Cancelled("its process was stopped")
     assert invocation.texts("info")[-1] == "cleaned up"
 
@@ -108,7 +108,7 @@ async def test_a_run_that_is_marked_as_cancelled_is_noticed() -> None:
 async def test_process_that_lingers_after_its_result_is_not_awaited(
     call: Callable[..., object], grace: timedelta
 ) -> None:
-    outcome, _, watch = await _watched(call, grace, lambda *_: None)
+    outcome, _, watch = await execute_watched(call, grace, lambda *_: None)
     assert outcome == Succeeded('"done"')
     assert watch.all_gone()
 
@@ -116,10 +116,10 @@ async def test_process_that_lingers_after_its_result_is_not_awaited(
 async def test_closing_the_target_leaves_no_process() -> None:
     invocation = Recorded(a_task("it"))
     target = target_for(functions.with_grandchild, "process", timedelta(minutes=5))
-    carrying = asyncio.ensure_future(target.execute(invocation))
+    execution = asyncio.ensure_future(target.execute(invocation))
     watch = Watch(await invocation.wait_for("pids"))
     target.close()
-    assert await carrying == Cancelled("its process was stopped")
+    assert await execution == Cancelled("its process was stopped")
     outcome = watch.all_gone()
     assert outcome
 
@@ -137,18 +137,18 @@ async def test_queued_run_is_cancelled_without_a_process() -> None:
         each.cancel()
         with pytest.raises(asyncio.CancelledError):
             await each
-    assert second.said == []
+    assert second.lines == []
     target.close()
 
 
-async def test_the_node_wish_to_stop_and_the_moved_deadline_reach_the_function() -> None:
+async def test_stop_request_of_the_node_and_the_moved_deadline_reach_the_function() -> None:
     invocation = Recorded(a_task("it"), a_run())
     target = target_for(functions.until_asked_to_yield, "process")
-    carrying = asyncio.ensure_future(target.execute(invocation))
+    execution = asyncio.ensure_future(target.execute(invocation))
     await invocation.wait_for("started")
     invocation.yield_requested = True
     try:
-        outcome = await carrying
+        outcome = await execution
     finally:
         target.close()
     assert isinstance(outcome, Succeeded)
@@ -190,7 +190,7 @@ def work(number: int) -> int:
 if __name__ == "__main__":
     invocation = Recorded(a_task("it", '{"number": 4}'))
     target = target_for(work, "process")
-    print(asyncio.run(target.execute(invocation)).result, invocation.said)
+    print(asyncio.run(target.execute(invocation)).result, invocation.lines)
     target.close()
 """
 

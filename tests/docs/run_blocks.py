@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 
-def play(blocks: list[str]) -> None:
+def run_blocks(blocks: list[str]) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     with asyncio.Runner() as runner:
         for number, block in enumerate(blocks, start=1):
@@ -21,4 +21,4 @@ def play(blocks: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    play(json.load(sys.stdin))
+    run_blocks(json.load(sys.stdin))

@@ -1,4 +1,4 @@
-"""What a server tells becomes the values that it was: whatever a command shows of them is the same."""
+"""Wire format round trips: values that a server encodes are decoded by the client unchanged and render the same."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ texts = words | st.just("")
 reasons = st.none() | st.sampled_from(list(Reason))
 
 
-def travelled(value: Any) -> Any:
+def round_trip(value: Any) -> Any:
     return json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
@@ -79,7 +79,7 @@ def runs(draw: st.DrawFn, task: Task, states: tuple[RunState, ...] = tuple(RunSt
 
 
 @st.composite
-def standings(draw: st.DrawFn) -> TaskStatus:
+def task_statuses(draw: st.DrawFn) -> TaskStatus:
     pause = st.builds(Pause, instants, st.sampled_from(list(PauseCause)), texts, maybe)
     return TaskStatus(
         state=draw(st.sampled_from(list(TaskState))),
@@ -122,7 +122,7 @@ def all_facts(draw: st.DrawFn) -> Facts:
     task = draw(tasks())._replace(version=draw(st.integers(1, 99)), created=draw(instants))
     return Facts(
         task,
-        draw(standings()),
+        draw(task_statuses()),
         tuple(draw(st.lists(entries(task), max_size=3))),
         tuple(draw(st.lists(runs(task, tuple(LIVE_STATES)), max_size=2))),
         tuple(draw(st.lists(st.builds(LaneUse, words, st.integers(0, 9), st.integers(0, 9)), max_size=2))),
@@ -130,91 +130,91 @@ def all_facts(draw: st.DrawFn) -> Facts:
     )
 
 
-def known_to_a_client(run: Run) -> Run:
-    """What only the engine needs is not told, and a value is spelled anew."""
+def visible_to_clients(run: Run) -> Run:
+    """Return the run as a client decodes it: without the fields of the engine, and with its result encoded again."""
     same = run.span == Span(run.planned, run.planned, 1)
-    told = run_json(run)["result"]
-    result = None if told is None else json.dumps(told, ensure_ascii=False)
+    encoded = run_json(run)["result"]
+    result = None if encoded is None else json.dumps(encoded, ensure_ascii=False)
     return run._replace(token=0, claimed=None, result_json=result, span=None if same else run.span)
 
 
 @PATIENT
 @given(all_facts())
-def test_a_task_and_its_agenda_come_back_whole(facts: Facts) -> None:
-    told = travelled({**task_json(facts), "agenda": agenda_json(facts)})
-    again = read_facts(told)
-    assert again == facts._replace(live=tuple(map(known_to_a_client, facts.live)))
+def test_task_with_its_agenda_round_trips(facts: Facts) -> None:
+    encoded = round_trip({**task_json(facts), "agenda": agenda_json(facts)})
+    again = read_facts(encoded)
+    assert again == facts._replace(live=tuple(map(visible_to_clients, facts.live)))
 
 
 @PATIENT
 @given(all_facts(), st.data())
-def test_a_task_without_its_agenda_tells_the_same_of_itself(facts: Facts, data: st.DataObject) -> None:
+def test_task_without_its_agenda_renders_the_same_after_a_round_trip(facts: Facts, data: st.DataObject) -> None:
     last = data.draw(st.none() | runs(facts.task))
-    told = travelled(task_json(facts, "en", last, 3))
-    again = read_facts(told)
-    assert read_definition(told) == facts.task
+    encoded = round_trip(task_json(facts, "en", last, 3))
+    again = read_facts(encoded)
+    assert read_definition(encoded) == facts.task
     for language in LANGUAGES:
         assert task_json(again, language, last, 3) == task_json(facts, language, last, 3)
 
 
-def test_what_a_newer_server_says_beside_is_let_pass() -> None:
+def test_unknown_fields_of_a_newer_server_are_ignored() -> None:
     facts = Facts(a_task(), TaskStatus())
-    told = travelled(task_json(facts))
-    assert read_facts(told | {"surprise": [1]}) == read_facts(told)
+    encoded = round_trip(task_json(facts))
+    assert read_facts(encoded | {"surprise": [1]}) == read_facts(encoded)
 
 
 @PATIENT
 @given(st.data())
-def test_runs_come_back_as_they_are_shown(data: st.DataObject) -> None:
+def test_runs_round_trip_and_render_the_same(data: st.DataObject) -> None:
     run = data.draw(runs(a_task()))
-    again = read_run(travelled(run_json(run)))
-    assert again == known_to_a_client(run)
+    again = read_run(round_trip(run_json(run)))
+    assert again == visible_to_clients(run)
     for language in LANGUAGES:
         assert run_json(again, "water", "Asia/Tokyo", language) == run_json(run, "water", "Asia/Tokyo", language)
 
 
-def test_lines_events_lanes_and_nodes_come_back() -> None:
+def test_lines_events_lanes_and_nodes_round_trip() -> None:
     line = NumberedLine(7, Line("run_1", NOON, "info", "浇花"))
-    assert read_line(travelled(line_json(line))) == line
+    assert read_line(round_trip(line_json(line))) == line
     for kind in EventKind:
         event = NumberedEvent(9, an_event(a_task(), kind=kind, run_id="run_1", detail="because"))
-        assert read_event(travelled(event_json(event))) == event
+        assert read_event(round_trip(event_json(event))) == event
     lane = LaneUse("press", 3, 1)
-    assert read_lane(travelled(lane_json(lane))) == lane
+    assert read_lane(round_trip(lane_json(lane))) == lane
     node = a_node(host="here", load=1, capacity=2, offset=timedelta(microseconds=-1_500), draining=True)
-    assert read_node(travelled(node_json(node))) == node
+    assert read_node(round_trip(node_json(node))) == node
 
 
-async def test_an_overview_comes_back_as_it_is_shown() -> None:
-    house = ServiceHarness()
-    await house.add(options=Options(retries=0, give_up_after=1), lane="press")
-    await house.add("every 30m", name="next", zone="Asia/Tokyo")
-    house.advance(31 * MINUTE)
-    await house.claim()
-    await house.run_due(29 * MINUTE, Failed("no"))
-    found = await house.service.overview.now(ROOT)
+async def test_overview_round_trips() -> None:
+    harness = ServiceHarness()
+    await harness.add(options=Options(retries=0, give_up_after=1), lane="press")
+    await harness.add("every 30m", name="next", zone="Asia/Tokyo")
+    harness.advance(31 * MINUTE)
+    await harness.claim()
+    await harness.run_due(29 * MINUTE, Failed("no"))
+    found = await harness.service.overview.now(ROOT)
     assert found.upcoming
     assert found.needs
-    told = overview_json(found)
-    assert overview_json(read_overview(travelled(told))) == told
+    encoded = overview_json(found)
+    assert overview_json(read_overview(round_trip(encoded))) == encoded
 
 
 @PATIENT
 @given(tasks())
-def test_a_wish_means_the_same_on_the_other_side(task: Task) -> None:
-    wish = request_of(task)
-    assert made(read_task(travelled(task_request_json(wish))), task) == task
+def test_task_request_round_trips(task: Task) -> None:
+    request = request_of(task)
+    assert made(read_task(round_trip(task_request_json(request))), task) == task
 
 
-def test_a_wish_that_names_no_zone_gets_that_of_whoever_asks() -> None:
-    wish = TaskRequest("water", "every day at 9:00", a_task().target)
-    assert task_request_json(wish, "Asia/Tokyo")["zone"] == "Asia/Tokyo"
-    assert task_request_json(wish._replace(zone="Europe/Berlin"), "Asia/Tokyo")["zone"] == "Europe/Berlin"
-    assert task_request_json(wish._replace(when=NOON))["when"] == {"kind": "once", "at": "2026-03-01T12:00:00Z"}
-    assert task_request_json(wish)["payload"] == {}
+def test_request_without_a_zone_gets_the_zone_of_the_caller() -> None:
+    request = TaskRequest("water", "every day at 9:00", a_task().target)
+    assert task_request_json(request, "Asia/Tokyo")["zone"] == "Asia/Tokyo"
+    assert task_request_json(request._replace(zone="Europe/Berlin"), "Asia/Tokyo")["zone"] == "Europe/Berlin"
+    assert task_request_json(request._replace(when=NOON))["when"] == {"kind": "once", "at": "2026-03-01T12:00:00Z"}
+    assert task_request_json(request)["payload"] == {}
 
 
-def test_options_are_told_part_by_part() -> None:
+def test_options_are_encoded_field_by_field() -> None:
     chosen = Options(
         missed=MissedRequest("latest", NEVER),
         retries=NEVER,
@@ -240,7 +240,7 @@ def test_options_are_told_part_by_part() -> None:
     }
 
 
-def test_an_edit_does_the_same_on_the_other_side() -> None:
+def test_edits_round_trip() -> None:
     task = a_task(lane="press", labels=(("a", "b"),))
     edits = Edits(
         name="new",
@@ -252,8 +252,8 @@ def test_an_edit_does_the_same_on_the_other_side() -> None:
         labels={"c": "d"},
         options=Options(timeout=SECOND),
     )
-    there = read_edits(travelled(edits_json(edits)))
-    assert apply_edits(task, there, None, NOON) == apply_edits(task, edits, None, NOON)
+    decoded = read_edits(round_trip(edits_json(edits)))
+    assert apply_edits(task, decoded, None, NOON) == apply_edits(task, edits, None, NOON)
     assert edits_json(Edits()) == {}
     assert read_edits(edits_json(Edits(lane=None))).lane is None
     assert read_edits(edits_json(Edits(name="x"))).lane is KEEP

@@ -17,10 +17,11 @@ class Pause:
         yield
 
 
-def test_coroutine_that_waits_is_an_error() -> None:
-    async def wait() -> None:
-        await Pause()
+async def wait() -> None:
+    await Pause()
 
+
+def test_coroutine_that_waits_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="waited"):
         run_to_end(wait())
 

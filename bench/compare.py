@@ -4,6 +4,8 @@
 
 Each checkout runs in its own interpreter (`.venv/bin/python`) and through the public library, the command line and the HTTP
 API only, so that any two versions can be compared. The result is the median ratio after/before with a 95 % interval.
+The two services of a pair run at the same time and answer blocks of requests in turn: the processor time of one request
+changes by a quarter within minutes on a shared machine, and both sides must see the same minutes.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
@@ -63,8 +66,9 @@ _COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "horae add --help": ("-m", "horae", "add", "--help"),
     "horae ls": ("-m", "horae", "ls", "--store", "sqlite:///compare.db"),
 }
-_REQUESTS: Final = 1_000
-_WARM_UP_REQUESTS: Final = 100
+_BLOCKS: Final = 20
+_REQUESTS_PER_BLOCK: Final = 50
+_WARM_UP_REQUESTS: Final = 200
 _RESAMPLES: Final = 2_000
 _START_SECONDS: Final = 60
 
@@ -105,27 +109,41 @@ def _measure_pairs(
     for number in range(chosen.pairs):
         # The order alternates, so that warm caches favour neither side.
         order = (before, after) if number % 2 == 0 else (after, before)
-        seen = {checkout: _measure(checkout, chosen.tasks, server) for checkout in order}
+        seen: dict[Checkout, Sample] = {checkout: {} for checkout in order}
+        for measure in (
+            partial(_measure_store, chosen.tasks),
+            partial(_measure_server, chosen.tasks, server),
+            _measure_commands,
+        ):
+            # Both sides of one measure follow each other directly: the machine changes less between them.
+            for checkout in order:
+                with TemporaryDirectory() as folder:
+                    seen[checkout] |= measure(checkout, Path(folder))
+        for checkout, requests in _measure_requests(order).items():
+            seen[checkout] |= requests
         pairs.append((seen[before], seen[after]))
         print(f"pair {number + 1} of {chosen.pairs}", file=sys.stderr, flush=True)
     return pairs
 
 
-def _measure(checkout: Checkout, tasks: int, server: PostgresServer) -> Sample:
-    sample: Sample = {}
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        sample |= _drain(checkout, folder, f"sqlite:///{folder}/drain.db", tasks, "SQLite")
-        database = server.new_database()
-        try:
-            sample |= _drain(checkout, folder, database, tasks, "PostgreSQL")
-        finally:
-            server.drop_database(database)
-        checkout.run("-m", "horae", "add", "in 2h", "--say", "x", "--store", "sqlite:///compare.db", folder=folder)
-        for title, command in _COMMANDS.items():
-            sample[f"{title}, ms"] = 1_000 * _processor_seconds(lambda: checkout.run(*command, folder=folder))  # noqa: B023
-        sample |= _requests(checkout, folder)
-    return sample
+def _measure_store(tasks: int, checkout: Checkout, folder: Path) -> Sample:
+    return _drain(checkout, folder, f"sqlite:///{folder}/drain.db", tasks, "SQLite")
+
+
+def _measure_server(tasks: int, server: PostgresServer, checkout: Checkout, folder: Path) -> Sample:
+    database = server.new_database()
+    try:
+        return _drain(checkout, folder, database, tasks, "PostgreSQL")
+    finally:
+        server.drop_database(database)
+
+
+def _measure_commands(checkout: Checkout, folder: Path) -> Sample:
+    checkout.run("-m", "horae", "add", "in 2h", "--say", "x", "--store", "sqlite:///compare.db", folder=folder)
+    return {
+        f"{title}, ms": 1_000 * _processor_seconds(partial(checkout.run, *command, folder=folder))
+        for title, command in _COMMANDS.items()
+    }
 
 
 def _drain(checkout: Checkout, folder: Path, url: str, tasks: int, store: str) -> Sample:
@@ -141,30 +159,57 @@ def _processor_seconds(work: Callable[[], object]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def _requests(checkout: Checkout, folder: Path) -> Sample:
-    sample: Sample = {}
-    with _served(checkout, folder) as (base, token, supervisor), ExitStack() as stack:
-        connection = http.client.HTTPConnection(urlsplit(base).netloc)
-        stack.callback(connection.close)
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        known = ""
+def _measure_requests(checkouts: Sequence[Checkout]) -> dict[Checkout, Sample]:
+    """Return the processor time per request of the checkouts, whose services run at the same time."""
+    samples: dict[Checkout, Sample] = {checkout: {} for checkout in checkouts}
+    with ExitStack() as stack:
+        services = {checkout: stack.enter_context(_started_service(checkout)) for checkout in checkouts}
+        for title in ("create", "get"):
+            seconds = dict.fromkeys(checkouts, 0.0)
+            for service in services.values():
+                service.send(title, _WARM_UP_REQUESTS)
+            for block in range(_BLOCKS):
+                for checkout in checkouts if block % 2 == 0 else reversed(checkouts):
+                    before = services[checkout].processor_seconds()
+                    services[checkout].send(title, _REQUESTS_PER_BLOCK)
+                    seconds[checkout] += services[checkout].processor_seconds() - before
+            for checkout, spent in seconds.items():
+                samples[checkout][f"API {title}, µs"] = 1e6 * spent / (_BLOCKS * _REQUESTS_PER_BLOCK)
+    return samples
 
-        def create(number: int) -> None:
-            nonlocal known
-            body = {"name": f"r{number}", "when": f"{number % 60} 9 * * 1-5", "zone": "UTC", "say": "x"}
-            known = str(_ask(connection, "POST", "/v1/tasks", headers, body)["id"])
 
-        def get(_number: int) -> None:
-            _ask(connection, "GET", f"/v1/tasks/{known}", headers)
+class _Service:
+    """The API of a running `horae up`, over one connection."""
 
-        for title, request in (("create", create), ("get", get)):
-            for number in range(_WARM_UP_REQUESTS):
-                request(-1 - number)
-            before = _tree_seconds(supervisor)
-            for number in range(_REQUESTS):
-                request(number)
-            sample[f"API {title}, µs"] = 1e6 * (_tree_seconds(supervisor) - before) / _REQUESTS
-    return sample
+    def __init__(self, url: str, token: str, supervisor: int) -> None:
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc)
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        self._supervisor = supervisor
+        self._created = 0
+        self._task = ""
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def send(self, title: str, count: int) -> None:
+        """Send requests: tasks that are created, or the last of them read again."""
+        for _ in range(count):
+            if title == "create":
+                self._create()
+            else:
+                _ask(self._connection, "GET", f"/v1/tasks/{self._task}", self._headers)
+
+    def _create(self) -> None:
+        self._created += 1
+        body = {"name": f"r{self._created}", "when": f"{self._created % 60} 9 * * 1-5", "zone": "UTC", "say": "x"}
+        self._task = str(_ask(self._connection, "POST", "/v1/tasks", self._headers, body)["id"])
+
+    def processor_seconds(self) -> float:
+        """Return the processor time of the supervisor and its children so far."""
+        children = (
+            Path(f"/proc/{self._supervisor}/task/{self._supervisor}/children").read_text(encoding="ascii").split()
+        )
+        return sum(_process_seconds(each) for each in (self._supervisor, *map(int, children)))
 
 
 def _ask(
@@ -179,34 +224,30 @@ def _ask(
 
 
 @contextmanager
-def _served(checkout: Checkout, folder: Path) -> Iterator[tuple[str, str, int]]:
-    """Start `horae up` of the checkout; yields the base URL of its API, a token and the process id of the supervisor."""
-    url = f"sqlite:///{folder}/served.db"
-    command = [checkout.python, "-P", "-m", "horae", "up", "--store", url, "--port", "0", "--json"]
-    environment = {**_environment(), "HORAE_RATE_LIMIT": "off"}
-    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            waiting = {"node.ready", "api.ready"}
-            api: dict[str, Any] = {}
-            for line in process.stdout:
-                event = json.loads(line)
-                waiting.discard(event["type"])
-                api = event if event["type"] == "api.ready" else api
-                if not waiting:
-                    break
-            threading.Thread(target=process.stdout.read, daemon=True).start()
-            token = Path(api["token_file"]).read_text(encoding="ascii").strip()
-            yield api["url"], token, process.pid
-        finally:
-            process.terminate()
-            process.wait(_START_SECONDS)
-
-
-def _tree_seconds(process: int) -> float:
-    """Return the processor time of a process and its children so far."""
-    children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
-    return sum(_process_seconds(each) for each in (process, *map(int, children)))
+def _started_service(checkout: Checkout) -> Iterator[_Service]:
+    """Start `horae up` of the checkout on an empty SQLite file."""
+    with TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/served.db"
+        command = [checkout.python, "-P", "-m", "horae", "up", "--store", url, "--port", "0", "--json"]
+        environment = {**_environment(), "HORAE_RATE_LIMIT": "off"}
+        with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None
+                waiting = {"node.ready", "api.ready"}
+                api: dict[str, Any] = {}
+                for line in process.stdout:
+                    event = json.loads(line)
+                    waiting.discard(event["type"])
+                    api = event if event["type"] == "api.ready" else api
+                    if not waiting:
+                        break
+                threading.Thread(target=process.stdout.read, daemon=True).start()
+                token = Path(api["token_file"]).read_text(encoding="ascii").strip()
+                with closing(_Service(api["url"], token, process.pid)) as service:
+                    yield service
+            finally:
+                process.terminate()
+                process.wait(_START_SECONDS)
 
 
 def _process_seconds(process: int) -> float:

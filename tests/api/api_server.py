@@ -13,7 +13,6 @@ import aiohttp
 from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
-from starlette.applications import Starlette
 from yarl import URL
 
 from horae.api.app import make_app
@@ -28,6 +27,7 @@ from horae.runtime.stores import make_store
 from horae.runtime.target_kinds import TargetKinds
 from horae.service.service import Service
 from horae.settings import read_settings
+from horae.web.application import Application
 from horae.web.request_context import WebSettings
 
 TASK: Final[dict[str, Any]] = {"name": "report", "when": "every 10m", "zone": "UTC", "say": "hello"}
@@ -57,7 +57,7 @@ class Api:
     """HTTP client that sends each request with the token of one account: `api.get("/v1/tasks", who="ada")`."""
 
     base: str
-    app: Starlette
+    app: Application
     service: Service
     session: aiohttp.ClientSession
     tokens: dict[str, str] = field(default_factory=dict)
@@ -138,7 +138,7 @@ async def create_tokens(service: Service) -> dict[str, str]:
 async def start_run(api: Api) -> str:
     """Claim a run of ada and return its id."""
     await api.create_task(when="now", zone="UTC")
-    now = api.app.state.context.clock.now()
+    now = api.app.context.clock.now()
     store = api.service.store
     if not await store.nodes():
         await store.join(Node("nod_1", "here/1", "1", now, now))

@@ -56,7 +56,7 @@ async def test_token_of_a_revoked_owner_is_refused_within_seconds() -> None:
     async with serve_api() as api:
         assert (await api.get("/v1/tasks")).status == 200
         assert (await api.post("/v1/owners/ada/revoke", who="admin")).status == 200
-        clock = api.app.state.context.clock
+        clock = api.app.context.clock
         began = clock.steady()
         while (await api.get("/v1/tasks")).status != 401:
             assert clock.steady() - began < 5
@@ -175,7 +175,7 @@ async def test_lane_limits_and_node_draining_are_set_and_listed() -> None:
         assert "mail" not in [each["name"] for each in (await api.get("/v1/lanes")).json["items"]]
         for odd in ({}, {"limit": -1}, {"limit": "3"}, {"limit": True}, {"limits": 3}):
             assert (await api.put("/v1/lanes/mail", odd)).status == 422, odd
-        now = api.app.state.context.clock.now()
+        now = api.app.context.clock.now()
         await api.service.store.join(Node("nod_1", "here/1", "1", now, now, host="here"))
         assert (await api.get("/v1/nodes")).status == 403
         (node,) = (await api.get("/v1/nodes", who="admin")).json["items"]
@@ -203,7 +203,7 @@ async def test_audit_trail_names_action_subject_and_request_and_verifies() -> No
 async def test_waiting_run_is_settled_only_with_its_own_callback_token() -> None:
     async with serve_api() as api:
         task = await api.create_task(when="now")
-        store, clock = api.service.store, api.app.state.context.clock
+        store, clock = api.service.store, api.app.context.clock
         now = clock.now()
         await store.join(Node("nod_1", "here/1", "1", now, now))
         claimant = ClaimContext("nod_1", now, timedelta(seconds=10))
@@ -215,7 +215,7 @@ async def test_waiting_run_is_settled_only_with_its_own_callback_token() -> None
         await store.settle([Settlement(run.id, run.token, outcome, now, now)], settle)
         path = f"/v1/runs/{run.id}"
         assert (await api.get(path)).json["state"] == "waiting"
-        token = callback_token(api.app.state.context.settings.secret, run.id, run.token)
+        token = callback_token(api.app.context.settings.secret, run.id, run.token)
         wrong = (None, "ada", "admin")
         assert [(await api.post(f"{path}/callback", {}, who=who)).status for who in wrong] == [401, 404, 404]
         assert (await api.post(f"{path}/callback", {}, who=None, headers={"Horae-Callback-Token": "0"})).status == 404

@@ -25,7 +25,7 @@ async def _callback(api: Api, run: str, token: str, body: object = None) -> Repl
 async def _token_of(api: Api, run_id: str) -> str:
     run = await api.service.store.run(run_id, None)
     assert run is not None
-    return callback_token(api.app.state.context.settings.secret, run.id, run.token)
+    return callback_token(api.app.context.settings.secret, run.id, run.token)
 
 
 async def _status_before_body(api: Api, run: str, token: str, length: int) -> bytes:

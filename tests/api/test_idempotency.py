@@ -112,7 +112,7 @@ async def test_stored_response_expires_after_a_day() -> None:
     async with serve_api() as api:
         first = await api.post("/v1/tasks", TASK, headers=KEY)
         (record,) = (await api.service.store.records("answer")).items
-        now = api.app.state.context.clock.now()
+        now = api.app.context.clock.now()
         assert record.owner == "ada"
         assert record.expires is not None
         assert timedelta(hours=23) < record.expires - now <= timedelta(hours=24)

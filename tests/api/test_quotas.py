@@ -298,7 +298,7 @@ async def test_idempotency_keys_of_an_owner_are_limited_for_a_day() -> None:
 async def _check_shared_key_budget(api: Api) -> None:
     await _set_quotas(api, idempotency_keys=key_budget.BLOCK_SIZE + 10)
     who = await api.service.tokens.authenticate(api.tokens["ada"], via="http")
-    processes = [key_budget.KeyBudget(api.service.store, api.app.state.context.clock) for _ in range(3)]
+    processes = [key_budget.KeyBudget(api.service.store, api.app.context.clock) for _ in range(3)]
 
     async def take(number: int) -> bool:
         try:

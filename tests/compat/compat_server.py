@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 import aiohttp
 import jsonschema
 import uvicorn
-from starlette.applications import Starlette
 
 from horae.api.app import ROUTES, make_app
 from horae.api.openapi import build_document
@@ -35,6 +34,7 @@ from horae.settings import read_settings
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NODE, NOON, a_node
 from horae.virtual_time import VirtualClock
+from horae.web.application import Application
 from horae.web.request_context import WebSettings
 
 ORCHESTRATOR: Final = "http://127.0.0.1:9"
@@ -165,7 +165,7 @@ class CompatServer(NamedTuple):
 class _Server(uvicorn.Server):
     """Uvicorn server with events for its start and its end, so that nothing waits for a tick."""
 
-    def __init__(self, app: Starlette) -> None:
+    def __init__(self, app: Application) -> None:
         super().__init__(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off"))
         self.is_listening = asyncio.Event()
         self.stop_requested = asyncio.Event()
@@ -180,7 +180,7 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serve(app: Starlette) -> AsyncIterator[str]:
+async def serve(app: Application) -> AsyncIterator[str]:
     """Serve the app on a free port and yield its address."""
     # asyncio sets TCP_NODELAY only on sockets with IPPROTO_TCP.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:

@@ -218,7 +218,7 @@ async def test_two_hundred_readers_get_every_event_once() -> None:
             await record_event(api.service.store, task, detail=f"{number}")
         for each in readers:
             assert await each == [f"{number}" for number in range(20)]
-        assert api.app.state.context.tail.listening <= 200
+        assert api.app.context.tail.listening <= 200
 
 
 async def test_slow_reader_is_cut_off_and_resumes_without_affecting_others() -> None:
@@ -266,14 +266,14 @@ async def test_stuck_reader_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> 
         async with read_stream(slow):
             for _ in range(16):
                 await record_events(api.service.store, task, ["x" * 1_000] * 1_000)
-            while api.app.state.context.tail.listening:
+            while api.app.context.tail.listening:
                 assert (await api.get("/healthz", who=None)).status == 200
 
 
 async def test_log_is_not_read_without_streams() -> None:
     async with serve_api() as api:
         async with read_stream(api):
-            reader = api.app.state.context.tail.tail._reader
+            reader = api.app.context.tail.tail._reader
             assert not reader.done()
         await asyncio.wait_for(asyncio.shield(reader), 5)
-        assert api.app.state.context.tail.listening == 0
+        assert api.app.context.tail.listening == 0

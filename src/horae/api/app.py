@@ -1,23 +1,20 @@
-"""Assembles the Starlette application: routes, exception handlers, middleware and the application context."""
+"""Assembles the Starlette application: routes, middleware and the application context."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 from ..clock import Clock
-from ..errors import HoraeError
 from ..observe.metric_definitions import EVENT_READERS
 from ..observe.metrics_server import Observability
 from ..observe.observer import Observer
 from ..observe.requests import ObservedRequests
 from ..service.service import Service
+from ..web.application import Application
 from ..web.middleware import RequestMiddleware
-from ..web.problems import handle_http_error, handle_refusal
 from ..web.rate_limit import RateLimits
 from ..web.request_context import AppContext, WebSettings
 from ..web.routing import ApiRoute, IndexedRouter
@@ -114,7 +111,7 @@ def make_app(
     *,
     tail: Any = None,
     observability: Observability | None = None,
-) -> Starlette:
+) -> Application:
     """Build the application. `tail` serves the event streams, `observability` provides health and metrics."""
     web_settings = WebSettings() if settings is None else settings
     observability = observability or Observability(Observer("api", clock))
@@ -124,14 +121,12 @@ def make_app(
     cors = (
         [Middleware(CORSMiddleware, allow_origins=list(web_settings.origins), **_CORS)] if web_settings.origins else []
     )
-    app = Starlette(
-        middleware=[
+    return Application(
+        IndexedRouter(ROUTES),
+        AppContext(service, clock, web_settings, RateLimits(clock), streams, observability),
+        [
             Middleware(RequestMiddleware),
             *cors,
             Middleware(ObservedRequests, observer.metrics, clock, observer.tracing),
         ],
-        exception_handlers={HoraeError: handle_refusal, HTTPException: handle_http_error},
     )
-    app.router = IndexedRouter(ROUTES)
-    app.state.context = AppContext(service, clock, web_settings, RateLimits(clock), streams, observability)
-    return app

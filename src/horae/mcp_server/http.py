@@ -15,7 +15,6 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
@@ -26,6 +25,7 @@ from ..model.accounts.principal import LOCAL, LOCAL_OWNER, Principal
 from ..service.runs.nodes import NodeState
 from ..service.service import Service
 from ..service.tasks.default_zone import zone_of_deployment
+from ..web.application import Application
 from ..web.authentication import authenticate
 from ..web.body import MAX_BODY_BYTES, read_body, read_json_body
 from ..web.language import request_language, states_language
@@ -42,7 +42,7 @@ _PRINCIPAL_CLAIM: Final = "who"
 
 
 @asynccontextmanager
-async def mount(app: Starlette, service: Service, clock: Clock) -> AsyncIterator[None]:
+async def mount(app: Application, service: Service, clock: Clock) -> AsyncIterator[None]:
     """Serve `POST /mcp` while the context is open."""
     endpoint = McpEndpoint(
         make_server(ToolContext(service, clock, partial(_has_node, service)), partial(_caller_of, service))

@@ -29,7 +29,7 @@ from .stores import make_store, make_wakeup
 from .target_kinds import TargetKinds
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
+    from ..web.application import Application
 
 NOTIFY_INTERVAL: Final = 0.005
 """Seconds. Each notification makes every engine poll; with hundreds of writes a second, one poll covers many."""
@@ -69,7 +69,7 @@ async def open_service(
 @asynccontextmanager
 async def open_api(
     service: Service, clock: Clock, settings: Settings, *, engine: bool, observability: Observability | None = None
-) -> AsyncIterator[Starlette]:
+) -> AsyncIterator[Application]:
     """Build the application and run its background loops while the block runs.
 
     The loops deliver webhooks, report overdue work, seal the audit trail and enforce quotas. On exit, background
@@ -108,7 +108,7 @@ async def open_api(
 
 
 @asynccontextmanager
-async def _mounted_mcp(app: Starlette, service: Service, clock: Clock) -> AsyncIterator[None]:
+async def _mounted_mcp(app: Application, service: Service, clock: Clock) -> AsyncIterator[None]:
     """Mount the MCP endpoint, where its library is installed."""
     if find_spec("mcp") is None:
         yield

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..model.refusals import refuse
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
+    from ..web.application import Application
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 4672
@@ -51,7 +51,7 @@ def open_listener(host: str, port: int) -> socket.socket:
 
 
 @asynccontextmanager
-async def serve_app(app: Starlette, listener: socket.socket) -> AsyncIterator[str]:
+async def serve_app(app: Application, listener: socket.socket) -> AsyncIterator[str]:
     """Serve the app while the block runs and yield its address; on exit, open requests may end first."""
     import uvicorn  # noqa: PLC0415 - an extra
 
@@ -68,7 +68,7 @@ async def serve_app(app: Starlette, listener: socket.socket) -> AsyncIterator[st
         server.should_exit = True
         await main_loop
         # Open event streams would never end by themselves.
-        await app.state.context.tail.close()
+        await app.context.tail.close()
         await server.shutdown(sockets=[listener])
 
 

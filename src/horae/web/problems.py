@@ -128,16 +128,9 @@ def _headers(error: HoraeError, status: int) -> dict[str, str]:
     return headers
 
 
-# --- exception handlers of the application --------------------------------------------------------------------------
-
-
-async def handle_refusal(request: Request, error: Exception) -> Response:
-    return problem_response(request, error if isinstance(error, HoraeError) else refuse("internal_error"))
-
-
-async def handle_http_error(request: Request, error: Exception) -> Response:
-    """Handle errors raised by the framework: unknown path, method not allowed."""
-    status = error.status_code if isinstance(error, HTTPException) else 500
+def routing_problem(request: Request, error: HTTPException) -> Response:
+    """Return the response to an error of the router: unknown path, method not allowed."""
+    status = error.status_code
     if status == 405:
         allowed = ", ".join(sorted(allowed_methods(request)))
         if request.method == "OPTIONS":

@@ -51,7 +51,7 @@ class AppContext:
 
 
 def app_context(request: Request) -> AppContext:
-    context: AppContext = request.app.state.context
+    context: AppContext = request.scope["app"].context
     return context
 
 

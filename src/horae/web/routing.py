@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, TypeAlias
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
@@ -16,6 +17,7 @@ from ..errors import HoraeError
 from .authentication import authenticate_caller
 from .idempotency import HEADER, idempotent_route_of, run_once
 from .parameters import Binder
+from .problems import problem_response, routing_problem
 
 Endpoint: TypeAlias = Callable[..., Awaitable[Response]]
 """`endpoint(request, principal, **arguments)`, or `endpoint(request, **arguments)` in a group without authentication."""
@@ -43,11 +45,10 @@ class ApiRoute(Route):
                 response = await self._call_for_principal(request)
             else:
                 response = await self.endpoint(request, **self.binder.bind_path(scope))
+            await response(scope, receive, send)
         except HoraeError as error:
-            if self.group.render_problem is None:
-                raise
-            response = self.group.render_problem(request, error)
-        await response(scope, receive, send)
+            # Streams are refused here too, before they start.
+            await self.group.render_problem(request, error)(scope, receive, send)
 
     async def _call_for_principal(self, request: Request) -> Response:
         principal = await authenticate_caller(request)
@@ -68,11 +69,16 @@ class RouteGroup:
     """Routes with a common path prefix and tag.
 
     `authenticated`: every request needs a token, also where the endpoint does not use the principal. `render_problem`
-    renders refusals of the group; None: as all others.
+    renders the refusals of the group.
     """
 
     def __init__(
-        self, prefix: str, tag: str, *, authenticated: bool = True, render_problem: ProblemRenderer | None = None
+        self,
+        prefix: str,
+        tag: str,
+        *,
+        authenticated: bool = True,
+        render_problem: ProblemRenderer = problem_response,
     ) -> None:
         self.tag = tag
         self.authenticated = authenticated
@@ -117,10 +123,17 @@ class IndexedRouter(Router):
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = self._find(scope) if scope["type"] == "http" and not scope.get("root_path") else None
         if route is None:
-            await super().app(scope, receive, send)
+            await self._scan(scope, receive, send)
         else:
             scope["route"] = route
             await route.app(scope, receive, send)
+
+    async def _scan(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().app(scope, receive, send)
+        except HTTPException as error:
+            # The router's own: unknown path, method not allowed.
+            await routing_problem(Request(scope), error)(scope, receive, send)
 
     def _find(self, scope: Scope) -> ApiRoute | None:
         """Return the route and set the path parameters; None if only a scan can tell."""

@@ -115,7 +115,7 @@ class SocketNotifier:
 
     def _address(self, folder: int, name: str) -> str:
         """Return the socket's address; a path that is too long goes through /proc and the folder's descriptor."""
-        address = str(self._folder / name)
+        address = f"{self._folder}/{name}"
         return address if len(os.fsencode(address)) <= _LONGEST_ADDRESS else f"/proc/self/fd/{folder}/{name}"
 
 

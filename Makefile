@@ -10,7 +10,7 @@ QUICK_TESTS := $(PURE_TESTS) tests/unit/schedule tests/contract/test_memory.py t
 # The searches of the schedule package take as long as all the rest of `make quick`.
 QUICK_LEFT_OUT := tests/unit/schedule/test_planted_defects.py tests/unit/schedule/test_cron_oracle.py \
 	tests/unit/schedule/test_recurrence_oracle.py
-SOAK_TESTED := tests/simulation tests/unit/schedule tests/model_based tests/faults tests/cluster tests/api/test_fuzzed.py \
+SOAK_TESTED := tests/simulation tests/unit/schedule tests/model_based tests/faults tests/cluster tests/api/test_openapi_fuzz.py \
 	tests/unit/test_bench.py tests/unit/test_bench_scale.py
 PYTEST_OPTIONS :=
 

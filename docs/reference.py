@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -119,7 +118,12 @@ def page() -> str:
 
 def catalogues() -> dict[str, dict[str, Any]]:
     """Import all refusal catalogues of the package; returns them by module name."""
-    names = [each.name for each in pkgutil.walk_packages(horae.__path__, "horae.") if "refusals" in each.name]
+    root = Path(horae.__path__[0])
+    names = (
+        ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+        for path in root.rglob("*.py")
+        if "refusals" in path.parts or "CATALOGUE: Final = RefusalCatalogue(" in path.read_text(encoding="utf-8")
+    )
     found = {name: getattr(import_module(name), "CATALOGUE", None) for name in sorted(names)}
     return {name: catalogue for name, catalogue in found.items() if catalogue}
 

@@ -1,5 +1,4 @@
-"""One server of each kind for a whole test process, whichever folder asks for it; and failures in the shipped contracts
-show what was compared, as those in the tests themselves do."""
+"""Shared fixtures: one server of each kind per test process, and assertion rewriting of the shipped contracts."""
 
 from __future__ import annotations
 
@@ -9,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-# Who runs `horae up` in a test wants its engine; the tests of the server ask for that by themselves.
+# Tests that run `horae up` need its engine; tests of the API set this themselves.
 os.environ.setdefault("HORAE_API", "off")
-# `horae` on PATH is the program under test: then printed commands begin with that name, however a test starts it.
+# `horae` on PATH is the program under test, so that printed commands begin with that name.
 os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 pytest.register_assert_rewrite("horae.testing.contracts")
 
-from tests.serial import pytest_runtest_protocol, pytest_unconfigure  # noqa: E402 - after the rewriting was asked for
-from tests.servers.fixtures import (  # noqa: E402 - likewise
+from tests.serial import pytest_runtest_protocol, pytest_unconfigure  # noqa: E402 - after the rewriting was registered
+from tests.servers.fixtures import (  # noqa: E402 - after the rewriting was registered
     mariadb_server,
     mariadb_url,
     postgres_server,
     postgres_url,
 )
-from tests.virtual_time import clock, pytest_asyncio_loop_factories  # noqa: E402 - likewise
+from tests.virtual_time import clock, pytest_asyncio_loop_factories  # noqa: E402 - after the rewriting was registered
 
 __all__ = [
     "clock",

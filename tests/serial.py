@@ -1,7 +1,7 @@
 """Lock between the test processes of one run: a test marked `serial` runs while no other test does.
 
-What such a test measures (the memory of a server, say) depends on how busy the machine is. The reason stands in the mark:
-`@pytest.mark.serial("reason")`. All tests stay in one run with one summary.
+Such a test measures something that depends on the load of the machine, for example the memory of a server; the mark
+names the reason: `@pytest.mark.serial("reason")`. All tests stay in one run with one summary.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import IO, Final
 import pytest
 
 _RUN: Final = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-"""The same in all test processes of a run; absent where there is one process only."""
+"""Id shared by all test processes of a run; None with one process."""
 
 
 class RunLock:
-    """Shared by ordinary tests and exclusive for a serial one, which new tests do not overtake."""
+    """Shared by ordinary tests, exclusive for a serial one, which new tests do not overtake."""
 
     def __init__(self, run: str) -> None:
         self._entry = _opened(f"horae-tests-{run}.entry")
@@ -30,7 +30,7 @@ class RunLock:
     @contextmanager
     def held(self, *, alone: bool) -> Iterator[None]:
         fcntl.flock(self._entry, fcntl.LOCK_EX)
-        # While a serial test waits here for the others to end, none begins.
+        # While a serial test waits here for the others to end, no test starts.
         fcntl.flock(self._running, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         fcntl.flock(self._entry, fcntl.LOCK_UN)
         try:

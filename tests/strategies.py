@@ -72,7 +72,7 @@ def seconds(lowest: int, highest: int) -> st.SearchStrategy[timedelta]:
 
 
 def milliseconds(highest: int) -> st.SearchStrategy[timedelta]:
-    """From one on, mostly whole seconds."""
+    """At least one, mostly whole seconds."""
     fine = st.integers(1, highest).map(lambda amount: timedelta(milliseconds=amount))
     return st.one_of(seconds(1, highest // 1000), seconds(1, highest // 1000), fine)
 
@@ -114,11 +114,11 @@ def calendar_parts(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def schedules(draw: st.DrawFn, given: st.SearchStrategy[dict[str, Any]] = modifiers) -> Schedule | None:
-    """Any schedule; None where what was drawn is refused (an empty window, days that never come)."""
+    """Any schedule; None where the drawn values are refused (an empty window, days that never come)."""
     chosen = draw(given)
     kind = draw(st.sampled_from(["now", "once", "every", "cron", "calendar", "rrule"]))
     if kind in ("now", "once") and "repeat" in chosen:
-        chosen |= {"repeat": 1}  # more is refused where somebody asks for it
+        chosen |= {"repeat": 1}  # more than one is refused for these kinds
     try:
         match kind:
             case "now":

@@ -39,7 +39,7 @@ def _section(deployment: Deployment, sizes: Sizes, tasks: int, asked: str, what:
     queries = [asked.format(each) for each in ids]
     late, heard, spent = run_fast(_listen(deployment, sizes.readers, queries, sizes.listening))
     rows = (
-        *_rows("heard after", heard, _HEARD),
+        *_rows("event arrives after", heard, _HEARD),
         *_rows("lateness, one reader", alone, None),
         *_rows(f"lateness, {sizes.readers:,} readers", late, None),
         counted("processor time of the API, of one processor", spent / sizes.listening * 100, "%"),

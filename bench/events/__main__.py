@@ -56,7 +56,7 @@ def section(readers: int, tasks: int, seconds: float) -> Section:
         alone = run_fast(heard_of(f"sqlite:///{folder}/alone.db", 1, tasks, seconds))[1]
         heard, late = run_fast(heard_of(f"sqlite:///{folder}/horae.db", readers, tasks, seconds))
     rows = [
-        counted(f"heard after, {name}", percentile(heard, share) * 1_000, "ms", _bar(name))
+        counted(f"event arrives after, {name}", percentile(heard, share) * 1_000, "ms", _bar(name))
         for name, share in _SHARES.items()
     ]
     rows += [

@@ -62,7 +62,7 @@ async def _runs_of_one(app: Horae) -> Any:
 
 
 async def _why(app: Horae) -> Any:
-    return await app.service.ledger.explain(app.who, await _run_of(app, TaskState.ACTIVE), None)
+    return await app.service.explanations.explain(app.who, await _run_of(app, TaskState.ACTIVE), None)
 
 
 async def _skipped_lately(app: Horae) -> Any:

@@ -35,15 +35,15 @@ def disk(counts: Counts) -> list[Section]:
     of_task = sum(table.size for table in added.values()) / many
     of_run = sum(done[name].size - added[name].size for name in done if name not in _ROOM_ONLY) / many
     rows = (
-        counted("a task that is still to come", of_task, "bytes"),
-        counted("a run that is over, with its events", of_run, "bytes"),
+        counted("a future task", of_task, "bytes"),
+        counted("an ended run, with its events", of_run, "bytes"),
         counted("logged for a task that is added", adding.logged / many, "bytes"),
         counted("logged for a run, claimed and settled", running.logged / many, "bytes"),
     )
     notes = (
         f"{many:,} one-time tasks with a small payload, added by `schedule_many`, then run by one engine.",
         "Log is what a standby or an archive is sent; it is thrown away after a checkpoint.",
-        matrix(("bytes each", "task to come", "run that is over"), _lines(added, done, many)),
+        matrix(("bytes each", "future task", "ended run"), _lines(added, done, many)),
     )
     return [Section("PostgreSQL: what is on the disk", rows, notes)]
 

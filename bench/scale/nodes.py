@@ -34,7 +34,7 @@ def nodes(counts: Counts) -> list[Section]:
             shares = " / ".join(f"{100 * each / max(sum(begun), 1):.0f}" for each in begun)
             lines.append((str(many), short(shared["rate"]), *efforts, milliseconds(late, 0.5, 0.99, 1.0), shares))
     rate = f"late at {sizes.shared_rate:,}/s, ms, p50 / p99 / worst"
-    head = ("nodes", "a backlog, /s", "µs of the nodes", "µs of the server", rate, "who began, %")
+    head = ("nodes", "a backlog, /s", "µs of the nodes", "µs of the server", rate, "share of starts, %")
     notes = (
         f"A backlog of {sizes.backlog:,}; then {sizes.shared_rate:,} fires a second, for {sizes.step_seconds:g} s.",
         matrix(head, lines),

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple, Self
 import asyncpg
 
 from bench.postgres.bench_server import database_name
-from tests.servers.families import children
 from tests.servers.postgres import PostgresServer
+from tests.servers.process_tree import children
 
 SETTINGS: Final = {"shared_buffers": "2GB", "max_wal_size": "8GB", "effective_cache_size": "12GB"}
 """Settings for a few gigabytes of memory; durability stays at its default."""

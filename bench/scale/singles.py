@@ -25,7 +25,7 @@ T = TypeVar("T")
 Seconds = dict[str, list[float]]
 
 ADD, CLAIM, SETTLE = "adding one task", "claim of the one that is due", "settling it"
-LOOK, FIRST_LOOK = "the janitor, nothing to do", "the janitor's first look"
+LOOK, FIRST_LOOK = "the janitor, nothing to do", "the janitor's first pass"
 _AT_ONCE: Final = 500
 
 

@@ -14,11 +14,11 @@ from bench.takeover.scale import Tries
 from horae import Horae
 from horae.clock import SystemClock
 from tests.faults import ledger
-from tests.faults.client import Wanted, add, ask, soon
+from tests.faults.client import TaskRequest, add, call_app, from_now
 from tests.faults.oracle import Series
-from tests.faults.orders import ELSEWHERE
-from tests.faults.place import Place, until
 from tests.faults.processes import Worker, Workers
+from tests.faults.testbed import Testbed, wait_until
+from tests.faults.worker_config import OTHER_MACHINE
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import Proxy
 
@@ -43,28 +43,28 @@ class Fault(NamedTuple):
 
 
 FAULTS: Final[Mapping[str, Fault]] = {
-    "kill -9, seen by a neighbour": Fault(lambda victim: victim.worker.kill(), 2),
-    "kill -9, on another machine": Fault(lambda victim: victim.worker.kill(), 2, ELSEWHERE),
+    "kill -9, seen by another node": Fault(lambda victim: victim.worker.kill(), 2),
+    "kill -9, on another machine": Fault(lambda victim: victim.worker.kill(), 2, OTHER_MACHINE),
     "SIGSTOP": Fault(lambda victim: victim.worker.freeze(), 2),
-    "cut off": Fault(lambda victim: victim.proxy.cut(), 1, ELSEWHERE),
-    "cut off, half open": Fault(lambda victim: victim.proxy.half_open(), 1, ELSEWHERE),
+    "cut off": Fault(lambda victim: victim.proxy.cut(), 1, OTHER_MACHINE),
+    "cut off, half open": Fault(lambda victim: victim.proxy.half_open(), 1, OTHER_MACHINE),
 }
 
 
 def take_over(server: PostgresServer, tries: Tries, fault: Fault, seed: int) -> list[float]:
     """One round: seconds from each fault to the next start of the run that was going there."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        place = Place(Path(folder), server.new_database())
-        ask(place, _opened)
+        place = Testbed(Path(folder), server.new_database())
+        call_app(place, _opened)
         workers = stack.enter_context(_working(place))
         victims = [_victim(stack, server, workers, place, tries, fault) for _ in range(tries.victims)]
         for victim in victims:
             victim.worker.expect("ready", PATIENCE)
-        add(place, *(Wanted("lasting", Series(soon(0.1)), {"seconds": _SECONDS}) for _ in victims))
-        until(lambda: len(_starts(place, 1)) == len(victims), PATIENCE, "a run on each", _LOOK_SECONDS)
+        add(place, *(TaskRequest("lasting", Series(from_now(0.1)), {"seconds": _SECONDS}) for _ in victims))
+        wait_until(lambda: len(_starts(place, 1)) == len(victims), PATIENCE, "a run on each", _LOOK_SECONDS)
         workers.ready(**_terms(tries))
         harmed = _harm_all(victims, fault, random.Random(seed), tries.lease)
-        until(lambda: len(_starts(place, 2)) == len(victims), PATIENCE, "all of them taken over", _LOOK_SECONDS)
+        wait_until(lambda: len(_starts(place, 2)) == len(victims), PATIENCE, "all of them taken over", _LOOK_SECONDS)
         first, second = _starts(place, 1), _starts(place, 2)
         return [(second[task].instant - harmed[mark.pid]).total_seconds() for task, mark in first.items()]
 
@@ -74,7 +74,7 @@ async def _opened(_app: Horae) -> None:
 
 
 def _victim(
-    stack: ExitStack, server: PostgresServer, workers: Workers, place: Place, tries: Tries, fault: Fault
+    stack: ExitStack, server: PostgresServer, workers: Workers, place: Testbed, tries: Tries, fault: Fault
 ) -> Victim:
     """It has room for one run: so each of them has one."""
     proxy = stack.enter_context(Proxy(server.port))
@@ -97,14 +97,14 @@ def _harm_all(victims: list[Victim], fault: Fault, chance: random.Random, lease:
     return harmed
 
 
-def _starts(place: Place, attempt: int) -> dict[str, ledger.Mark]:
+def _starts(place: Testbed, attempt: int) -> dict[str, ledger.Mark]:
     return {mark.task: mark for mark in ledger.read(place.ledger) if mark.phase == "start" and mark.attempt == attempt}
 
 
 @contextmanager
-def _working(place: Place) -> Iterator[Workers]:
+def _working(place: Testbed) -> Iterator[Workers]:
     workers = Workers(place)
     try:
         yield workers
     finally:
-        workers.bury()
+        workers.clean_up()

@@ -19,7 +19,7 @@ NOUNS: Final = frozenset(
 )  # fmt: skip
 """Plural nouns that templates count."""
 VERBS: Final = {
-    "are": "is", "were": "was", "have": "has", "wait": "waits", "tell": "tells", "start": "starts", "do": "does",
+    "are": "is", "were": "was", "have": "has", "wait": "waits", "publish": "publishes", "start": "starts", "do": "does",
     "need": "needs", "come": "comes", "use": "uses",
 }  # fmt: skip
 """Verbs that follow a count, plural to singular."""

@@ -9,8 +9,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from .errors import Refusal, Sentence
 from .plural import apply_number_agreement
 from .state_names import state_name
-from .truncation import truncate
-from .typography import full_width
+from .typography import full_width, truncate
 
 _SECOND: Final = timedelta(seconds=1)
 _DAY: Final = timedelta(days=1)

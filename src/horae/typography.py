@@ -1,4 +1,4 @@
-"""Full-width punctuation for Chinese sentences: commas, colons and brackets next to Chinese text are widened."""
+"""Typography of sentences: full-width punctuation next to Chinese text, and truncation at word boundaries."""
 
 from __future__ import annotations
 
@@ -40,3 +40,22 @@ def _widen_brackets(text: str, match: re.Match[str]) -> str:
     if _HAS_CHINESE.search(within) or re.match(rf"[{_CHINESE}}}]", before):
         return f"（{within}）"
     return match.group()
+
+
+ELLIPSIS: Final = "…"
+_LONGEST_WORD: Final = 40
+"""Longer words are cut in the middle: a token, a URL, a text in a script without spaces."""
+
+
+def truncate(text: str, most: int) -> str:
+    """Return the text if it has at most `most` characters, else its first whole words and an ellipsis."""
+    if len(text) <= most:
+        return text
+    limit = most - len(ELLIPSIS)
+    head = text[:limit]
+    if not text[limit].isspace():
+        tail = head[-_LONGEST_WORD - 1 :]
+        spaces = [index for index, character in enumerate(tail) if character.isspace()]
+        if spaces and head[: len(head) - len(tail) + spaces[-1]].strip():
+            head = head[: len(head) - len(tail) + spaces[-1]]
+    return head.rstrip() + ELLIPSIS

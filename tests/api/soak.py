@@ -1,7 +1,7 @@
-"""`make soak-api`: a million requests by chance to a real server; it answers all of them, and its memory stays flat.
+"""`make soak-api`: sends a million random requests to a real server and checks every answer and that its memory stays flat.
 
-`SOAK_API_REQUESTS` (1,000,000) and `SOAK_API_SEED` (by chance) say how; the seed is printed. What a server remembers on
-purpose (tasks, their texts, schedules: up to 4,096 of each) is shown to it before, so that what grows afterwards is a leak.
+`SOAK_API_REQUESTS` (1,000,000) and `SOAK_API_SEED` (random) configure it; the seed is printed. The server's caches (tasks,
+their texts, schedules: up to 4,096 of each) are filled first, so that growth afterwards is a leak.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from typing import Final
 from bench.api.deployment import Deployment, deployed
 from bench.api.line import Line, Reply, connected
 from horae.node.event_loop import run_fast
-from tests.api.soak_requests import OWNERS, Asked, Fuzz, mark
+from tests.api.soak_requests import OWNERS, Fuzz, FuzzedRequest, owner_mark
 
 CONNECTIONS: Final = 16
-_MOST_TOLD: Final = 10
+_MAX_REPORTED: Final = 10
 WARM: Final = 0.2
-"""From when so much of it is done, memory must not grow."""
-MOST_GROWTH: Final = 0.10
-"""Of a million requests that is a dozen bytes of each; the allocator alone keeps some megabytes that nobody uses."""
-_WEIGHED: Final = 20
-"""So often it is weighed, from the first request to the last."""
-_PATIENCE: Final = 60.0
+"""Share of the requests after which memory must not grow."""
+MAX_GROWTH: Final = 0.10
+"""A dozen bytes per request at a million requests; the allocator alone holds some megabytes of free memory."""
+_MEMORY_SAMPLES: Final = 20
+"""Number of memory samples, from the first request to the last."""
+_TIMEOUT_SECONDS: Final = 60.0
 _TASKS_EACH: Final = 100
-_REMEMBERED: Final = 5_000
-_AT_ONCE: Final = 1_000
+_FILLED_TASKS: Final = 5_000
+_BULK_SIZE: Final = 1_000
 _PAGE: Final = 200
-_RUDE: Final = (
+_BROKEN_REQUESTS: Final = (
     b"GET /v1/tasks HTTP/1.1\r\nHost: localhost\r\nX-A: ",
     b"\x00\x01\x02\r\n\r\n",
     b"GET /v1/tasks HTTP/9.9\r\n\r\n",
@@ -42,8 +42,8 @@ _RUDE: Final = (
     b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     b"GET http://[ HTTP/1.1\r\n\r\n",
 )
-"""Somebody sends this on a line of its own, and goes away without waiting for an answer."""
-_RUDE_EVERY: Final = 100
+"""Broken requests, each sent on a new connection that is closed without reading the response."""
+_BROKEN_EVERY: Final = 100
 _STREAM_EVERY: Final = 250
 
 
@@ -52,10 +52,10 @@ class Verdict:
     seed: int
     statuses: Counter[int] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
-    """The first few that were answered with 5xx or not at all, or that told one owner of the other."""
+    """The first few requests with a 5xx, without a response, or with data of the other owner in it."""
     streams: int = 0
     memory: dict[int, float] = field(default_factory=dict)
-    """Megabytes, by the number of requests that were begun then."""
+    """Megabytes by the number of requests sent so far."""
     warm: int = 0
 
     @property
@@ -64,7 +64,7 @@ class Verdict:
 
     @property
     def growth(self) -> float:
-        """From when it was warm to the end, as a share: the highest since counts, since what was given back may come again."""
+        """Growth since the warm-up as a share; the peak counts, because freed memory may be needed again."""
         early = self.memory[self.warm]
         return max(weight for at, weight in self.memory.items() if at >= self.warm) / early - 1
 
@@ -72,79 +72,81 @@ class Verdict:
     def course(self) -> str:
         return ", ".join(f"{at:,}: {weight:.1f}" for at, weight in self.memory.items())
 
-    def judge(self, asked: Asked, reply: Reply) -> None:
+    def judge(self, request: FuzzedRequest, reply: Reply) -> None:
         self.statuses[reply.status] += 1
-        other = OWNERS[OWNERS[0] == asked.who]
-        leaked = asked.who is not None and mark(other).encode() in reply.body
-        if (reply.status >= 500 or reply.status == 0 or leaked) and len(self.wrong) < _MOST_TOLD:
+        other = OWNERS[OWNERS[0] == request.who]
+        leaked = request.who is not None and owner_mark(other).encode() in reply.body
+        if (reply.status >= 500 or reply.status == 0 or leaked) and len(self.wrong) < _MAX_REPORTED:
             what = "leak" if leaked else str(reply.status)
-            self.wrong.append(f"{what}: {asked.method} {asked.path[:200]} {asked.body[:300]!r} -> {reply.body[:300]!r}")
+            self.wrong.append(
+                f"{what}: {request.method} {request.path[:200]} {request.body[:300]!r} -> {reply.body[:300]!r}"
+            )
 
 
 class Soak:
     def __init__(
         self, deployment: Deployment, tokens: dict[str, str], requests: int, seed: int, warm: float = WARM
     ) -> None:
-        self._there = deployment
+        self._deployment = deployment
         self._tokens = tokens
         self._requests = requests
-        self._weighing = max(requests // _WEIGHED, 1)
-        self._warm = max(round(requests * warm / self._weighing), 1) * self._weighing
+        self._sample_every = max(requests // _MEMORY_SAMPLES, 1)
+        self._warm = max(round(requests * warm / self._sample_every), 1) * self._sample_every
         self._fuzz = Fuzz(seed, tokens, deployment.ask("GET", "/openapi.json"))
-        self._drawn = 0
+        self._sent = 0
         self.verdict = Verdict(seed, warm=self._warm)
 
     async def run(self) -> Verdict:
-        process = self._there.api_process
-        self._weigh()
-        await asyncio.gather(*(self._ask_on() for _ in range(CONNECTIONS)))
-        self._weigh()
-        assert self._there.api_process == process, "the server was begun again"
+        process = self._deployment.api_process
+        self._sample_memory()
+        await asyncio.gather(*(self._send_requests() for _ in range(CONNECTIONS)))
+        self._sample_memory()
+        assert self._deployment.api_process == process, "the server was restarted"
         return self.verdict
 
-    async def _ask_on(self) -> None:
-        line = await connected(self._there.base)
-        while self._drawn < self._requests:
-            self._drawn += 1
-            if self._drawn % self._weighing == 0:
-                self._weigh()
-            if self._drawn % _RUDE_EVERY == 0:
-                await self._be_rude(self._drawn // _RUDE_EVERY)
-            if self._drawn % _STREAM_EVERY == 0:
-                await self._listen_a_while()
-            line = line if line.is_open else await connected(self._there.base)
-            await self._ask_once(line)
+    async def _send_requests(self) -> None:
+        line = await connected(self._deployment.base)
+        while self._sent < self._requests:
+            self._sent += 1
+            if self._sent % self._sample_every == 0:
+                self._sample_memory()
+            if self._sent % _BROKEN_EVERY == 0:
+                await self._send_broken(self._sent // _BROKEN_EVERY)
+            if self._sent % _STREAM_EVERY == 0:
+                await self._open_stream()
+            line = line if line.is_open else await connected(self._deployment.base)
+            await self._send_one(line)
         line.close()
 
-    async def _ask_once(self, line: Line) -> None:
-        asked = self._fuzz.draw()
-        async with asyncio.timeout(_PATIENCE):
-            reply = await line.ask(asked.text)
-        self.verdict.judge(asked, reply)
-        self._fuzz.learn(asked, reply)
+    async def _send_one(self, line: Line) -> None:
+        request = self._fuzz.draw()
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
+            reply = await line.ask(request.text)
+        self.verdict.judge(request, reply)
+        self._fuzz.learn(request, reply)
 
-    async def _be_rude(self, number: int) -> None:
-        line = await connected(self._there.base)
-        line.send(_RUDE[number % len(_RUDE)])
+    async def _send_broken(self, number: int) -> None:
+        line = await connected(self._deployment.base)
+        line.send(_BROKEN_REQUESTS[number % len(_BROKEN_REQUESTS)])
         line.close()
 
-    async def _listen_a_while(self) -> None:
-        """Open a stream of events, hear the greeting, and go away."""
-        reader, writer = await asyncio.open_connection(*_place(self._there.base))
+    async def _open_stream(self) -> None:
+        """Open an event stream, read its first frame, and abort the connection."""
+        reader, writer = await asyncio.open_connection(*_address(self._deployment.base))
         head = f"Authorization: Bearer {self._tokens[OWNERS[0]]}\r\nAccept: text/event-stream"
         writer.write(f"GET /v1/events?after=0 HTTP/1.1\r\nHost: localhost\r\n{head}\r\n\r\n".encode())
-        async with asyncio.timeout(_PATIENCE):
-            heard = await reader.readuntil(b"retry:")
-        self.verdict.streams += heard.startswith(b"HTTP/1.1 200 ")
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
+            greeting = await reader.readuntil(b"retry:")
+        self.verdict.streams += greeting.startswith(b"HTTP/1.1 200 ")
         writer.transport.abort()
 
-    def _weigh(self) -> None:
-        self.verdict.memory[self._drawn] = self._there.api_memory
+    def _sample_memory(self) -> None:
+        self.verdict.memory[self._sent] = self._deployment.api_memory
 
 
 def fill(deployment: Deployment) -> None:
-    """Show it more tasks than it remembers, each with a schedule of its own; a third owner's, whom nobody asks for."""
-    for first in range(0, _REMEMBERED, _AT_ONCE):
+    """Fill the caches: list more tasks than they hold, each with its own schedule, of an owner that no request uses."""
+    for first in range(0, _FILLED_TASKS, _BULK_SIZE):
         many = [
             {
                 "name": f"remembered {number}",
@@ -153,7 +155,7 @@ def fill(deployment: Deployment) -> None:
                 "zone": "UTC",
                 "say": "x",
             }
-            for number in range(first, first + _AT_ONCE)
+            for number in range(first, first + _BULK_SIZE)
         ]
         deployment.ask("POST", "/v1/tasks/bulk", {"tasks": many})
     cursor: str | None = ""
@@ -169,7 +171,7 @@ def soak(folder: Path, requests: int, seed: int, warm: float = WARM) -> Verdict:
         return run_fast(Soak(deployment, tokens, requests, seed, warm).run())
 
 
-def _place(base: str) -> tuple[str, int]:
+def _address(base: str) -> tuple[str, int]:
     host, _, port = base.removeprefix("http://").rpartition(":")
     return host, int(port)
 
@@ -177,17 +179,17 @@ def _place(base: str) -> tuple[str, int]:
 def main() -> int:
     requests = int(os.environ.get("SOAK_API_REQUESTS", "1000000"))
     seed = int(os.environ.get("SOAK_API_SEED") or secrets.randbits(32))
-    print(f"{requests:,} requests, SOAK_API_SEED={seed}", flush=True)  # noqa: T201 - whoever runs it reads this
+    print(f"{requests:,} requests, SOAK_API_SEED={seed}", flush=True)  # noqa: T201 - the result of the command
     with TemporaryDirectory() as folder:
         verdict = soak(Path(folder), requests, seed)
-    told = (
+    summary = (
         f"{verdict.answered:,} answers: {dict(sorted(verdict.statuses.items()))}, {verdict.streams} streams",
         f"memory of the API in MB, by requests: {verdict.course}",
-        f"growth from {verdict.warm:,} requests on: {verdict.growth:.1%} (at most {MOST_GROWTH:.0%})",
+        f"growth from {verdict.warm:,} requests on: {verdict.growth:.1%} (at most {MAX_GROWTH:.0%})",
         *verdict.wrong,
     )
-    good = not verdict.wrong and verdict.growth <= MOST_GROWTH
-    print("\n".join([*told, "good" if good else "NOT good"]))  # noqa: T201
+    good = not verdict.wrong and verdict.growth <= MAX_GROWTH
+    print("\n".join([*summary, "good" if good else "NOT good"]))  # noqa: T201
     return 0 if good else 1
 
 

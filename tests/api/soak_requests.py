@@ -1,4 +1,4 @@
-"""Requests by chance, of two owners: as they should be, nearly so, and as somebody sends them who means mischief."""
+"""Random requests of two owners for the soak: valid, slightly wrong, and hostile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote
 from bench.api.line import Reply
 
 OWNERS: Final = ("ada", "bob")
-_KEPT_IDS: Final = 200
+_MAX_IDS: Final = 200
 _DEEP: Final = b'{"payload": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"
 _LARGE: Final = b'{"name": "' + b"x" * 1_100_000 + b'"}'
 _LARGE_SHARE: Final = 1 / 5_000
@@ -91,11 +91,11 @@ _HEADERS: Final = (
     ("Last-Event-ID", "999999999999"),
 )
 _METHODS: Final = ("OPTIONS", "HEAD", "TRACE", "PROPFIND", "POST", "PUT", "PATCH", "DELETE", "GET")
-_SELDOM: Final = ("/v1/tasks/actions", "/metrics")
-_SELDOM_SHARE: Final = 0.1
+_RARE_PATHS: Final = ("/v1/tasks/actions", "/metrics")
+_RARE_SHARE: Final = 0.1
 _TEAMS: Final = 100
-_NEVER_TOLD: Final = "https://127.0.0.1/hook"
-"""Webhooks of this are refused: a soak must not send anything to anybody."""
+_REFUSED_WEBHOOK: Final = "https://127.0.0.1/hook"
+"""Webhooks to this address are refused: a soak must not send anything outside."""
 
 
 class Operation(NamedTuple):
@@ -105,8 +105,8 @@ class Operation(NamedTuple):
     example: Any
 
 
-class Asked(NamedTuple):
-    """`who` None: nobody that the server knows."""
+class FuzzedRequest(NamedTuple):
+    """`who` is None for a request with an invalid token."""
 
     who: str | None
     method: str
@@ -124,45 +124,45 @@ class Asked(NamedTuple):
 
 
 class Fuzz:
-    """All by one seed; only the ids that it has learnt from answers come from elsewhere."""
+    """Generates requests from one seed; only the ids come from earlier responses."""
 
     def __init__(self, seed: int, tokens: Mapping[str, str], document: Mapping[str, Any]) -> None:
         self._chance = random.Random(seed)
         self._tokens = tokens
-        self._operations = operations(document)
-        self._often = [each for each in self._operations if each.path.startswith(("/v1/tasks", "/v1/runs"))]
+        self._operations = read_operations(document)
+        self._frequent = [each for each in self._operations if each.path.startswith(("/v1/tasks", "/v1/runs"))]
         self._ids: dict[str, list[str]] = {who: [] for who in OWNERS}
         self._sent = 0
 
-    def draw(self) -> Asked:
+    def draw(self) -> FuzzedRequest:
         self._sent += 1
         chance = self._chance
         operation = self._operation()
         who = chance.choice(OWNERS)
         head = {"Authorization": f"Bearer {self._tokens[who]}"}
-        asked = Asked(who, operation.method, self._path(operation, who), head, self._body(operation, who))
-        return self._spoilt(asked) if chance.random() < 0.25 else self._with_a_key(asked)
+        request = FuzzedRequest(who, operation.method, self._path(operation, who), head, self._body(operation, who))
+        return self._spoil(request) if chance.random() < 0.25 else self._add_key(request)
 
-    def learn(self, asked: Asked, reply: Reply) -> None:
-        """Of what was made, or listed: its id can be asked for from now on, by its owner and by the other."""
-        if asked.who is None or not 200 <= reply.status < 300 or asked.method not in ("GET", "POST"):
+    def learn(self, request: FuzzedRequest, reply: Reply) -> None:
+        """Keep an id of the response, so that later requests of both owners use it."""
+        if request.who is None or not 200 <= reply.status < 300 or request.method not in ("GET", "POST"):
             return
-        if not asked.path.startswith(("/v1/tasks", "/v1/runs", "/schedules")):
+        if not request.path.startswith(("/v1/tasks", "/v1/runs", "/schedules")):
             return
         at = reply.body.find(b'"id":"')
         if at >= 0:
-            ids = self._ids[asked.who]
+            ids = self._ids[request.who]
             found = reply.body[at + 6 : reply.body.index(b'"', at + 6)].decode()
-            if len(ids) < _KEPT_IDS:
+            if len(ids) < _MAX_IDS:
                 ids.append(found)
             else:
-                ids[self._chance.randrange(_KEPT_IDS)] = found
+                ids[self._chance.randrange(_MAX_IDS)] = found
 
     def _operation(self) -> Operation:
-        """What works on very many tasks at once is asked for seldom: it takes as long as all else together."""
+        """Choose an operation; bulk operations are rare, because they take as long as all others together."""
         while True:
-            found = self._chance.choice(self._often if self._chance.random() < 0.6 else self._operations)
-            if found.path not in _SELDOM or self._chance.random() < _SELDOM_SHARE:
+            found = self._chance.choice(self._frequent if self._chance.random() < 0.6 else self._operations)
+            if found.path not in _RARE_PATHS or self._chance.random() < _RARE_SHARE:
                 return found
 
     # --- the parts of a request ------------------------------------------------------------------------------------
@@ -192,28 +192,28 @@ class Fuzz:
         body = json.loads(json.dumps(operation.example))
         for task in body.get("tasks", [body]):
             for group in (task, task.get("filter")):
-                self._put_in_a_team(group)
+                self._set_team(group)
             if "when" in task:
                 task["when"] = chance.choice(_WHENS)
             for name in ("name", "title"):
                 if name in task:
-                    task[name] = f"{mark(who)} {self._sent}"
+                    task[name] = f"{owner_mark(who)} {self._sent}"
         if "webhooks" in operation.path:
-            body["url"] = _NEVER_TOLD
+            body["url"] = _REFUSED_WEBHOOK
         if chance.random() < 0.3:
-            self._bend(body)
+            self._mutate(body)
         return json.dumps(body).encode()
 
-    def _put_in_a_team(self, labelled: Any) -> None:
-        """Of many, so that what is done with all of one team is not done with all there is."""
+    def _set_team(self, labelled: Any) -> None:
+        """Set a random team, so that a bulk action on one team changes only a few tasks."""
         team = f"ops{self._chance.randrange(_TEAMS)}"
         if isinstance(labelled, dict) and "labels" in labelled:
             labelled["labels"] = {"team": team}
         elif isinstance(labelled, dict) and "label" in labelled:
             labelled["label"] = [f"team={team}"]
 
-    def _bend(self, body: dict[str, Any]) -> None:
-        """One field is gone, or something else, or one that nobody knows is there."""
+    def _mutate(self, body: dict[str, Any]) -> None:
+        """Remove a field, replace its value, or add an unknown field."""
         chance = self._chance
         name = chance.choice([*body, "nonsense"])
         if chance.random() < 0.3 and name != "url":
@@ -221,45 +221,45 @@ class Fuzz:
         else:
             body[name] = chance.choice(_VALUES)
 
-    def _with_a_key(self, asked: Asked) -> Asked:
-        if asked.method != "POST" or self._chance.random() < 0.7:
-            return asked
-        # Some come twice, with the same request or with another.
+    def _add_key(self, request: FuzzedRequest) -> FuzzedRequest:
+        if request.method != "POST" or self._chance.random() < 0.7:
+            return request
+        # Some keys are used twice, with the same request or with another one.
         key = f"soak-{self._sent - self._chance.choice((0, 0, 0, 10, 50))}"
-        return asked._replace(head={**asked.head, "Idempotency-Key": key})
+        return request._replace(head={**request.head, "Idempotency-Key": key})
 
-    def _spoilt(self, asked: Asked) -> Asked:
-        """A header more, another method, a wrong token, a path that is not there."""
+    def _spoil(self, request: FuzzedRequest) -> FuzzedRequest:
+        """Add a header, change the method, use a wrong token, or change the path."""
         chance = self._chance
         kind = chance.randrange(4)
         if kind == 0:
             name, value = chance.choice(_HEADERS)
-            return asked._replace(head={**asked.head, name: value})
+            return request._replace(head={**request.head, name: value})
         if kind == 1:
-            return asked._replace(method=chance.choice(_METHODS))
+            return request._replace(method=chance.choice(_METHODS))
         if kind == 2:
-            said = chance.choice(
+            authorization = chance.choice(
                 ("", "Bearer", "Basic YTpi", "Bearer horae_0_0", f"Bearer horae_{chance.getrandbits(384):096x}")
             )
-            return asked._replace(who=None, head={"Authorization": said})
-        return asked._replace(
-            path=asked.path + chance.choice(("/", "/x", "?nonsense=1", "%2f", "?limit=1&limit=2", ";a=b"))
+            return request._replace(who=None, head={"Authorization": authorization})
+        return request._replace(
+            path=request.path + chance.choice(("/", "/x", "?nonsense=1", "%2f", "?limit=1&limit=2", ";a=b"))
         )
 
 
-def mark(who: str) -> str:
-    """What stands in all that is somebody's, and nowhere in what the other sends."""
+def owner_mark(who: str) -> str:
+    """Return the text that is in all tasks of this owner and in no request of the other."""
     return f"only-{who}-sees-this"
 
 
-def operations(document: Mapping[str, Any]) -> list[Operation]:
+def read_operations(document: Mapping[str, Any]) -> list[Operation]:
     return [
         Operation(
             method.upper(),
             path,
-            tuple(each["name"] for each in said.get("parameters", ()) if each["in"] == "query"),
-            said.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example"),
+            tuple(each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"),
+            operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example"),
         )
         for path, methods in document["paths"].items()
-        for method, said in methods.items()
+        for method, operation in methods.items()
     ]

@@ -1,4 +1,4 @@
-"""Owners, tokens, secrets, agents, lanes, nodes, the audit trail, and runs that somebody else went on with."""
+"""Owners, tokens, secrets, agents, lanes, nodes, the audit trail, and callbacks of waiting runs over HTTP."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
 from horae.model.outcome import Settlement, Waiting
-from horae.outgoing.callbacks import callback_token
+from horae.outgoing.signatures import callback_token
 from horae.ports.store import Node
-from tests.api.served import Api, served
+from tests.api.api_server import Api, serve_api
 
 
-async def test_owners_are_an_admins_and_everybody_sees_themselves() -> None:
-    async with served() as api:
+async def test_admin_lists_all_owners_and_a_member_only_itself() -> None:
+    async with serve_api() as api:
         assert [each["name"] for each in (await api.get("/v1/owners")).json["items"]] == ["ada"]
-        everybody = (await api.get("/v1/owners", who="admin")).json["items"]
-        assert {each["name"] for each in everybody} == {"local", "ada", "bob", "vic"}
+        all_owners = (await api.get("/v1/owners", who="admin")).json["items"]
+        assert {each["name"] for each in all_owners} == {"local", "ada", "bob", "vic"}
         made = await api.put("/v1/owners/eve", {"role": "viewer", "quotas": {"active_tasks": 3}}, who="admin")
         assert (made.status, made.json["role"], made.json["quotas"]["active_tasks"]) == (200, "viewer", 3)
         tag = made.headers["etag"]
@@ -26,11 +26,11 @@ async def test_owners_are_an_admins_and_everybody_sees_themselves() -> None:
         assert (await api.put("/v1/owners/eve", {"note": "y"}, who="admin", headers={"If-Match": tag})).status == 412
         assert (await api.put("/v1/owners/eve", {"role": "king"}, who="admin")).code == "bad_choice"
         assert (await api.put("/v1/owners/eve", {"role": "admin"})).status == 403
-        assert (await api.get("/v1/owners/bob")).code == (await api.get("/v1/owners/nobody")).code == "no_such_owner"
+        assert (await api.get("/v1/owners/bob")).code == (await api.get("/v1/owners/absent")).code == "no_such_owner"
 
 
-async def test_a_revoked_token_opens_nothing_any_more() -> None:
-    async with served() as api:
+async def test_revoked_token_is_refused() -> None:
+    async with serve_api() as api:
         made = await api.post("/v1/tokens", {"name": "deploy", "scopes": ["tasks:read"]})
         assert (made.status, made.headers["location"]) == (201, f"/v1/tokens/{made.json['id']}")
         api.tokens["deploy"] = made.json["text"]
@@ -40,7 +40,7 @@ async def test_a_revoked_token_opens_nothing_any_more() -> None:
         assert (await api.delete(f"/v1/tokens/{made.json['id']}", who="bob")).status == 404
         assert (await api.delete(f"/v1/tokens/{made.json['id']}")).json["revoked"] is not None
         assert (await api.get("/v1/tasks", who="deploy")).code == "bad_token"
-        for wish in (
+        for body in (
             {},
             {"name": "x", "scopes": ["admin"]},
             {"name": "x", "scopes": []},
@@ -49,11 +49,11 @@ async def test_a_revoked_token_opens_nothing_any_more() -> None:
             {"name": "x", "expires": "2099-01-01"},
             {"name": "x", "owner": "bob"},
         ):
-            assert (await api.post("/v1/tokens", wish)).status in (403, 404, 422), wish
+            assert (await api.post("/v1/tokens", body)).status in (403, 404, 422), body
 
 
-async def test_a_revoked_owner_is_out_within_a_second() -> None:
-    async with served() as api:
+async def test_token_of_a_revoked_owner_is_refused_within_seconds() -> None:
+    async with serve_api() as api:
         assert (await api.get("/v1/tasks")).status == 200
         assert (await api.post("/v1/owners/ada/revoke", who="admin")).status == 200
         clock = api.app.state.context.clock
@@ -64,22 +64,22 @@ async def test_a_revoked_owner_is_out_within_a_second() -> None:
 
 
 async def test_secret_is_granted_to_an_agent_and_reviewed_before_the_approval() -> None:
-    async with served() as api:
-        await grant_scene(api)
+    async with serve_api() as api:
+        await check_grant_and_review(api)
 
 
-async def grant_scene(api: Api) -> None:
+async def check_grant_and_review(api: Api) -> None:
     await api.put("/v1/secrets/key", {"value": "hush-hush"})
     target = {"url": "https://example.org/", "headers": {"X-Key": {"secret": "key"}, "X-Odd": "caf\u00e9"}}
-    wish = {"name": "call", "when": "every 1h, 3 times", "zone": "UTC", "http": target, "payload": {"a": "b\u200bc"}}
-    refused = await api.post("/v1/tasks", wish, who="robot")
+    body = {"name": "call", "when": "every 1h, 3 times", "zone": "UTC", "http": target, "payload": {"a": "b\u200bc"}}
+    refused = await api.post("/v1/tasks", body, who="robot")
     assert (refused.status, refused.code) == (403, "secret_not_granted")
-    assert (await api.post("/v1/tasks/bulk", {"tasks": [wish]}, who="robot")).code == "secret_not_granted"
-    assert (await api.put("/v1/tasks/by-key/k", wish, who="robot")).code == "secret_not_granted"
+    assert (await api.post("/v1/tasks/bulk", {"tasks": [body]}, who="robot")).code == "secret_not_granted"
+    assert (await api.put("/v1/tasks/by-key/k", body, who="robot")).code == "secret_not_granted"
     assert (await api.put("/v1/secrets/key/agents/robot", None, who="bob")).code == "no_such_secret"
     granted = await api.put("/v1/secrets/key/agents/robot", None)
     assert granted.json["agents"] == ["robot"]
-    made = await api.post("/v1/tasks", wish, who="robot")
+    made = await api.post("/v1/tasks", body, who="robot")
     assert made.status == 201, made.text
     review = (await api.get(f"/v1/tasks/{made.json['id']}/review")).json
     assert review["awaiting_approval"] is True
@@ -93,15 +93,15 @@ async def grant_scene(api: Api) -> None:
     assert (await api.post(approve, {"digest": review["digest"]})).json["state"] == "active"
 
 
-async def test_revoked_token_of_an_agent_and_viewer_stop_what_they_made() -> None:
-    async with served() as api:
-        await lost_rights(api)
+async def test_revoked_agent_token_pauses_the_tasks_of_the_agent() -> None:
+    async with serve_api() as api:
+        await check_tasks_of_a_revoked_agent(api)
 
 
-async def lost_rights(api: Api) -> None:
-    wish = {"name": "look", "when": "every 1h", "zone": "UTC", "say": "hello"}
-    made = (await api.post("/v1/tasks", wish, who="robot")).json
-    function = {**wish, "name": "call", "say": None, "function": "report"}
+async def check_tasks_of_a_revoked_agent(api: Api) -> None:
+    body = {"name": "look", "when": "every 1h", "zone": "UTC", "say": "hello"}
+    made = (await api.post("/v1/tasks", body, who="robot")).json
+    function = {**body, "name": "call", "say": None, "function": "report"}
     assert (await api.post("/v1/tasks", function, who="robot")).json["pause"]["cause"] == "awaiting_approval"
     tokens = (await api.get("/v1/tokens")).json["items"]
     (token,) = [each["id"] for each in tokens if each["agent"] == "robot"]
@@ -118,8 +118,8 @@ async def lost_rights(api: Api) -> None:
     assert (await api.put("/v1/agents/robot?owner=ada", limits, who="admin")).json["quotas"]["active_tasks"] == 3
 
 
-async def test_of_a_secret_only_its_name_comes_out() -> None:
-    async with served() as api:
+async def test_secret_values_are_never_returned() -> None:
+    async with serve_api() as api:
         for path, body in (
             ("/v1/secrets/key", {"value": "hush-hush"}),
             ("/v1/secrets/key?dry_run=true", {"value": "new"}),
@@ -138,10 +138,10 @@ async def test_of_a_secret_only_its_name_comes_out() -> None:
         assert (await api.delete("/v1/secrets/key")).status == 404
 
 
-async def test_what_an_agent_made_can_be_stopped_and_approved_by_its_owner() -> None:
-    async with served() as api:
-        wish = {"name": "call", "when": "every 1h, 3 times", "zone": "UTC", "http": "https://example.org/"}
-        made = (await api.post("/v1/tasks", wish, who="robot")).json
+async def test_owner_approves_and_stops_tasks_of_its_agent() -> None:
+    async with serve_api() as api:
+        body = {"name": "call", "when": "every 1h, 3 times", "zone": "UTC", "http": "https://example.org/"}
+        made = (await api.post("/v1/tasks", body, who="robot")).json
         assert (made["state"], made["pause"]["cause"]) == ("paused", "awaiting_approval")
         path = f"/v1/tasks/{made['id']}"
         refused = await api.post(f"{path}/approve", {"digest": "0" * 64})
@@ -151,11 +151,11 @@ async def test_what_an_agent_made_can_be_stopped_and_approved_by_its_owner() -> 
         assert (await api.post(f"{path}/approve", {"digest": digest}, who="bob")).status == 404
         assert (await api.post(f"{path}/approve", {"digest": digest})).json["state"] == "active"
         assert (await api.post("/v1/agents/robot/stop")).json["tasks"] == 1
-        assert (await api.post("/v1/tasks", wish, who="robot")).code == "agent_stopped"
+        assert (await api.post("/v1/tasks", body, who="robot")).code == "agent_stopped"
         assert (await api.post("/v1/agents/robot/restart")).json["tasks"] == 1
 
 
-async def _unknown_agents(api: Api) -> None:
+async def _check_unknown_agents(api: Api) -> None:
     for path in ("/v1/agents/robbot/stop", "/v1/agents/robbot/restart"):
         for query in ("", "?dry_run=true"):
             refused = await api.post(path + query)
@@ -167,13 +167,13 @@ async def _unknown_agents(api: Api) -> None:
     assert (await api.post("/v1/agents/robot/stop?owner=ada", who="admin")).status == 200
 
 
-async def test_unknown_agents_are_not_found_also_in_a_rehearsal() -> None:
-    async with served() as api:
-        await _unknown_agents(api)
+async def test_unknown_agents_are_not_found_also_with_dry_run() -> None:
+    async with serve_api() as api:
+        await _check_unknown_agents(api)
 
 
-async def test_lanes_and_nodes_are_told_and_set() -> None:
-    async with served() as api:
+async def test_lane_limits_and_node_draining_are_set_and_listed() -> None:
+    async with serve_api() as api:
         assert (await api.put("/v1/lanes/mail", {"limit": 3})).json == {"name": "ada/mail", "limit": 3, "taken": 0}
         assert (await api.put("/v1/lanes/mail", {"limit": 3}, who="admin")).json["name"] == "mail"
         assert "mail" not in [each["name"] for each in (await api.get("/v1/lanes")).json["items"]]
@@ -192,9 +192,9 @@ async def test_lanes_and_nodes_are_told_and_set() -> None:
         assert not back.json["items"][0]["draining"]
 
 
-async def test_the_audit_trail_says_who_did_what_and_is_whole() -> None:
-    async with served() as api:
-        task = await api.made()
+async def test_audit_trail_names_action_subject_and_request_and_verifies() -> None:
+    async with serve_api() as api:
+        task = await api.create_task()
         await api.post(f"/v1/tasks/{task['id']}/pause", headers={"X-Request-Id": "my-request"})
         rows = (await api.get("/v1/audit?limit=2")).json["items"]
         assert [row["action"] for row in rows] == ["task.pause", "task.create"]
@@ -204,9 +204,9 @@ async def test_the_audit_trail_says_who_did_what_and_is_whole() -> None:
         assert (await api.get("/v1/audit/verify", who="admin")).json["ok"]
 
 
-async def test_whoever_went_on_with_a_run_answers_with_its_own_token_and_no_other() -> None:
-    async with served() as api:
-        task = await api.made(when="now")
+async def test_waiting_run_is_settled_only_with_its_own_callback_token() -> None:
+    async with serve_api() as api:
+        task = await api.create_task(when="now")
         store, clock = api.service.store, api.app.state.context.clock
         now = clock.now()
         await store.join(Node("nod_1", "here/1", "1", now, now))

@@ -10,13 +10,12 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
 
-from horae.outgoing.callbacks import callback_token
+from horae.outgoing.signatures import callback_token
 from horae.web.request_context import WebSettings
-from tests.api.served import Api, Reply, served
-from tests.api.test_matrix import a_run
+from tests.api.api_server import Api, Reply, serve_api, start_run
 from tests.cli.operating.deployment import Deployment
 
-CLOSED: Final = WebSettings(expects_engine=False)
+WITHOUT_CALLBACKS: Final = WebSettings(expects_engine=False)
 
 
 async def _callback(api: Api, run: str, token: str, body: object = None) -> Reply:
@@ -43,7 +42,7 @@ async def _status_before_body(api: Api, run: str, token: str, length: int) -> by
 
 
 async def _wrong_token_is_refused_before_the_body(api: Api) -> None:
-    run = await a_run(api)
+    run = await start_run(api)
     assert await _status_before_body(api, run, "0" * 64, 1_000) == b"HTTP/1.1 404 Not Found\r\n"
     # A body that is too large is not announced to a caller without a token either.
     assert await _status_before_body(api, run, "0" * 64, 9_000_000) == b"HTTP/1.1 404 Not Found\r\n"
@@ -53,12 +52,12 @@ async def _wrong_token_is_refused_before_the_body(api: Api) -> None:
 
 
 async def test_wrong_callback_token_is_refused_before_the_body_is_read() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         await _wrong_token_is_refused_before_the_body(api)
 
 
 async def _wrong_tokens_are_limited(api: Api) -> None:
-    run = await a_run(api)
+    run = await start_run(api)
     replies = [await _callback(api, run, f"{number:064x}") for number in range(70)]
     assert (replies[0].status, replies[0].code) == (404, "bad_answer")
     assert (replies[-1].status, replies[-1].code) == (429, "too_many_failures")
@@ -69,12 +68,12 @@ async def _wrong_tokens_are_limited(api: Api) -> None:
 
 
 async def test_wrong_callback_tokens_are_counted_and_limited_per_address() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         await _wrong_tokens_are_limited(api)
 
 
 async def _valid_token_has_a_rate(api: Api) -> None:
-    first, second = await a_run(api), await a_run(api)
+    first, second = await start_run(api), await start_run(api)
     token = await _token_of(api, first)
     replies = [await _callback(api, first, token, {"until": "in 2 hours"}) for _ in range(61)]
     assert {each.status for each in replies[:60]} == {204}
@@ -84,19 +83,19 @@ async def _valid_token_has_a_rate(api: Api) -> None:
 
 
 async def test_callbacks_of_one_run_are_limited_and_other_runs_are_not_affected() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         await _valid_token_has_a_rate(api)
 
 
 async def _closed_without_callback_url(api: Api) -> None:
-    run = await a_run(api)
+    run = await start_run(api)
     reply = await _callback(api, run, await _token_of(api, run))
     assert (reply.status, reply.code) == (404, "callbacks_closed")
     assert "HORAE_HTTP_CALLBACK_URL" in reply.json["hint"]
 
 
 async def test_callbacks_are_closed_where_no_callback_address_is_configured() -> None:
-    async with served(settings=CLOSED) as api:
+    async with serve_api(settings=WITHOUT_CALLBACKS) as api:
         await _closed_without_callback_url(api)
 
 

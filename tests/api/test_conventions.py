@@ -1,4 +1,4 @@
-"""What every route keeps to: who may enter, how it refuses, in which language, with which headers."""
+"""Conventions of every route: authentication, problem responses, language, headers, methods and parameters."""
 
 from __future__ import annotations
 
@@ -6,26 +6,35 @@ from typing import Final
 
 from horae.model.accounts.principal import LOCAL
 from horae.web.request_context import WebSettings
-from tests.api.served import TASK, Api, served
+from tests.api.api_server import TASK, Api, serve_api
 
 
-async def test_without_a_token_nothing_opens_and_the_answer_says_how_to_send_one() -> None:
-    async with served() as api:
+async def test_request_without_a_valid_token_answers_401_with_a_hint() -> None:
+    async with serve_api() as api:
         reply = await api.get("/v1/tasks", who=None)
         assert (reply.status, reply.code) == (401, "no_token")
         assert reply.headers["www-authenticate"] == "Bearer"
-        for said in ("Bearer", "Bearer ", "Basic YTpi", "horae_x", "Bearer horae_0_0", "Bearer " + "x" * 5_000):
-            assert (await api.get("/v1/tasks", who=None, headers={"Authorization": said})).status == 401, said
+        for authorization in (
+            "Bearer",
+            "Bearer ",
+            "Basic YTpi",
+            "horae_x",
+            "Bearer horae_0_0",
+            "Bearer " + "x" * 5_000,
+        ):
+            assert (await api.get("/v1/tasks", who=None, headers={"Authorization": authorization})).status == 401, (
+                authorization
+            )
 
 
-async def test_a_token_in_the_address_is_no_token() -> None:
-    async with served() as api:
+async def test_token_in_the_query_is_ignored() -> None:
+    async with serve_api() as api:
         token = api.tokens["ada"]
         for name in ("token", "access_token", "api_key"):
             assert (await api.get(f"/v1/tasks?{name}={token}", who=None)).status == 401
 
 
-TRICKS: Final = (
+ODD_PATHS: Final = (
     "//v1/tasks",
     "/v1//tasks",
     "/v1/tasks/",
@@ -43,45 +52,45 @@ TRICKS: Final = (
 )
 
 
-async def test_no_trick_with_the_path_gets_around_the_token() -> None:
-    async with served() as api:
-        for path in TRICKS:
+async def test_odd_paths_do_not_bypass_authentication() -> None:
+    async with serve_api() as api:
+        for path in ODD_PATHS:
             for who in (None, "ada"):
                 reply = await api.get(path, who=who)
                 assert reply.status in ((401, 404) if who is None else (400, 404)), (path, who, reply.text)
                 assert reply.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_problem_says_what_happened_in_the_language_that_was_asked_for() -> None:
-    async with served() as api:
+async def test_problem_is_written_in_the_requested_language() -> None:
+    async with serve_api() as api:
         body = {**TASK, "policies": {"timeout": "soon"}}
         english = await api.post("/v1/tasks", body)
         chinese = await api.post("/v1/tasks", body, headers={"Accept-Language": "fr;q=0.9, zh-CN, en;q=0.8"})
         for reply in (english, chinese):
-            said = reply.json
-            assert reply.status == said["status"] == 422
-            assert said["code"] == "bad_duration"
-            assert said["type"] == "urn:horae:problem:bad_duration"
-            assert said["instance"] == "/v1/tasks"
-            assert said["request_id"] == reply.headers["x-request-id"]
-            (error,) = said["errors"]
+            problem = reply.json
+            assert reply.status == problem["status"] == 422
+            assert problem["code"] == "bad_duration"
+            assert problem["type"] == "urn:horae:problem:bad_duration"
+            assert problem["instance"] == "/v1/tasks"
+            assert problem["request_id"] == reply.headers["x-request-id"]
+            (error,) = problem["errors"]
             assert error["pointer"] == "/policies/timeout"
-            assert error["suggestion"] == said["hint"]
+            assert error["suggestion"] == problem["hint"]
         assert "timeout cannot be 'soon'." in english.json["detail"]
         assert "timeout 不能是“soon”。" in chinese.json["detail"]
 
 
-async def test_a_request_keeps_its_id_if_that_is_a_sane_one() -> None:
-    async with served() as api:
-        kept = await api.get("/healthz", who=None, headers={"X-Request-Id": "trace-1.2:3"})
-        assert kept.headers["x-request-id"] == "trace-1.2:3"
+async def test_valid_request_id_is_returned_and_others_are_replaced() -> None:
+    async with serve_api() as api:
+        returned = await api.get("/healthz", who=None, headers={"X-Request-Id": "trace-1.2:3"})
+        assert returned.headers["x-request-id"] == "trace-1.2:3"
         for odd in ("a b", "x" * 65, "ü", "<script>"):
             made = await api.get("/healthz", who=None, headers={"X-Request-Id": odd})
             assert made.headers["x-request-id"].startswith("req_")
 
 
-async def test_every_answer_has_the_headers_that_keep_browsers_from_guessing() -> None:
-    async with served() as api:
+async def test_every_response_has_the_security_headers() -> None:
+    async with serve_api() as api:
         for path, who in (
             ("/healthz", None),
             ("/v1/tasks", "ada"),
@@ -98,8 +107,8 @@ async def test_every_answer_has_the_headers_that_keep_browsers_from_guessing() -
             assert "server" not in headers
 
 
-async def test_unknown_and_repeated_parameters_are_refused_and_the_nearest_one_is_named() -> None:
-    async with served() as api:
+async def test_unknown_and_repeated_parameters_are_refused_with_the_nearest_name() -> None:
+    async with serve_api() as api:
         unknown = await api.get("/v1/tasks?limti=5")
         assert (unknown.status, unknown.code) == (400, "unknown_parameter")
         assert "limit" in unknown.json["hint"].split(",")[0]
@@ -110,34 +119,34 @@ async def test_unknown_and_repeated_parameters_are_refused_and_the_nearest_one_i
         assert (await api.get("/v1/tasks")).json["items"] == []
 
 
-async def test_a_page_has_one_to_two_hundred() -> None:
-    async with served() as api:
+async def test_page_limit_is_between_1_and_200() -> None:
+    async with serve_api() as api:
         for limit in ("0", "-1", "201", "1000000000", "abc", "1e9", "", "NaN", "1.5"):
             reply = await api.get(f"/v1/tasks?limit={limit}")
             assert (reply.status, reply.code) == (422, "bad_parameter_value"), limit
 
 
-async def test_methods_that_a_path_has_not_are_answered_with_those_that_it_has() -> None:
-    async with served() as api:
-        task = await api.made()
-        refused = await api.ask("PUT", "/v1/tasks", TASK)
+async def test_wrong_method_answers_405_with_the_allowed_methods() -> None:
+    async with serve_api() as api:
+        task = await api.create_task()
+        refused = await api.request("PUT", "/v1/tasks", TASK)
         assert (refused.status, refused.code) == (405, "bad_method")
         assert refused.headers["allow"] == "GET, HEAD, OPTIONS, POST"
-        asked = await api.ask("OPTIONS", f"/v1/tasks/{task['id']}", who=None)
-        assert (asked.status, asked.text) == (204, "")
-        assert asked.headers["allow"] == "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"
-        assert "access-control-allow-origin" not in asked.headers
-        head = await api.ask("HEAD", f"/v1/tasks/{task['id']}")
+        options = await api.request("OPTIONS", f"/v1/tasks/{task['id']}", who=None)
+        assert (options.status, options.text) == (204, "")
+        assert options.headers["allow"] == "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"
+        assert "access-control-allow-origin" not in options.headers
+        head = await api.request("HEAD", f"/v1/tasks/{task['id']}")
         whole = await api.get(f"/v1/tasks/{task['id']}")
         assert (head.status, head.text) == (200, "")
         assert head.headers["etag"] == whole.headers["etag"]
         assert head.headers["content-length"] == whole.headers["content-length"]
-        assert (await api.ask("HEAD", "/v1/tasks", who=None)).status == 401
-        assert (await api.ask("TRACE", "/v1/tasks")).status in (400, 405)
+        assert (await api.request("HEAD", "/v1/tasks", who=None)).status == 401
+        assert (await api.request("TRACE", "/v1/tasks")).status in (400, 405)
 
 
-async def test_what_went_wrong_inside_is_never_told_outside() -> None:
-    async with served() as api:
+async def test_internal_error_details_are_not_exposed() -> None:
+    async with serve_api() as api:
 
         async def broken(*_: object, **__: object) -> None:
             raise ZeroDivisionError("/secret/path of a table")
@@ -150,17 +159,19 @@ async def test_what_went_wrong_inside_is_never_told_outside() -> None:
         assert (await api.get("/v1/tasks")).status == 200
 
 
-async def test_only_pages_of_an_origin_that_was_named_may_ask_from_a_browser() -> None:
-    asked = {"Origin": "https://ops.example.org", "Access-Control-Request-Method": "POST"}
-    async with served(settings=WebSettings(expects_engine=False, origins=("https://ops.example.org",))) as api:
-        reply = await api.ask("OPTIONS", "/v1/tasks", who=None, headers=asked)
+async def test_cors_allows_only_configured_origins() -> None:
+    preflight = {"Origin": "https://ops.example.org", "Access-Control-Request-Method": "POST"}
+    async with serve_api(settings=WebSettings(expects_engine=False, origins=("https://ops.example.org",))) as api:
+        reply = await api.request("OPTIONS", "/v1/tasks", who=None, headers=preflight)
         assert reply.headers["access-control-allow-origin"] == "https://ops.example.org"
         assert "access-control-allow-credentials" not in reply.headers
-        other = await api.ask("OPTIONS", "/v1/tasks", who=None, headers={**asked, "Origin": "https://evil.example"})
+        other = await api.request(
+            "OPTIONS", "/v1/tasks", who=None, headers={**preflight, "Origin": "https://evil.example"}
+        )
         assert "access-control-allow-origin" not in other.headers
         assert (await api.get("/v1/tasks", headers={"Origin": "https://ops.example.org"})).status == 200
-    async with served() as api:
-        reply = await api.get("/v1/tasks", headers=asked)
+    async with serve_api() as api:
+        reply = await api.get("/v1/tasks", headers=preflight)
         assert "access-control-allow-origin" not in reply.headers
 
 
@@ -172,7 +183,7 @@ async def _keys_of_others_are_not_observable(api: Api) -> None:
         if name == "taken":
             assert (await api.put(f"/v1/tasks/by-key/{name}", body)).status == 201
         for who in ("bob", "robot", "droid"):
-            # The same answers, whether somebody else has the key or nobody.
+            # The responses are the same whether another owner has the key or the key is free.
             path = f"/v1/tasks/by-key/{name}"
             assert (await api.get(path, who=who)).status == 404, (name, who)
             tried = await api.put(f"{path}?dry_run=true", body, who=who)
@@ -189,5 +200,5 @@ async def _keys_of_others_are_not_observable(api: Api) -> None:
 
 
 async def test_keys_of_other_owners_and_of_other_agents_are_not_observable() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         await _keys_of_others_are_not_observable(api)

@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from tests.api.served import served
+from tests.api.api_server import serve_api
 from tests.app.declared_functions import register_in
 
-MAIL: dict[str, Any] = {"name": "letters", "when": "every day at 09:00", "function": "mail", "payload": {"user": 7}}
+MAIL: dict[str, Any] = {"name": "mails", "when": "every day at 09:00", "function": "mail", "payload": {"user": 7}}
 
 
-async def _made(body: Any, who: str, path: str = "/v1/tasks", method: str = "POST") -> Any:
-    async with served() as api:
+async def _create(body: Any, who: str, path: str = "/v1/tasks", method: str = "POST") -> Any:
+    async with serve_api() as api:
         await register_in(api.service)
-        return (await api.ask(method, path, body, who=who)).json
+        return (await api.request(method, path, body, who=who)).json
 
 
 @pytest.mark.parametrize("who", ["admin", "ada"])
 @pytest.mark.parametrize(("method", "path"), [("POST", "/v1/tasks"), ("PUT", "/v1/tasks/by-key/k")])
 async def test_task_starts_from_the_declaration(who: str, method: str, path: str) -> None:
-    made = await _made(MAIL, who, path, method)
+    made = await _create(MAIL, who, path, method)
     assert (made["lane"], made["zone"], made["labels"]) == ("mailer", "Asia/Tokyo", {"team": "ops"})
     assert made["policies"]["retry"]["attempts"] == 1
     assert made["policies"]["guarantee"] == "at_most_once"
@@ -30,8 +30,13 @@ async def test_task_starts_from_the_declaration(who: str, method: str, path: str
 
 
 async def test_field_of_the_body_wins_over_the_declaration() -> None:
-    said = {"zone": "UTC", "lane": None, "labels": {}, "policies": {"retry": {"backoff": "5s"}, "missed": "latest"}}
-    made = await _made(MAIL | said, "ada")
+    overrides = {
+        "zone": "UTC",
+        "lane": None,
+        "labels": {},
+        "policies": {"retry": {"backoff": "5s"}, "missed": "latest"},
+    }
+    made = await _create(MAIL | overrides, "ada")
     assert (made["lane"], made["zone"], made["labels"]) == (None, "UTC", {})
     assert made["policies"]["missed"]["mode"] == "latest"
     assert made["policies"]["retry"] == {
@@ -45,30 +50,30 @@ async def test_field_of_the_body_wins_over_the_declaration() -> None:
 
 
 async def test_lane_that_a_member_names_stays_the_members_own() -> None:
-    made = await _made(MAIL | {"lane": "mailer"}, "ada")
+    made = await _create(MAIL | {"lane": "mailer"}, "ada")
     assert made["lane"] == "ada/mailer"
 
 
 async def test_agent_keeps_its_own_lane() -> None:
-    made = await _made(MAIL | {"when": "every 1h, 3 times"}, "robot")
+    made = await _create(MAIL | {"when": "every 1h, 3 times"}, "robot")
     assert made["lane"] == "ada/agent:robot"
     assert made["policies"]["guarantee"] == "at_most_once"
 
 
 async def test_arguments_that_do_not_fit_answer_422_and_point_at_the_payload() -> None:
-    problem = await _made(MAIL | {"payload": {"user": "seven"}}, "ada")
+    problem = await _create(MAIL | {"payload": {"user": "seven"}}, "ada")
     assert (problem["status"], problem["code"]) == (422, "bad_arguments")
     assert problem["errors"][0]["pointer"] == "/payload"
-    problem = await _made({"tasks": [MAIL, MAIL | {"payload": {}}]}, "ada", "/v1/tasks/bulk")
+    problem = await _create({"tasks": [MAIL, MAIL | {"payload": {}}]}, "ada", "/v1/tasks/bulk")
     assert (problem["code"], problem["errors"][0]["pointer"]) == ("missing_argument", "/tasks/1/payload")
 
 
 async def test_unknown_function_answers_201_with_the_nearest_name() -> None:
-    await _unknown_function()
+    await _check_unknown_function()
 
 
-async def _unknown_function() -> None:
-    async with served() as api:
+async def _check_unknown_function() -> None:
+    async with serve_api() as api:
         await register_in(api.service)
         made = await api.post("/v1/tasks", MAIL | {"function": "jobs.report", "payload": {}, "zone": "UTC"})
         assert made.status == 201
@@ -90,11 +95,11 @@ async def _unknown_function() -> None:
 
 
 async def test_body_that_replaces_a_task_starts_from_the_declaration() -> None:
-    await _replaced()
+    await _check_replaced_task()
 
 
-async def _replaced() -> None:
-    async with served() as api:
+async def _check_replaced_task() -> None:
+    async with serve_api() as api:
         await register_in(api.service)
         made = (await api.post("/v1/tasks", {"name": "x", "when": "every 1h", "zone": "UTC", "say": "x"})).json
         put = (await api.put(f"/v1/tasks/{made['id']}", MAIL)).json
@@ -105,11 +110,11 @@ async def _replaced() -> None:
 
 
 async def test_registered_functions_are_listed_with_arguments_and_defaults() -> None:
-    await _listed()
+    await _check_function_list()
 
 
-async def _listed() -> None:
-    async with served() as api:
+async def _check_function_list() -> None:
+    async with serve_api() as api:
         assert (await api.get("/v1/functions")).json["items"] == []
         await register_in(api.service)
         mail, report = (await api.get("/v1/functions")).json["items"]

@@ -1,19 +1,19 @@
-"""Ids may be shortened over HTTP and MCP as long as they are unique; foreign ones are absent."""
+"""Ids are accepted as unique prefixes over HTTP and in the service; ids of other owners answer as unknown."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from horae.model.accounts.principal import LOCAL, Principal
-from tests.api.served import Api, served
+from tests.api.api_server import Api, serve_api
 
 SHORT = 16
 ADA = Principal("ada")
 
 
-async def tasks_by_prefix(api: Api) -> None:
-    made = await api.made(name="mine")
-    foreign = await api.made(who="bob", name="theirs")
+async def check_tasks_by_prefix(api: Api) -> None:
+    made = await api.create_task(name="mine")
+    foreign = await api.create_task(who="bob", name="theirs")
     short = made["id"][:SHORT]
     assert (await api.get(f"/v1/tasks/{short}")).json["id"] == made["id"]
     paused = await api.post(f"/v1/tasks/{short}/pause", {"note": "rain"})
@@ -34,7 +34,7 @@ async def tasks_by_prefix(api: Api) -> None:
     assert (await api.get(f"/v1/tasks/{made['id']}")).status == 404
 
 
-async def ambiguous_prefixes(api: Api) -> None:
+async def check_ambiguous_prefixes(api: Api) -> None:
     bodies = [{"name": f"copy {number}", "when": "every 10m", "zone": "UTC", "say": "x"} for number in range(2)]
     assert (await api.post("/v1/tasks/bulk", {"tasks": bodies})).status == 201
     ids = [task["id"] for task in (await api.get("/v1/tasks")).json["items"]]
@@ -51,19 +51,19 @@ async def ambiguous_prefixes(api: Api) -> None:
     assert states == {"active"}
 
 
-async def names_of_finished_tasks(api: Api) -> None:
-    cancelled = await api.made(name="tea")
+async def check_names_of_finished_tasks(api: Api) -> None:
+    cancelled = await api.create_task(name="tea")
     assert (await api.post(f"/v1/tasks/{cancelled['id']}/cancel")).status == 200
     assert (await api.get("/v1/tasks/named/tea")).json["id"] == cancelled["id"]
-    added_again = await api.made(name="tea")
+    added_again = await api.create_task(name="tea")
     assert (await api.get("/v1/tasks/named/tea")).json["id"] == added_again["id"]
     assert (await api.get("/v1/runs?task=tea")).status == 200
-    await api.made(name="tea")
+    await api.create_task(name="tea")
     refused = await api.get("/v1/tasks/named/tea")
     assert (refused.status, refused.code) == (409, "ambiguous_name")
 
 
-async def an_agent_resolves_among_its_own(api: Api) -> None:
+async def check_prefixes_of_an_agent(api: Api) -> None:
     bodies = [{"name": "person", "when": "every 10m", "zone": "UTC", "say": "x"}]
     assert (await api.post("/v1/tasks/bulk", {"tasks": bodies})).status == 201
     own = (await api.post("/v1/tasks", {"name": "robot", "when": "in 2h", "zone": "UTC", "say": "x"}, who="robot")).json
@@ -74,7 +74,7 @@ async def an_agent_resolves_among_its_own(api: Api) -> None:
     assert (await api.get(f"/v1/tasks/{person['id'][:SHORT]}", who="robot")).code == "no_such_task"
 
 
-async def other_ids_by_prefix(api: Api) -> None:
+async def check_other_ids_by_prefix(api: Api) -> None:
     hook = (await api.post("/v1/webhooks", {"url": "https://example.com/x"})).json
     short = hook["id"][:SHORT]
     assert (await api.get(f"/v1/webhooks/{short}")).json["id"] == hook["id"]
@@ -92,37 +92,37 @@ async def other_ids_by_prefix(api: Api) -> None:
     assert (await api.get(f"/v1/operations/{begun.json['id'][:SHORT]}", who="bob")).code == "no_such_operation"
 
 
-async def prefixes_in_the_service(api: Api) -> None:
-    task = (await api.service.tasks.get(LOCAL, (await api.made())["id"])).task
+async def check_prefixes_in_the_service(api: Api) -> None:
+    task = (await api.service.tasks.get(LOCAL, (await api.create_task())["id"])).task
     assert await api.service.tasks.run_now(ADA, task.id[:SHORT])
     assert (await api.service.tasks.find_by_name(ADA, task.id[:9])).task.id == task.id
-    assert (await api.service.ledger.explain(ADA, task.id[:SHORT], None)).facts.task.id == task.id
+    assert (await api.service.explanations.explain(ADA, task.id[:SHORT], None)).facts.task.id == task.id
 
 
-async def _play(check: Any) -> None:
-    async with served() as api:
+async def _run_check(check: Any) -> None:
+    async with serve_api() as api:
         await check(api)
 
 
 async def test_name_resolves_to_the_unfinished_task_over_http() -> None:
-    await _play(names_of_finished_tasks)
+    await _run_check(check_names_of_finished_tasks)
 
 
 async def test_tasks_are_found_and_changed_by_a_prefix_of_their_id() -> None:
-    await _play(tasks_by_prefix)
+    await _run_check(check_tasks_by_prefix)
 
 
 async def test_an_ambiguous_prefix_lists_the_candidates_and_changes_nothing() -> None:
-    await _play(ambiguous_prefixes)
+    await _run_check(check_ambiguous_prefixes)
 
 
 async def test_an_agent_resolves_prefixes_among_its_own_tasks() -> None:
-    await _play(an_agent_resolves_among_its_own)
+    await _run_check(check_prefixes_of_an_agent)
 
 
 async def test_webhooks_tokens_and_operations_are_found_by_a_prefix() -> None:
-    await _play(other_ids_by_prefix)
+    await _run_check(check_other_ids_by_prefix)
 
 
 async def test_the_library_accepts_prefixes() -> None:
-    await _play(prefixes_in_the_service)
+    await _run_check(check_prefixes_in_the_service)

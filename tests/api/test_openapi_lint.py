@@ -1,4 +1,4 @@
-"""The OpenAPI document keeps the rules that `redocly lint` recommends, each checked on the document of a running server."""
+"""Lint of the OpenAPI document: the recommended rules of `redocly lint`, checked on the document of a running server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.api.served import served
+from tests.api.api_server import serve_api
 
 Document = dict[str, Any]
 METHODS: Final = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
@@ -22,12 +22,12 @@ TYPES: Final[dict[str, tuple[type, ...]]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
-# A natural key may hold slashes and stands last in its path. No id of a task is `by-key`, so the two never meet.
+# A natural key may hold slashes and is the last part of its path. No task id is `by-key`, so both routes never match.
 AMBIGUOUS: Final = frozenset({"/v1/tasks/by-key/{key}", "/v1/tasks/named/{name}"})
 
 
 async def load_document() -> Document:
-    async with served() as api:
+    async with serve_api() as api:
         found: Document = (await api.get("/openapi.json", who=None)).json
         return found
 
@@ -52,7 +52,7 @@ def _nodes(node: Any, place: str = "#") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _schemas(document: Document) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every schema, wherever it stands, but for what is an example."""
+    """Yield every schema of the document except those inside examples."""
     for place, node in _nodes(document):
         if "/example" not in place and ("properties" in node or "type" in node or "enum" in node or "required" in node):
             yield place, node
@@ -116,11 +116,11 @@ def security_defined(document: Document) -> Iterator[str]:
 
 def path_parameters_defined(document: Document) -> Iterator[str]:
     for name, operation in _operations(document):
-        said = [(each["name"], each["in"]) for each in operation.get("parameters", ())]
-        if len(said) != len(set(said)):
+        declared = [(each["name"], each["in"]) for each in operation.get("parameters", ())]
+        if len(declared) != len(set(declared)):
             yield f"{name}: a parameter twice"
-        if {each for each, place in said if place == "path"} != set(re.findall(r"\{(\w+)\}", name)):
-            yield f"{name}: {said}"
+        if {each for each, place in declared if place == "path"} != set(re.findall(r"\{(\w+)\}", name)):
+            yield f"{name}: {declared}"
 
 
 def paths_are_sound(document: Document) -> Iterator[str]:
@@ -136,12 +136,12 @@ def no_ambiguous_paths(document: Document) -> Iterator[str]:
     paths = sorted(document["paths"])
     for number, one in enumerate(paths):
         for other in paths[number + 1 :]:
-            if _meet(one.split("/"), other.split("/")) and not {one, other} & AMBIGUOUS:
+            if _are_ambiguous(one.split("/"), other.split("/")) and not {one, other} & AMBIGUOUS:
                 yield f"{one} and {other}"
 
 
-def _meet(one: list[str], other: list[str]) -> bool:
-    """Whether an address fits both, and neither is the more exact one in every part."""
+def _are_ambiguous(one: list[str], other: list[str]) -> bool:
+    """Whether one path can match both templates, and neither is more specific in every segment."""
     if len(one) != len(other):
         return False
     varies = [(first.startswith("{"), second.startswith("{")) for first, second in zip(one, other, strict=True)]

@@ -1,4 +1,4 @@
-"""Wishes for many over HTTP: at once, or as an operation that can be looked at, called off, and repeated safely."""
+"""Bulk actions over HTTP: synchronous, or as an operation that can be polled, cancelled and repeated safely."""
 
 from __future__ import annotations
 
@@ -11,58 +11,57 @@ import pytest
 
 from horae.api.resources.bulk_tasks import MAX_SYNCHRONOUS
 from horae.web.request_context import WebSettings
-from tests.api.served import TASK, Api, Reply, served
-from tests.api.test_document import validator
+from tests.api.api_server import TASK, Api, Reply, schema_validator, serve_api
 
 ASYNC: Final = {"Prefer": "respond-async"}
 PAUSE: Final[dict[str, Any]] = {"action": "pause", "filter": {"text": "report"}, "arguments": {"note": "rain"}}
 SETTINGS: Final = WebSettings(expects_engine=False)
 
 
-async def ended(api: Api, begun: Reply, who: str = "ada") -> dict[str, Any]:
+async def wait_for_end(api: Api, begun: Reply, who: str = "ada") -> dict[str, Any]:
     async with asyncio.timeout(60):
         while (found := (await api.get(begun.headers["location"], who=who)).json)["state"] == "running":
             assert found["done"] <= (found["total"] or 0)
     return dict(found)
 
 
-async def many(api: Api, number: int) -> None:
+async def create_reports(api: Api, number: int) -> None:
     tasks = [{**TASK, "name": f"report {each}"} for each in range(number)]
     assert (await api.post("/v1/tasks/bulk", {"tasks": tasks})).status == 201
 
 
-def holding(api: Api) -> tuple[asyncio.Event, asyncio.Event]:
-    """The first event tells that some task is being paused, the second lets it, and all that follow, go on."""
-    arrived, opened = asyncio.Event(), asyncio.Event()
+def block_pause(api: Api) -> tuple[asyncio.Event, asyncio.Event]:
+    """Block `pause`: the first event is set when a task is being paused, setting the second lets all pauses continue."""
+    entered, released = asyncio.Event(), asyncio.Event()
     pause: Callable[..., Any] = api.service.tasks.pause
 
-    async def held(*arguments: Any, **more: Any) -> Any:
-        arrived.set()
-        await opened.wait()
+    async def blocked_pause(*arguments: Any, **more: Any) -> Any:
+        entered.set()
+        await released.wait()
         return await pause(*arguments, **more)
 
-    api.service.tasks.pause = held  # type: ignore[method-assign]
-    return arrived, opened
+    api.service.tasks.pause = blocked_pause  # type: ignore[method-assign]
+    return entered, released
 
 
-async def test_whoever_prefers_it_is_answered_at_once_and_looks_how_far_it_is() -> None:
-    async with served() as api:
+async def test_respond_async_answers_202_and_the_operation_reports_progress() -> None:
+    async with serve_api() as api:
         document = (await api.get("/openapi.json", who=None)).json
-        await many(api, 3)
+        await create_reports(api, 3)
         one = (await api.get("/v1/tasks/named/report%201")).json["id"]
         await api.post(f"/v1/tasks/{one}/cancel")
-        arrived, opened = holding(api)
+        entered, released = block_pause(api)
         begun = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
         assert begun.status == 202
         assert begun.headers["preference-applied"] == "respond-async"
         assert begun.headers["location"] == f"/v1/operations/{begun.json['id']}"
-        await arrived.wait()
+        await entered.wait()
         going = await api.get(begun.headers["location"])
         assert (going.json["state"], going.json["filter"]) == ("running", PAUSE["filter"])
         second = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
         assert (second.status, second.code) == (409, "operation_going")
-        opened.set()
-        over = await ended(api, begun)
+        released.set()
+        over = await wait_for_end(api, begun)
         assert (over["state"], over["total"], over["done"], over["refused"]) == ("finished", 3, 2, 1)
         assert over["refusals"][0]["task_id"] == one
         chinese = (await api.get(begun.headers["location"], headers={"Accept-Language": "zh"})).json
@@ -70,35 +69,35 @@ async def test_whoever_prefers_it_is_answered_at_once_and_looks_how_far_it_is() 
         listed = (await api.get("/v1/operations")).json
         assert [each["id"] for each in listed["items"]] == [over["id"]]
         paths = document["paths"]
-        for path, method, status, said in (
+        for path, method, status, body in (
             ("/v1/tasks/actions", "post", "202", begun.json),
             ("/v1/operations", "get", "200", listed),
             ("/v1/operations/{operation_id}", "get", "200", over),
         ):
             content = paths[path][method]["responses"][status]["content"]["application/json"]
-            validator(document, content["schema"]).validate(said)
+            schema_validator(document, content["schema"]).validate(body)
         task = (await api.get("/v1/tasks?q=state:paused")).json["items"][0]
         assert task["pause"]["note"] == "rain"
 
 
-async def test_many_go_on_after_the_answer_and_few_are_done_in_it() -> None:
-    async with served() as api:
-        await many(api, MAX_SYNCHRONOUS)
+async def test_bulk_action_is_synchronous_up_to_the_limit_and_an_operation_beyond_it() -> None:
+    async with serve_api() as api:
+        await create_reports(api, MAX_SYNCHRONOUS)
         done = await api.post("/v1/tasks/actions", PAUSE)
         assert (done.status, done.json["done"]) == (200, MAX_SYNCHRONOUS)
-        await many(api, 1)
+        await create_reports(api, 1)
         tried = await api.post("/v1/tasks/actions?dry_run=true", PAUSE, headers=ASYNC)
         assert (tried.status, tried.json["matched"]) == (200, MAX_SYNCHRONOUS + 1)
         assert (await api.get("/v1/operations")).json["items"] == []
         begun = await api.post("/v1/tasks/actions", {**PAUSE, "action": "cancel", "arguments": {}})
         assert begun.status == 202
         assert "preference-applied" not in begun.headers
-        assert (await ended(api, begun))["done"] == MAX_SYNCHRONOUS + 1
+        assert (await wait_for_end(api, begun))["done"] == MAX_SYNCHRONOUS + 1
 
 
-async def test_what_is_wrong_with_the_wish_is_refused_and_begins_nothing() -> None:
-    async with served() as api:
-        await many(api, 1)
+async def test_invalid_bulk_action_is_refused_and_starts_no_operation() -> None:
+    async with serve_api() as api:
+        await create_reports(api, 1)
         for wrong, code in (
             ({**PAUSE, "action": "explode"}, "bad_choice"),
             ({**PAUSE, "filter": {}}, "missing_field"),
@@ -113,87 +112,87 @@ async def test_what_is_wrong_with_the_wish_is_refused_and_begins_nothing() -> No
         assert (await api.get("/v1/operations", who="admin")).json["items"] == []
 
 
-async def test_a_pause_of_many_ends_when_it_was_said() -> None:
-    async with served() as api:
-        await many(api, 2)
-        wish = {**PAUSE, "arguments": {"until": "2099-01-01 09:00", "zone": "Asia/Tokyo"}}
-        assert (await api.post("/v1/tasks/actions", wish)).json["done"] == 2
+async def test_bulk_pause_ends_at_the_given_instant() -> None:
+    async with serve_api() as api:
+        await create_reports(api, 2)
+        body = {**PAUSE, "arguments": {"until": "2099-01-01 09:00", "zone": "Asia/Tokyo"}}
+        assert (await api.post("/v1/tasks/actions", body)).json["done"] == 2
         for each in (await api.get("/v1/tasks")).json["items"]:
             assert each["pause"]["until"] == "2099-01-01T09:00:00.000Z", "the zone of its schedule comes first"
 
 
-async def test_it_can_be_called_off() -> None:
-    async with served() as api:
-        await many(api, 3)
-        arrived, opened = holding(api)
+async def test_operation_can_be_cancelled() -> None:
+    async with serve_api() as api:
+        await create_reports(api, 3)
+        entered, released = block_pause(api)
         begun = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
-        await arrived.wait()
+        await entered.wait()
         path = f"{begun.headers['location']}/cancel"
         tried = await api.post(f"{path}?dry_run=true")
         assert (tried.status, tried.json["cancelling"]) == (202, True)
         assert not (await api.get(begun.headers["location"])).json["cancelling"]
-        asked = await api.post(path)
-        assert (asked.status, asked.json["state"], asked.json["cancelling"]) == (202, "running", True)
-        opened.set()
-        over = await ended(api, begun)
+        cancelled = await api.post(path)
+        assert (cancelled.status, cancelled.json["state"], cancelled.json["cancelling"]) == (202, "running", True)
+        released.set()
+        over = await wait_for_end(api, begun)
         assert (over["state"], over["done"], over["total"], over["cancelling"]) == ("cancelled", 1, 3, False)
         again = await api.post(path)
         assert (again.status, again.code) == (409, "operation_over")
 
 
-async def test_the_same_wish_with_the_same_key_is_one_operation() -> None:
-    async with served() as api:
-        await many(api, 2)
+async def test_repeated_bulk_action_with_its_key_is_one_operation() -> None:
+    async with serve_api() as api:
+        await create_reports(api, 2)
         key = {"Idempotency-Key": "once", **ASYNC}
         first = await api.post("/v1/tasks/actions", PAUSE, headers=key)
         again = await api.post("/v1/tasks/actions", PAUSE, headers=key)
         assert again.headers["idempotent-replayed"] == "true"
         assert (again.status, again.json, again.headers["location"]) == (202, first.json, first.headers["location"])
-        await ended(api, first)
+        await wait_for_end(api, first)
         assert len((await api.get("/v1/operations")).json["items"]) == 1
         other = await api.post("/v1/tasks/actions", {**PAUSE, "action": "resume"}, headers=key)
         assert (other.status, other.code) == (422, "idempotency_key_reused")
 
 
-async def test_a_token_that_is_revoked_ends_what_was_begun_with_it() -> None:
-    async with served() as api:
-        await many(api, 3)
+async def test_revoked_token_interrupts_its_operation() -> None:
+    async with serve_api() as api:
+        await create_reports(api, 3)
         made = (await api.post("/v1/tokens", {"name": "second"})).json
         api.tokens["second"] = made["text"]
-        arrived, opened = holding(api)
+        entered, released = block_pause(api)
         begun = await api.post("/v1/tasks/actions", PAUSE, who="second", headers=ASYNC)
-        await arrived.wait()
+        await entered.wait()
         assert (await api.delete(f"/v1/tokens/{made['id']}")).status == 200
         async with asyncio.timeout(60):
             while (found := (await api.get(begun.headers["location"])).json)["problem"] is None:
                 assert found["state"] == "running"
-        opened.set()
-        over = await ended(api, begun)
+        released.set()
+        over = await wait_for_end(api, begun)
         assert (over["state"], over["problem"], over["done"]) == ("interrupted", "revoked", 1)
 
 
-async def test_a_server_that_is_begun_again_says_that_it_was_interrupted(tmp_path: Path) -> None:
+async def test_operation_is_interrupted_by_a_server_restart(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'horae.db'}"
-    async with served(url, SETTINGS) as api:
-        await many(api, 3)
-        arrived, opened = holding(api)
+    async with serve_api(url, SETTINGS) as api:
+        await create_reports(api, 3)
+        entered, released = block_pause(api)
         begun = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
-        await arrived.wait()
+        await entered.wait()
         stopping = asyncio.ensure_future(api.service.operations.close())
-        opened.set()
+        released.set()
         await stopping
         token = api.tokens["ada"]
-    async with served(url, SETTINGS) as api:
+    async with serve_api(url, SETTINGS) as api:
         api.tokens["ada"] = token
         over = (await api.get(begun.headers["location"])).json
         assert (over["state"], over["done"], over["total"]) == ("interrupted", 1, 3)
         again = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
-        assert (await ended(api, again))["done"] == 3
+        assert (await wait_for_end(api, again))["done"] == 3
 
 
-async def test_what_could_not_be_done_to_any_task_is_refused_at_once() -> None:
-    async with served() as api:
-        await many(api, 1)
+async def test_invalid_filters_and_arguments_are_refused_before_any_task_is_changed() -> None:
+    async with serve_api() as api:
+        await create_reports(api, 1)
         for more in (
             {"filter": {"q": "\ud800"}},
             {"filter": {"label": ["\ud800=x"]}},
@@ -211,12 +210,12 @@ async def test_what_could_not_be_done_to_any_task_is_refused_at_once() -> None:
 
 
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
-async def test_an_operation_keeps_of_a_note_what_a_task_does(url: str, tmp_path: Path) -> None:
-    async with served(url.format(tmp_path), SETTINGS) as api:
-        await many(api, 1)
+async def test_note_of_an_operation_is_limited_like_that_of_a_task(url: str, tmp_path: Path) -> None:
+    async with serve_api(url.format(tmp_path), SETTINGS) as api:
+        await create_reports(api, 1)
         for note in ("\ud800", "x" * 100_000):
             begun = await api.post("/v1/tasks/actions", {**PAUSE, "arguments": {"note": note}}, headers=ASYNC)
             assert begun.status == 202, begun.text
-            over = await ended(api, begun)
+            over = await wait_for_end(api, begun)
             assert (over["state"], over["done"]) == ("finished", 1)
             assert len(over["arguments"]["note"]) <= 500

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from horae.api.app import ROUTES
 from horae.model.accounts.principal import Principal
 from horae.web.parameters import Binder, Body, Path, Query
-from tests.api.served import served
+from tests.api.api_server import serve_api
 
 REFUSED: Final = {
     "/v1/tasks?limit=0": (422, "bad_parameter_value"),
@@ -54,7 +54,7 @@ ACCEPTED: Final = (
 
 
 async def test_bad_parameters_are_refused_with_status_and_code() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         for path, (status, code) in REFUSED.items():
             reply = await api.get(path)
             assert (reply.status, reply.code) == (status, code), path
@@ -62,15 +62,15 @@ async def test_bad_parameters_are_refused_with_status_and_code() -> None:
 
 
 async def test_values_are_read_by_the_declared_type() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         for path in ACCEPTED:
             reply = await api.get(path)
             assert reply.status == 200, (path, reply.text)
 
 
 async def test_dry_run_accepts_the_usual_words_and_no_others() -> None:
-    async with served() as api:
-        task = (await api.made())["id"]
+    async with serve_api() as api:
+        task = (await api.create_task())["id"]
         for word in ("true", "1", "YES", "on"):
             assert (await api.delete(f"/v1/tasks/{task}?dry_run={word}")).status == 204, word
         for word in ("maybe", "", "2"):
@@ -81,16 +81,16 @@ async def test_dry_run_accepts_the_usual_words_and_no_others() -> None:
 
 
 async def test_wrong_method_names_the_allowed_ones() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         reply = await api.delete("/v1/tasks")
         assert (reply.status, reply.code) == (405, "bad_method")
         assert reply.headers["Allow"] == "GET, HEAD, OPTIONS, POST"
-        options = await api.ask("OPTIONS", "/v1/tasks/tsk_absent", who=None)
+        options = await api.request("OPTIONS", "/v1/tasks/tsk_absent", who=None)
         assert (options.status, options.headers["Allow"]) == (204, "DELETE, GET, HEAD, OPTIONS, PATCH, PUT")
 
 
 async def test_stream_that_is_refused_at_its_start_gets_a_problem() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         for accept in ("text/event-stream", "application/x-ndjson"):
             reply = await api.get("/v1/events", who="robot", headers={"Accept": accept})
             assert (reply.status, reply.code) == (403, "not_for_agents")

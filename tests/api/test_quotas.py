@@ -17,7 +17,7 @@ from horae.service.accounts import key_budget
 from horae.service.tasks import task_quota
 from horae.testing.factories import an_ended_run
 from horae.web.request_context import WebSettings
-from tests.api.served import TASK, Api, Reply, served
+from tests.api.api_server import TASK, Api, Reply, serve_api
 
 NEW_QUOTAS: Final = (
     "stored_tasks",
@@ -27,13 +27,13 @@ NEW_QUOTAS: Final = (
     "event_streams",
     "idempotency_keys",
 )
-ONE_STORE_FOR_ALL: Final = "sqlite:///{folder}/horae.db"
+SQLITE_URL: Final = "sqlite:///{folder}/horae.db"
 
 
-async def _limited(api: Api, **quotas: Any) -> None:
+async def _set_quotas(api: Api, **quotas: Any) -> None:
     reply = await api.put("/v1/owners/ada", {"quotas": quotas}, who="admin")
     assert reply.status == 200, reply.text
-    # What a process remembers of a token is half a second old.
+    # The process caches a token for half a second.
     api.service.tokens._cache.clear()
 
 
@@ -41,34 +41,34 @@ async def _second_token(api: Api, owner: str = "ada") -> None:
     api.tokens["second"] = (await api.service.tokens.make(LOCAL, owner=owner, name="second"))[1]
 
 
-# --- setting them ---------------------------------------------------------------------------------------------------
+# --- set quotas ----------------------------------------------------------------------------------------------------
 
 
-async def _admins_set_them(api: Api) -> None:
+async def _check_set_quotas(api: Api) -> None:
     shown = (await api.get("/v1/owners/vic", who="admin")).json["quotas"]
     assert set(shown) == set(Quotas._fields)
     for name in NEW_QUOTAS:
         assert getattr(MEMBER_QUOTAS, name) is not None, "every member has a default"
-        await _limited(api, **{name: 3})
+        await _set_quotas(api, **{name: 3})
         assert (await api.get("/v1/owners/ada", who="admin")).json["quotas"][name] == 3
-        await _limited(api, **{name: None})
+        await _set_quotas(api, **{name: None})
         assert (await api.get("/v1/owners/ada", who="admin")).json["quotas"][name] is None
-        await _limited(api, **{name: "usual"})
+        await _set_quotas(api, **{name: "usual"})
         refused = await api.put("/v1/owners/bob", {"quotas": {name: 9}}, who="bob")
         assert (refused.status, refused.code) == (403, "not_allowed")
 
 
 async def test_admins_set_each_quota_and_members_do_not() -> None:
-    async with served() as api:
-        await _admins_set_them(api)
+    async with serve_api() as api:
+        await _check_set_quotas(api)
 
 
 # --- requests -------------------------------------------------------------------------------------------------------
 
 
-async def _requests_count_for_the_owner(api: Api) -> None:
+async def _check_request_quota(api: Api) -> None:
     await _second_token(api)
-    await _limited(api, requests_per_minute=6)
+    await _set_quotas(api, requests_per_minute=6)
     replies = [await api.get("/v1/whoami", who=who) for who in ("ada", "second", "robot") * 2]
     assert {each.status for each in replies} == {200}
     for who in ("ada", "second", "robot"):
@@ -79,17 +79,17 @@ async def _requests_count_for_the_owner(api: Api) -> None:
 
 
 async def test_requests_are_counted_for_all_tokens_of_an_owner_together() -> None:
-    async with served() as api:
-        await _requests_count_for_the_owner(api)
+    async with serve_api() as api:
+        await _check_request_quota(api)
 
 
 # --- tokens ---------------------------------------------------------------------------------------------------------
 
 
-async def _tokens_are_limited(api: Api) -> None:
-    await _limited(api, tokens=5)
+async def _check_token_quota(api: Api) -> None:
+    await _set_quotas(api, tokens=5)
     replies = await asyncio.gather(*(api.post("/v1/tokens", {"name": f"t{number}"}) for number in range(12)))
-    # Two are there already: hers, and that of her agent.
+    # Two exist already: that of ada and that of her agent.
     assert sorted(each.status for each in replies) == [201] * 3 + [429] * 9
     assert {each.code for each in replies if each.status == 429} == {"too_many_valid_tokens"}
     made = next(each.json["id"] for each in replies if each.status == 201)
@@ -98,18 +98,18 @@ async def _tokens_are_limited(api: Api) -> None:
     assert (await api.post("/v1/tokens", {"name": "x"}, who="bob")).status == 201
 
 
-async def test_valid_tokens_of_an_owner_are_limited_however_many_are_asked_for_at_once(tmp_path: Path) -> None:
-    async with served(url=ONE_STORE_FOR_ALL.format(folder=tmp_path)) as api:
-        await _tokens_are_limited(api)
+async def test_valid_tokens_of_an_owner_are_limited_also_under_concurrency(tmp_path: Path) -> None:
+    async with serve_api(url=SQLITE_URL.format(folder=tmp_path)) as api:
+        await _check_token_quota(api)
 
 
 # --- stored tasks and bytes -----------------------------------------------------------------------------------------
 
 
-async def _stored_tasks_are_limited(api: Api) -> None:
-    await _limited(api, stored_tasks=4)
+async def _check_stored_tasks_quota(api: Api) -> None:
+    await _set_quotas(api, stored_tasks=4)
     paused = await api.post("/v1/tasks?paused=later", TASK)
-    over = await api.made()
+    over = await api.create_task()
     assert (await api.post(f"/v1/tasks/{over['id']}/cancel")).json["state"] == "cancelled"
     replies = await asyncio.gather(*(api.post("/v1/tasks?paused=later", TASK) for _ in range(10)))
     assert sorted(each.status for each in replies) == [201] * 2 + [429] * 8
@@ -123,16 +123,16 @@ async def _stored_tasks_are_limited(api: Api) -> None:
 
 
 async def test_paused_and_finished_tasks_count_as_stored(tmp_path: Path) -> None:
-    async with served(url=ONE_STORE_FOR_ALL.format(folder=tmp_path)) as api:
-        await _stored_tasks_are_limited(api)
+    async with serve_api(url=SQLITE_URL.format(folder=tmp_path)) as api:
+        await _check_stored_tasks_quota(api)
 
 
 def _large(size: int) -> dict[str, Any]:
     return {**TASK, "payload": "x" * size}
 
 
-async def _stored_bytes_are_limited(api: Api) -> None:
-    await _limited(api, stored_bytes=100_000)
+async def _check_stored_bytes_quota(api: Api) -> None:
+    await _set_quotas(api, stored_bytes=100_000)
     replies = await asyncio.gather(*(api.post("/v1/tasks", _large(30_000)) for _ in range(8)))
     assert sorted(each.status for each in replies) == [201] * 3 + [429] * 5
     assert {each.code for each in replies if each.status == 429} == {"too_many_bytes"}
@@ -149,36 +149,36 @@ async def _stored_bytes_are_limited(api: Api) -> None:
 
 
 async def test_stored_bytes_of_an_owner_are_limited_in_new_and_edited_tasks(tmp_path: Path) -> None:
-    async with served(url=ONE_STORE_FOR_ALL.format(folder=tmp_path)) as api:
-        await _stored_bytes_are_limited(api)
+    async with serve_api(url=SQLITE_URL.format(folder=tmp_path)) as api:
+        await _check_stored_bytes_quota(api)
 
 
-async def _bytes_are_counted_again(api: Api) -> None:
-    """What retention removes, and what was made before bytes were counted."""
+async def _check_recounted_bytes(api: Api) -> None:
+    """Bytes are recounted after retention removed tasks, and for tasks that were stored before bytes were counted."""
     await api.service.accounts.put(LOCAL, "ada", quotas={"stored_bytes": None, "stored_tasks": None})
-    early = [await api.made(payload="x" * 30_000) for _ in range(3)]
-    await _limited(api, stored_bytes=100_000)
+    early = [await api.create_task(payload="x" * 30_000) for _ in range(3)]
+    await _set_quotas(api, stored_bytes=100_000)
     assert (await api.post("/v1/tasks?dry_run=true", TASK)).status == 200
     assert (await api.post("/v1/tasks", _large(30_000))).code == "too_many_bytes"
     record = await api.service.store.get_record(task_quota.QUOTA_KIND, "ada")
     assert record is not None
     assert '"bytes": 9' in record.body
     for each in early[1:]:
-        # As the engine does it, past every quota.
+        # Written to the store directly, as the engine does: no quota applies.
         await api.service.tasks.delete(LOCAL, each["id"])
     assert (await api.post("/v1/tasks", _large(30_000))).status == 201
 
 
-async def test_bytes_of_removed_and_of_earlier_tasks_are_counted_when_the_limit_is_met(
+async def test_stored_bytes_are_recounted_when_the_limit_is_reached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(task_quota, "_COUNTED_SECONDS", 0.0)
-    async with served() as api:
-        await _bytes_are_counted_again(api)
+    async with serve_api() as api:
+        await _check_recounted_bytes(api)
 
 
 async def _add_output(api: Api, task_id: str, *, result: int = 0, line: int = 0) -> None:
-    """A run of the task that has ended, with a result and a log line of so many bytes."""
+    """Store an ended run of the task with a result and a log line of these sizes in bytes."""
     facts = await api.service.store.facts(task_id, None)
     assert facts is not None
     run = an_ended_run(facts.task, planned=SystemClock().now(), result_json='"' + "x" * result + '"')
@@ -186,15 +186,15 @@ async def _add_output(api: Api, task_id: str, *, result: int = 0, line: int = 0)
     await api.service.store.write_lines([Line(run.id, run.planned, "output", "x" * line)])
 
 
-async def _output_counts_as_stored_bytes(api: Api) -> None:
-    await _limited(api, stored_bytes=30_000)
-    task, other = await api.made(), await api.made()
+async def _check_bytes_of_runs(api: Api) -> None:
+    await _set_quotas(api, stored_bytes=30_000)
+    task, other = await api.create_task(), await api.create_task()
     await _add_output(api, task["id"], result=3_000, line=3_000)
     assert (await api.post("/v1/tasks?dry_run=true", TASK)).status == 200
     for _ in range(3):
         await _add_output(api, task["id"], result=6_000, line=3_000)
-    # As the server does once a minute; a quota that is set is enforced at once.
-    await _limited(api, stored_bytes=30_001)
+    # The server recounts once a minute; a changed quota is enforced at once.
+    await _set_quotas(api, stored_bytes=30_001)
     refused = await api.post("/v1/tasks", TASK)
     assert (refused.status, refused.code) == (429, "too_many_bytes")
     assert "results and logs" in refused.json["detail"]
@@ -213,15 +213,15 @@ async def _output_counts_as_stored_bytes(api: Api) -> None:
 
 
 async def test_results_and_logs_of_runs_count_as_stored_bytes(tmp_path: Path) -> None:
-    async with served(url=ONE_STORE_FOR_ALL.format(folder=tmp_path)) as api:
-        await _output_counts_as_stored_bytes(api)
+    async with serve_api(url=SQLITE_URL.format(folder=tmp_path)) as api:
+        await _check_bytes_of_runs(api)
 
 
 # --- event streams --------------------------------------------------------------------------------------------------
 
 
 async def _open(api: Api, stack: AsyncExitStack, who: str) -> Reply | None:
-    """None when the stream is open."""
+    """Open an event stream; return the response only when it is refused."""
     headers = {"Authorization": f"Bearer {api.tokens[who]}", "Accept": "application/x-ndjson"}
     answer = await stack.enter_async_context(api.session.get(f"{api.base}/v1/events", headers=headers))
     if answer.status == 200:
@@ -230,9 +230,9 @@ async def _open(api: Api, stack: AsyncExitStack, who: str) -> Reply | None:
     return Reply(answer.status, answer.headers, await answer.text())
 
 
-async def _streams_are_limited(api: Api) -> None:
+async def _check_stream_quota(api: Api) -> None:
     await _second_token(api)
-    await _limited(api, event_streams=2)
+    await _set_quotas(api, event_streams=2)
     async with AsyncExitStack() as others:
         async with AsyncExitStack() as stack:
             assert [await _open(api, stack, who) for who in ("ada", "second")] == [None, None]
@@ -241,18 +241,18 @@ async def _streams_are_limited(api: Api) -> None:
             assert (refused.status, refused.code) == (429, "too_many_streams")
             assert int(refused.headers["retry-after"]) >= 1
             assert await _open(api, others, "bob") is None
-        # Closed streams make room again, as soon as the server has noticed.
+        # A closed stream is no longer counted once the server has noticed.
         async with asyncio.timeout(20):
             while await _open(api, others, "ada") is not None:
                 pass
 
 
 async def test_event_streams_of_an_owner_are_limited() -> None:
-    async with served() as api:
-        await _streams_are_limited(api)
+    async with serve_api() as api:
+        await _check_stream_quota(api)
 
 
-async def _process_keeps_room(api: Api) -> None:
+async def _check_stream_limit_of_the_process(api: Api) -> None:
     async with AsyncExitStack() as stack:
         assert [await _open(api, stack, "admin") for _ in range(2)] == [None, None]
         half = await _open(api, stack, "admin")
@@ -268,17 +268,17 @@ async def _process_keeps_room(api: Api) -> None:
         assert (await api.get("/v1/tasks")).status == 200
 
 
-async def test_process_keeps_room_for_other_owners_and_health_checks() -> None:
-    async with served(settings=WebSettings(expects_engine=False, max_streams=4)) as api:
-        await _process_keeps_room(api)
+async def test_one_owner_cannot_use_all_event_streams_of_a_process() -> None:
+    async with serve_api(settings=WebSettings(expects_engine=False, max_streams=4)) as api:
+        await _check_stream_limit_of_the_process(api)
 
 
 # --- idempotency keys -----------------------------------------------------------------------------------------------
 
 
-async def _keys_are_limited(api: Api) -> None:
-    await _limited(api, idempotency_keys=3)
-    task = await api.made()
+async def _check_key_quota(api: Api) -> None:
+    await _set_quotas(api, idempotency_keys=3)
+    task = await api.create_task()
     path = f"/v1/tasks/{task['id']}/pause"
     replies = [await api.post(path, headers={"Idempotency-Key": f"k{number}"}) for number in range(4)]
     assert [each.status for each in replies] == [200, 200, 200, 429]
@@ -291,12 +291,12 @@ async def _keys_are_limited(api: Api) -> None:
 
 
 async def test_idempotency_keys_of_an_owner_are_limited_for_a_day() -> None:
-    async with served() as api:
-        await _keys_are_limited(api)
+    async with serve_api() as api:
+        await _check_key_quota(api)
 
 
-async def _budget_is_shared(api: Api) -> None:
-    await _limited(api, idempotency_keys=key_budget.BLOCK_SIZE + 10)
+async def _check_shared_key_budget(api: Api) -> None:
+    await _set_quotas(api, idempotency_keys=key_budget.BLOCK_SIZE + 10)
     who = await api.service.tokens.authenticate(api.tokens["ada"], via="http")
     processes = [key_budget.KeyBudget(api.service.store, api.app.state.context.clock) for _ in range(3)]
 
@@ -313,5 +313,5 @@ async def _budget_is_shared(api: Api) -> None:
 
 
 async def test_budget_of_keys_is_never_exceeded_by_several_processes(tmp_path: Path) -> None:
-    async with served(url=ONE_STORE_FOR_ALL.format(folder=tmp_path)) as api:
-        await _budget_is_shared(api)
+    async with serve_api(url=SQLITE_URL.format(folder=tmp_path)) as api:
+        await _check_shared_key_budget(api)

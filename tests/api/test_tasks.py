@@ -1,17 +1,17 @@
-"""Tasks over HTTP: made, listed, read, changed, acted on, removed; tried without being done; and many at once."""
+"""Tasks over HTTP: create, list, read, edit, act on, delete; dry runs; bulk creation and bulk actions."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from tests.api.served import TASK, served
+from tests.api.api_server import TASK, serve_api
 
 WEEKDAYS: Final = {**TASK, "when": "every weekday at 9am", "zone": "Asia/Shanghai"}
 
 
-async def test_a_new_task_is_told_back_with_what_was_understood() -> None:
-    async with served() as api:
+async def test_created_task_is_returned_with_its_meaning_and_next_runs() -> None:
+    async with serve_api() as api:
         reply = await api.post("/v1/tasks", {**WEEKDAYS, "payload": {"n": 1}, "labels": {"team": "ops"}})
         assert reply.status == 201
         made = reply.json
@@ -27,10 +27,10 @@ async def test_a_new_task_is_told_back_with_what_was_understood() -> None:
         assert {name: made[name] for name in found} == found
 
 
-async def test_a_zone_that_nobody_named_is_the_owners_and_is_said() -> None:
-    async with served() as api:
+async def test_default_zone_of_the_owner_is_used_with_a_warning() -> None:
+    async with serve_api() as api:
         assert (await api.put("/v1/owners/ada", {"zone": "Europe/Berlin"})).status == 200
-        # The token is remembered for half a second; a new one is not.
+        # The server caches a token for half a second; a new token is not cached.
         api.tokens["ada"] = (await api.post("/v1/tokens", {"name": "second"})).json["text"]
         made = (await api.post("/v1/tasks", {"name": "x", "when": "every day at 9am", "say": "x"})).json
         assert made["zone"] == "Europe/Berlin"
@@ -40,13 +40,13 @@ async def test_a_zone_that_nobody_named_is_the_owners_and_is_said() -> None:
         assert "no_zone" not in [each["code"] for each in named["warnings"]]
 
 
-async def test_a_rehearsal_refuses_what_would_be_refused_and_writes_nothing() -> None:
-    async with served() as api:
+async def test_dry_run_validates_like_the_request_and_writes_nothing() -> None:
+    async with serve_api() as api:
         tried = await api.post("/v1/tasks?dry_run=true", TASK)
         assert (tried.status, tried.json["dry_run"]) == (200, True)
         assert "location" not in tried.headers
         assert (await api.get("/v1/tasks")).json["items"] == []
-        task = await api.made()
+        task = await api.create_task()
         path = f"/v1/tasks/{task['id']}"
         before = (await api.get(path)).json
         for method, end, body in (
@@ -58,7 +58,7 @@ async def test_a_rehearsal_refuses_what_would_be_refused_and_writes_nothing() ->
             ("PUT", "", {**TASK, "name": "other"}),
             ("DELETE", "", None),
         ):
-            assert (await api.ask(method, f"{path}{end}?dry_run=true", body)).status in (200, 202, 204)
+            assert (await api.request(method, f"{path}{end}?dry_run=true", body)).status in (200, 202, 204)
         assert (await api.get(path)).json == before
         tried = await api.patch(f"{path}?dry_run=true", {"name": "other", "when": "every 1h"})
         assert tried.json["name"] == "other"
@@ -66,15 +66,15 @@ async def test_a_rehearsal_refuses_what_would_be_refused_and_writes_nothing() ->
         assert tried.json["removed"]
         assert (await api.post(f"{path}/resume?dry_run=true", {"missed": "never"})).status == 422
         others: dict[str, Any] = {"/v1/tokens": {"name": "x"}, "/v1/tasks/bulk": {"tasks": [TASK]}}
-        for other, wish in others.items():
-            assert (await api.post(f"{other}?dry_run=true", wish)).status == 200
+        for other, new in others.items():
+            assert (await api.post(f"{other}?dry_run=true", new)).status == 200
         assert len((await api.get("/v1/tasks")).json["items"]) == 1
         assert all(each["name"] != "x" for each in (await api.get("/v1/tokens")).json["items"])
 
 
-async def test_a_list_is_filtered_and_paged_and_a_cursor_fits_its_own_question_alone() -> None:
-    async with served() as api:
-        made = [await api.made(name=f"task {number}", labels={"odd": str(number % 2)}) for number in range(7)]
+async def test_list_is_filtered_and_paged_and_a_cursor_is_bound_to_its_query() -> None:
+    async with serve_api() as api:
+        made = [await api.create_task(name=f"task {number}", labels={"odd": str(number % 2)}) for number in range(7)]
         await api.post(f"/v1/tasks/{made[0]['id']}/pause")
         seen: list[str] = []
         path = "/v1/tasks?limit=3"
@@ -112,9 +112,9 @@ async def test_a_list_is_filtered_and_paged_and_a_cursor_fits_its_own_question_a
         assert (await api.get(f"/v1/tasks?state=active&cursor={cursor}", who="bob")).code == "bad_cursor"
 
 
-async def test_edits_change_what_is_said_and_a_put_everything() -> None:
-    async with served() as api:
-        task = await api.made(labels={"a": "1"}, policies={"retries": 1, "priority": 5})
+async def test_patch_changes_given_fields_and_put_replaces_all() -> None:
+    async with serve_api() as api:
+        task = await api.create_task(labels={"a": "1"}, policies={"retries": 1, "priority": 5})
         path = f"/v1/tasks/{task['id']}"
         edited = (await api.patch(path, {"when": "every 1h"})).json
         assert edited["when"]["interval"] == "PT1H"
@@ -132,9 +132,9 @@ async def test_edits_change_what_is_said_and_a_put_everything() -> None:
         assert (await api.patch(path, {"key": "k"})).code == "unknown_field"
 
 
-async def test_an_etag_tells_what_is_new_and_keeps_two_from_overwriting_each_other() -> None:
-    async with served() as api:
-        path = f"/v1/tasks/{(await api.made())['id']}"
+async def test_etag_answers_304_and_if_match_prevents_lost_updates() -> None:
+    async with serve_api() as api:
+        path = f"/v1/tasks/{(await api.create_task())['id']}"
         first = await api.get(path)
         tag = first.headers["etag"]
         assert tag.startswith('"1-')
@@ -148,7 +148,7 @@ async def test_an_etag_tells_what_is_new_and_keeps_two_from_overwriting_each_oth
         assert "version 2" in late.json["detail"]
         for method, end in (("DELETE", ""), ("POST", "/pause"), ("POST", "/cancel"), ("PUT", "")):
             body = TASK if method == "PUT" else None
-            assert (await api.ask(method, path + end, body, headers={"If-Match": tag})).status == 412, (method, end)
+            assert (await api.request(method, path + end, body, headers={"If-Match": tag})).status == 412, (method, end)
         assert (await api.get(path)).json["name"] == "mine"
         assert (await api.patch(path, {"name": "any"}, headers={"If-Match": "*"})).status == 200
         assert (await api.patch(path, {"name": "one"}, headers={"If-Match": '"9-0", "3-0"'})).status == 200
@@ -157,8 +157,8 @@ async def test_an_etag_tells_what_is_new_and_keeps_two_from_overwriting_each_oth
         assert (await api.get(path, headers={"If-None-Match": tag})).status == 200
 
 
-async def test_a_key_makes_one_task_and_saying_it_again_changes_nothing() -> None:
-    async with served() as api:
+async def test_put_by_key_creates_one_task_and_repeating_it_changes_nothing() -> None:
+    async with serve_api() as api:
         path = "/v1/tasks/by-key/tenant%207/mail"
         assert (await api.get(path)).code == "no_such_task"
         assert (await api.put(path, TASK, headers={"If-Match": "*"})).status == 412
@@ -180,8 +180,8 @@ async def test_a_key_makes_one_task_and_saying_it_again_changes_nothing() -> Non
         assert (await api.get("/v1/tasks/by-key/why")).json["key"] == "why"
 
 
-async def test_whether_a_key_made_a_task_or_met_one_is_said_by_the_status() -> None:
-    async with served() as api:
+async def test_create_with_a_key_answers_201_for_a_new_task_and_200_for_an_existing_one() -> None:
+    async with serve_api() as api:
         keyed = {**TASK, "key": "mail"}
         made = await api.post("/v1/tasks", keyed)
         same = await api.post("/v1/tasks", keyed)
@@ -194,9 +194,9 @@ async def test_whether_a_key_made_a_task_or_met_one_is_said_by_the_status() -> N
         assert (await api.post("/v1/tasks?dry_run=true", {**TASK, "key": "new"})).status == 200
 
 
-async def test_what_is_done_to_a_task_is_told_with_it() -> None:
-    async with served() as api:
-        task = await api.made()
+async def test_actions_return_the_changed_task() -> None:
+    async with serve_api() as api:
+        task = await api.create_task()
         path = f"/v1/tasks/{task['id']}"
         paused = (await api.post(f"{path}/pause", {"note": "moving", "until": "in 2h"})).json
         assert (paused["state"], paused["pause"]["note"]) == ("paused", "moving")
@@ -223,9 +223,9 @@ async def test_what_is_done_to_a_task_is_told_with_it() -> None:
         assert (await api.delete(path)).status == 404
 
 
-async def test_past_occurrences_are_made_up_for() -> None:
-    async with served() as api:
-        task = await api.made(when="0 0 * * *")
+async def test_backfill_queues_past_occurrences() -> None:
+    async with serve_api() as api:
+        task = await api.create_task(when="0 0 * * *")
         path = f"/v1/tasks/{task['id']}/backfill"
         tried = await api.post(f"{path}?dry_run=true", {"from": "2026-01-01", "to": "2026-01-03"})
         assert (tried.status, tried.json["count"]) == (200, 3), tried.text
@@ -235,8 +235,8 @@ async def test_past_occurrences_are_made_up_for() -> None:
         assert (await api.post(path, {"from": "soon", "to": "later"})).code == "unclear_moment"
 
 
-async def test_a_thousand_tasks_are_made_with_one_call_or_none_of_them() -> None:
-    async with served() as api:
+async def test_bulk_create_makes_all_tasks_or_none() -> None:
+    async with serve_api() as api:
         tasks = [{**TASK, "name": f"task {number}"} for number in range(1_000)]
         spoilt = [*tasks[:-1], {**TASK, "when": "sometimes"}]
         refused = await api.post("/v1/tasks/bulk", {"tasks": spoilt}, who="admin")
@@ -252,27 +252,27 @@ async def test_a_thousand_tasks_are_made_with_one_call_or_none_of_them() -> None
         assert (await api.post("/v1/tasks/bulk", {"tasks": [{**TASK, "key": "k"}]}, who="admin")).status == 422
 
 
-async def test_one_wish_acts_on_all_that_fit_and_on_nobody_elses() -> None:
-    async with served() as api:
+async def test_bulk_action_changes_matching_tasks_of_the_caller_only() -> None:
+    async with serve_api() as api:
         for number in range(4):
-            await api.made(labels={"team": "a" if number < 3 else "b"})
-        theirs = await api.made("bob")
+            await api.create_task(labels={"team": "a" if number < 3 else "b"})
+        theirs = await api.create_task("bob")
         assert (await api.post("/v1/tasks/actions", {"action": "pause"})).code == "missing_field"
         assert (await api.post("/v1/tasks/actions", {"action": "explode", "all": True})).code == "bad_choice"
         tried = await api.post("/v1/tasks/actions?dry_run=true", {"action": "delete", "all": True})
         assert tried.json == {"matched": 4, "done": 4, "refused": [], "dry_run": True}
-        wish = {"action": "pause", "filter": {"label": "team=a"}, "arguments": {"note": "moving"}}
-        assert (await api.post("/v1/tasks/actions", wish)).json["done"] == 3
+        body = {"action": "pause", "filter": {"label": "team=a"}, "arguments": {"note": "moving"}}
+        assert (await api.post("/v1/tasks/actions", body)).json["done"] == 3
         assert len((await api.get("/v1/tasks?state=paused")).json["items"]) == 3
         gone = await api.post("/v1/tasks/actions", {"action": "delete", "filter": {"state": ["active", "paused"]}})
         assert gone.json["done"] == 4
         assert (await api.get(f"/v1/tasks/{theirs['id']}", who="bob")).json["state"] == "active"
 
 
-async def test_a_schedule_is_previewed_without_being_kept() -> None:
-    async with served() as api:
-        asked = {"when": "last day of month at 17:00", "zone": "Europe/Berlin", "after": "2026-01-15", "number": 2}
-        reply = await api.post("/v1/schedules/preview", asked)
+async def test_schedule_preview_stores_nothing() -> None:
+    async with serve_api() as api:
+        body = {"when": "last day of month at 17:00", "zone": "Europe/Berlin", "after": "2026-01-15", "number": 2}
+        reply = await api.post("/v1/schedules/preview", body)
         assert [each["at_local"] for each in reply.json["fires"]] == [
             "2026-01-31T17:00:00.000+01:00",
             "2026-02-28T17:00:00.000+01:00",
@@ -289,17 +289,17 @@ async def test_a_schedule_is_previewed_without_being_kept() -> None:
         assert (await api.get("/v1/tasks")).json["items"] == []
 
 
-async def test_instants_are_told_in_utc_with_milliseconds() -> None:
-    async with served() as api:
-        made = await api.made()
+async def test_instants_are_rendered_in_utc() -> None:
+    async with serve_api() as api:
+        made = await api.create_task()
         created = datetime.fromisoformat(made["created"])
         assert made["created"].endswith("Z")
         assert created.tzinfo == UTC
 
 
-async def test_a_name_in_the_place_of_an_id_is_answered_with_the_route_for_names() -> None:
-    async with served() as api:
-        await api.made(when="every 1h", name="h20")
+async def test_name_in_place_of_an_id_gets_a_hint_to_the_route_for_names() -> None:
+    async with serve_api() as api:
+        await api.create_task(when="every 1h", name="h20")
         for path in ("/v1/tasks/h20", "/v1/tasks/h20/runs"):
             assert "GET /v1/tasks/named/{name}" in (await api.get(path)).json["hint"]
         assert (await api.get("/v1/tasks/named/h20")).status == 200

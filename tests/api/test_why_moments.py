@@ -1,4 +1,4 @@
-"""`GET …/why` reads its moment in words, in the zone of the request, else of the caller."""
+"""`GET …/why` parses `at` in words, in the zone of the request, else in the caller's."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.model.accounts.principal import LOCAL
-from tests.api.served import Api, served
+from tests.api.api_server import Api, serve_api
 
 SHANGHAI = "Asia/Shanghai"
 
 
-def nine_yesterday(zone: str) -> datetime:
+def yesterday_at_nine(zone: str) -> datetime:
     day = SystemClock().now().astimezone(ZoneInfo(zone)).date() - timedelta(days=1)
     return datetime(day.year, day.month, day.day, 9, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
 async def ask_why(moment: str) -> tuple[datetime, datetime]:
-    """The instant that was understood by the caller's zone, and by the zone of the request."""
-    async with served() as api:
+    """Return the parsed instant with the caller's zone, and with the zone of the request."""
+    async with serve_api() as api:
         await api.service.accounts.put(LOCAL, "ada", zone=SHANGHAI)
         api.tokens["ada"] = (await api.service.tokens.make(LOCAL, owner="ada", name="second"))[1]
-        task = await api.made(when="every day at 01:00", zone="UTC")
+        task = await api.create_task(when="every day at 01:00", zone="UTC")
         path = f"/v1/tasks/{task['id']}/why?at={quote(moment)}"
-        return await instant_of(api, path), await instant_of(api, f"{path}&zone=UTC")
+        return await get_instant(api, path), await get_instant(api, f"{path}&zone=UTC")
 
 
-async def instant_of(api: Api, path: str) -> datetime:
+async def get_instant(api: Api, path: str) -> datetime:
     reply = await api.get(path)
     assert reply.status == 200, reply.text
     return datetime.fromisoformat(reply.json["at"])
@@ -39,5 +39,5 @@ async def instant_of(api: Api, path: str) -> datetime:
 @pytest.mark.parametrize("moment", ["yesterday at 9am", "昨天早上9点"])
 async def test_why_reads_moment_in_words(moment: str) -> None:
     callers, of_request = await ask_why(moment)
-    assert callers == nine_yesterday(SHANGHAI)
-    assert of_request == nine_yesterday("UTC")
+    assert callers == yesterday_at_nine(SHANGHAI)
+    assert of_request == yesterday_at_nine("UTC")

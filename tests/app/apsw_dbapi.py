@@ -1,4 +1,4 @@
-"""As much of a DB-API driver over apsw as SQLAlchemy's SQLite dialect needs: `create_engine(url, module=apsw_dbapi)`."""
+"""Minimal DB-API driver over apsw for SQLAlchemy's SQLite dialect: `create_engine(url, module=apsw_dbapi)`."""
 
 from __future__ import annotations
 

@@ -38,12 +38,12 @@ def declaring_app(url: str, *, engine: bool = False, labels: bool = True) -> Hor
 
 
 async def register(url: str, *, labels: bool = True) -> None:
-    """Open the app once, without an engine, as a web process would."""
+    """Open the app once without an engine, as a web process would, so that its functions are registered."""
     async with declaring_app(url, labels=labels):
         pass
 
 
 async def register_in(service: Service) -> None:
-    """The same for a service that is open already."""
+    """Register the functions in a service that is open already."""
     app = declaring_app("memory://")
     await service.functions.register(app.who, app._registrations())

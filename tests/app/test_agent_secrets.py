@@ -1,4 +1,4 @@
-"""At fire time a run of an agent's task gets only the secrets that the agent is granted then."""
+"""A run of an agent's task gets only the secrets that are granted to the agent when the run starts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from horae.wire.tasks import target_from_shorthand
 
 
 @pytest.mark.parametrize("place", ["headers", "body", "payload"])
-async def test_grant_that_was_taken_back_after_the_approval_fails_the_run(place: str) -> None:
-    await asyncio.wait_for(revoked_after_approval(place), 60)
+async def test_grant_revoked_after_the_approval_fails_the_run(place: str) -> None:
+    await asyncio.wait_for(check_revoked_after_approval(place), 60)
 
 
-async def revoked_after_approval(place: str) -> None:
+async def check_revoked_after_approval(place: str) -> None:
     received: list[str] = []
 
     async def accept(request: web.Request) -> web.Response:
@@ -39,8 +39,10 @@ async def revoked_after_approval(place: str) -> None:
         reference = {"secret": "tok"}
         spec = {"url": str(server.make_url("/")), **({} if place == "payload" else {place: {"X-Token": reference}})}
         payload = '{"key": {"secret": "tok"}}' if place == "payload" else "{}"
-        wish = TaskRequest("hook", "every 1h, 3 times", target_from_shorthand("http", spec), payload, zone="UTC")
-        task = await service.tasks.create(local_agent("helper", "UTC"), wish)
+        task_request = TaskRequest(
+            "hook", "every 1h, 3 times", target_from_shorthand("http", spec), payload, zone="UTC"
+        )
+        task = await service.tasks.create(local_agent("helper", "UTC"), task_request)
         await service.approvals.approve(LOCAL, task.id, digest_of(task))
         first = await run_once(app, task.id)
         assert first.state is RunState.SUCCEEDED

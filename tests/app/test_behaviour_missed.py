@@ -1,4 +1,4 @@
-"""What came due while nothing could run: each policy, as the documentation tells it."""
+"""Missed policies as docs/behaviour.md describes them: occurrences that came due while no node was running."""
 
 from __future__ import annotations
 
@@ -6,42 +6,39 @@ from pathlib import Path
 
 from horae import Horae
 from horae.testing import TimeTravel
-from tests.app.behaving import hourly, ledger
-
-
-async def do_nothing() -> None: ...
+from tests.app.behaviour_scenarios import do_nothing, hourly_task, render_ledger
 
 
 def after_three_hours_down(missed: str) -> tuple[list[str], list[object]]:
-    with hourly(missed=missed) as (time, task):
+    with hourly_task(missed=missed) as (time, task):
         time.crash()
         time.travel("3h30m")
         time.restart()
         time.travel("1m")
-        return ledger(time, task), [run.result for run in time.runs(task) if run.result_json]
+        return render_ledger(time, task), [run.result for run in time.runs(task) if run.result_json]
 
 
-def test_skip_runs_none_of_them() -> None:
+def test_missed_skip_runs_none() -> None:
     assert after_three_hours_down("skip") == (["15:00 skipped missed_skipped 3"], [])
 
 
-def test_latest_runs_the_newest_and_says_so_of_the_others() -> None:
+def test_missed_latest_runs_the_newest_and_records_the_others_as_merged() -> None:
     assert after_three_hours_down("latest") == (["14:00 skipped merged 2", "15:00 succeeded"], [1])
 
 
-def test_all_runs_one_by_one_oldest_first() -> None:
+def test_missed_all_runs_one_by_one_oldest_first() -> None:
     assert after_three_hours_down("all") == (["13:00 succeeded", "14:00 succeeded", "15:00 succeeded"], [1, 1, 1])
 
 
-def test_merge_is_one_run_that_knows_how_many() -> None:
+def test_missed_merge_runs_once_with_the_count() -> None:
     assert after_three_hours_down("merge") == (["15:00 succeeded 3"], [3])
 
 
-def test_what_is_older_than_within_is_stale() -> None:
+def test_occurrences_older_than_within_are_stale() -> None:
     assert after_three_hours_down("all within 1h") == (["14:00 skipped stale 2", "15:00 succeeded"], [1])
 
 
-def test_a_one_shot_runs_however_late() -> None:
+def test_one_time_task_runs_however_late() -> None:
     app = Horae("memory://", zone="UTC")
     app.task(name="once")(do_nothing)
     with TimeTravel(app, "2026-03-01 12:00") as time:
@@ -50,11 +47,11 @@ def test_a_one_shot_runs_however_late() -> None:
         time.travel("40d")
         time.restart()
         time.travel("1m")
-        assert ledger(time, task) == ["13:00 succeeded"]
+        assert render_ledger(time, task) == ["13:00 succeeded"]
         assert time.run(task.state()) == "completed"
 
 
-def test_a_month_of_seconds_costs_one_row_of_skips() -> None:
+def test_month_of_missed_seconds_is_one_row() -> None:
     app = Horae("memory://", zone="UTC")
     app.task("every 1s", missed="skip", name="second")(do_nothing)
     with TimeTravel(app, "2026-03-01 12:00") as time:
@@ -67,7 +64,7 @@ def test_a_month_of_seconds_costs_one_row_of_skips() -> None:
         assert skipped.span.count >= 30 * 86_400
 
 
-def test_after_a_restart_on_the_same_file_the_schedule_goes_on(tmp_path: Path) -> None:
+def test_schedule_continues_after_a_restart(tmp_path: Path) -> None:
     def app() -> Horae:
         made = Horae(f"sqlite:///{tmp_path}/horae.db", zone="UTC")
         made.task("0 * * * *", name="hourly")(do_nothing)
@@ -77,4 +74,9 @@ def test_after_a_restart_on_the_same_file_the_schedule_goes_on(tmp_path: Path) -
         time.travel("2h")
     with TimeTravel(app(), "2026-03-01 14:30", store="own") as time:
         time.travel("90m")
-        assert ledger(time, "hourly") == ["13:00 succeeded", "14:00 succeeded", "15:00 succeeded", "16:00 succeeded"]
+        assert render_ledger(time, "hourly") == [
+            "13:00 succeeded",
+            "14:00 succeeded",
+            "15:00 succeeded",
+            "16:00 succeeded",
+        ]

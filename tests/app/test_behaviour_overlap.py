@@ -1,4 +1,4 @@
-"""What comes due while an earlier run is still going: each policy, by the hour, with runs of ninety minutes."""
+"""Overlap policies as docs/behaviour.md describes them: an hourly task whose runs take ninety minutes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from horae import Conflict, Horae, Retry
 from horae.model.policy import Overlap
 from horae.testing import TimeTravel
-from tests.app.behaving import hourly, ledger
+from tests.app.behaviour_scenarios import hourly_task, render_ledger
 
 
 async def retry_in_90_minutes() -> None:
@@ -15,30 +15,30 @@ async def retry_in_90_minutes() -> None:
 
 
 def four_hours(overlap: Overlap) -> list[str]:
-    with hourly(minutes=90, overlap=overlap) as (time, task):
+    with hourly_task(minutes=90, overlap=overlap) as (time, task):
         time.travel("4h10m")
-        return ledger(time, task)
+        return render_ledger(time, task)
 
 
-def test_skip() -> None:
+def test_overlap_skip_skips_occurrences_during_a_run() -> None:
     assert four_hours("skip") == ["13:00 succeeded", "14:00 skipped overlap", "15:00 running", "16:00 skipped overlap"]
 
 
-def test_queue_has_one_place() -> None:
-    with hourly(minutes=150, overlap="queue") as (time, task):
+def test_overlap_queue_holds_one_waiter() -> None:
+    with hourly_task(minutes=150, overlap="queue") as (time, task):
         time.travel("4h10m")
-        assert ledger(time, task) == ["13:00 succeeded", "14:00 running", "15:00 skipped overlap"]
+        assert render_ledger(time, task) == ["13:00 succeeded", "14:00 running", "15:00 skipped overlap"]
 
 
-def test_queue_all_keeps_every_one() -> None:
-    with hourly(minutes=90, overlap="queue_all") as (time, task):
+def test_overlap_queue_all_runs_every_occurrence() -> None:
+    with hourly_task(minutes=90, overlap="queue_all") as (time, task):
         time.travel("4h10m")
-        assert ledger(time, task) == ["13:00 succeeded", "14:00 succeeded", "15:00 running"]
+        assert render_ledger(time, task) == ["13:00 succeeded", "14:00 succeeded", "15:00 running"]
         why = time.run(task.why("16:00"))
         assert why.verdict == "waiting"
 
 
-def test_replace_ends_the_older_one() -> None:
+def test_overlap_replace_cancels_the_older_run() -> None:
     assert four_hours("replace") == [
         "13:00 cancelled replaced",
         "14:00 cancelled replaced",
@@ -47,21 +47,21 @@ def test_replace_ends_the_older_one() -> None:
     ]
 
 
-def test_parallel_runs_beside_it() -> None:
+def test_overlap_parallel_runs_concurrently() -> None:
     assert four_hours("parallel") == ["13:00 succeeded", "14:00 succeeded", "15:00 running", "16:00 running"]
 
 
-def test_run_now_while_it_runs_is_a_conflict_under_skip() -> None:
-    with hourly(minutes=30) as (time, task):
+def test_run_now_during_a_run_is_a_conflict_under_skip() -> None:
+    with hourly_task(minutes=30) as (time, task):
         time.travel("1h10m")
         with pytest.raises(Conflict) as refusal:
             time.run(task.run_now())
         assert refusal.value.code == "already_running"
-        assert ledger(time, task) == ["13:00 running"]
+        assert render_ledger(time, task) == ["13:00 running"]
 
 
-def test_run_now_while_it_runs_waits_under_queue() -> None:
-    with hourly(minutes=30, overlap="queue") as (time, task):
+def test_run_now_during_a_run_waits_under_queue() -> None:
+    with hourly_task(minutes=30, overlap="queue") as (time, task):
         time.travel("1h10m")
         extra = time.run(task.run_now())
         time.travel("40m")
@@ -69,9 +69,13 @@ def test_run_now_while_it_runs_waits_under_queue() -> None:
         assert (run.origin, run.state, f"{run.started:%H:%M}") == ("manual", "running", "13:30")
 
 
-def test_a_retry_that_waits_makes_way_for_a_newer_occurrence() -> None:
+def test_waiting_retry_is_superseded_by_a_newer_occurrence() -> None:
     app = Horae("memory://", zone="UTC")
     app.task("0 * * * *", name="hourly")(retry_in_90_minutes)
     with TimeTravel(app, "2026-03-01 12:00") as time:
         time.travel("2h10m")
-        assert ledger(time) == ["13:00 failed target_failed", "13:00 skipped superseded", "14:00 failed target_failed"]
+        assert render_ledger(time) == [
+            "13:00 failed target_failed",
+            "13:00 skipped superseded",
+            "14:00 failed target_failed",
+        ]

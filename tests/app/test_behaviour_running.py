@@ -1,4 +1,4 @@
-"""Runs that are slow, silent, loud, huge, or many: what becomes of them."""
+"""Runs as docs/behaviour.md describes them: timeouts, heartbeats, large results and logs, backlogs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import asyncio
 from horae import Context, Horae
 from horae.model.limits import LOG_LINES, RESULT_BYTES
 from horae.testing import TimeTravel
-from tests.app.behaving import hourly, ledger
+from tests.app.behaviour_scenarios import NOON, hourly_task, render_ledger
 
-NOON = "2026-03-01 12:00"
 MINUTE = 60
 
 
@@ -55,26 +54,26 @@ class Calls:
         self.owners.append(whose)
 
 
-def test_silence_is_a_timeout_and_tried_again() -> None:
-    with hourly(minutes=10, timeout="5m", retries=1) as (time, task):
+def test_run_without_heartbeat_times_out_and_is_retried() -> None:
+    with hourly_task(minutes=10, timeout="5m", retries=1) as (time, task):
         time.travel("1h59m")
-        assert ledger(time, task) == ["13:00 timed_out deadline"] * 2
+        assert render_ledger(time, task) == ["13:00 timed_out deadline"] * 2
         first = time.runs(task)[0]
         assert first.ended is not None
         assert first.started is not None
         assert (first.ended - first.started).total_seconds() == 5 * MINUTE
 
 
-def test_a_heartbeat_keeps_a_slow_run_alive() -> None:
+def test_heartbeat_extends_the_timeout() -> None:
     app = Horae("memory://", zone="UTC")
     app.task(name="slow", timeout="5m")(work_with_heartbeats)
     with TimeTravel(app, NOON) as time:
         task = time.run(app.schedule("slow", "now"))
         time.travel("1h")
-        assert ledger(time, task) == ["12:00 succeeded"]
+        assert render_ledger(time, task) == ["12:00 succeeded"]
 
 
-def test_a_whole_run_may_be_bounded_whatever_it_says() -> None:
+def test_total_timeout_ends_a_run_despite_heartbeats() -> None:
     app = Horae("memory://", zone="UTC")
     app.task(name="slow", timeout="5m", max_duration="30m", retries=0)(work_without_end)
     with TimeTravel(app, NOON) as time:
@@ -85,7 +84,7 @@ def test_a_whole_run_may_be_bounded_whatever_it_says() -> None:
         assert f"{run.ended:%H:%M}" == "12:30"
 
 
-def test_a_huge_result_is_cut_and_the_run_has_succeeded() -> None:
+def test_huge_result_is_truncated_and_the_run_succeeds() -> None:
     app = Horae("memory://", zone="UTC")
     app.task(name="huge")(return_ten_megabytes)
     with TimeTravel(app, NOON) as time:
@@ -98,7 +97,7 @@ def test_a_huge_result_is_cut_and_the_run_has_succeeded() -> None:
         assert run.value.endswith("…")
 
 
-def test_a_flood_of_log_lines_is_cut_and_says_so() -> None:
+def test_log_is_truncated_with_a_final_notice() -> None:
     app = Horae("memory://", zone="UTC")
     app.task(name="loud")(log_five_times_the_limit)
     with TimeTravel(app, NOON) as time:
@@ -111,7 +110,7 @@ def test_a_flood_of_log_lines_is_cut_and_says_so() -> None:
         assert last.line.text.startswith("More was said")
 
 
-def test_many_at_one_instant_all_run_once_and_none_early() -> None:
+def test_many_tasks_due_at_one_instant_run_once_and_not_early() -> None:
     app = Horae("memory://", zone="UTC")
     calls = Calls()
     app.task(name="one")(calls.record_number)
@@ -123,8 +122,8 @@ def test_many_at_one_instant_all_run_once_and_none_early() -> None:
         assert sorted(calls.numbers) == list(range(3_000))
 
 
-def test_owners_take_turns_when_there_is_a_backlog() -> None:
-    """One who has a thousand things due does not keep another one waiting behind all of them."""
+def test_backlog_is_claimed_fairly_between_owners() -> None:
+    """A thousand due runs of one owner do not delay the run of another owner until all have run."""
     app = Horae("memory://", zone="UTC")
     calls = Calls()
     app.task(name="note")(calls.record_owner)

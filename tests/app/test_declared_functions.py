@@ -1,4 +1,4 @@
-"""What a decorator declares is kept in the store with the function, for every other process."""
+"""Registered functions: the declaration of a decorator is stored, so that other processes schedule the function by name."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from horae.service.tasks.functions import KnownFunction
 from tests.app.declared_functions import declaring_app, register
 
 
-def a_url(directory: Path) -> str:
+def store_url(directory: Path) -> str:
     return f"sqlite:///{directory / 'h.db'}"
 
 
-async def _known(app: Horae, name: str = "mail") -> KnownFunction | None:
+async def _find_function(app: Horae, name: str = "mail") -> KnownFunction | None:
     return (await app.service.functions.load(fresh=True)).functions.get(name)
 
 
 async def test_function_of_another_process_is_scheduled_by_name(tmp_path: Path) -> None:
-    await register(a_url(tmp_path))
-    await _by_name(a_url(tmp_path))
+    await register(store_url(tmp_path))
+    await _check_scheduling_by_name(store_url(tmp_path))
 
 
-async def _by_name(url: str) -> None:
+async def _check_scheduling_by_name(url: str) -> None:
     async with Horae(url, zone="UTC", engine=False) as app:
         task = (await (await app.schedule("mail", "every day at 09:00", {"user": 7})).facts()).task
         assert (task.lane, task.schedule.zone, dict(task.labels)) == ("mailer", "Asia/Tokyo", {"team": "ops"})
@@ -44,11 +44,11 @@ async def _by_name(url: str) -> None:
         assert (unknown.value.code, unknown.value.hint) == ("unknown_function", "Did you mean 'mail'?")
 
 
-async def test_declared_labels_are_those_of_tasks_of_the_same_app(tmp_path: Path) -> None:
-    await _own_labels(a_url(tmp_path))
+async def test_tasks_of_the_declaring_app_have_the_declared_labels(tmp_path: Path) -> None:
+    await _check_own_labels(store_url(tmp_path))
 
 
-async def _own_labels(url: str) -> None:
+async def _check_own_labels(url: str) -> None:
     async with declaring_app(url) as app:
         task = await app.schedule("mail", "every 1h", {"user": 7})
         assert dict((await task.facts()).task.labels) == {"team": "ops"}
@@ -57,18 +57,18 @@ async def _own_labels(url: str) -> None:
 
 
 async def test_node_is_counted_while_it_runs(tmp_path: Path) -> None:
-    await _counted(a_url(tmp_path))
+    await _check_counted_node(store_url(tmp_path))
 
 
-async def _counted(url: str) -> None:
+async def _check_counted_node(url: str) -> None:
     async with declaring_app(url, engine=True) as app:
-        known = await _known(app)
+        known = await _find_function(app)
         assert known is not None
         assert known.nodes == 1
         async with declaring_app(url, engine=True) as second:
-            assert (await _known(second)) == known._replace(nodes=2)
+            assert (await _find_function(second)) == known._replace(nodes=2)
     async with Horae(url, engine=False) as reader:
-        known = await _known(reader)
+        known = await _find_function(reader)
         assert known is not None
         assert known.nodes == 0
 
@@ -77,11 +77,11 @@ async def test_newest_registration_counts_and_the_difference_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "horae"):
-        await _redeclared(a_url(tmp_path))
+        await _check_redeclared_function(store_url(tmp_path))
     assert "running nodes declare the function mail differently" in caplog.text
 
 
-async def _redeclared(url: str) -> None:
+async def _check_redeclared_function(url: str) -> None:
     async with declaring_app(url, engine=True):
         newer = Horae(url, zone="UTC", engine=False)
 
@@ -89,11 +89,11 @@ async def _redeclared(url: str) -> None:
         async def mail(user: int, address: str) -> None: ...
 
         async with newer:
-            known = await _known(newer)
+            known = await _find_function(newer)
             assert known is not None
             assert known.registration.defaults.lane == "second"
             assert (known.nodes, known.same_signature, known.same_defaults) == (1, False, False)
-            # The running node still takes these arguments, so that nothing is certain.
+            # The running node still accepts these arguments, so they are not refused.
             target = {"kind": "function", "name": "mail"}
             task = await newer.schedule(target, "every 1h", {"user": 7})
             assert (await task.facts()).task.lane == "second"
@@ -103,11 +103,11 @@ async def _redeclared(url: str) -> None:
         assert refused.value.code == "missing_argument"
 
 
-async def test_function_that_its_module_no_longer_declares_is_forgotten(tmp_path: Path) -> None:
-    await _forgotten(a_url(tmp_path))
+async def test_function_that_its_module_no_longer_declares_is_unregistered(tmp_path: Path) -> None:
+    await _check_removed_function(store_url(tmp_path))
 
 
-async def _forgotten(url: str) -> None:
+async def _check_removed_function(url: str) -> None:
     async with declaring_app(url):
         pass
     smaller = Horae(url, zone="UTC", engine=False)
@@ -121,7 +121,7 @@ async def _forgotten(url: str) -> None:
     renamed = [each._replace(module=report_module) for each in first._registrations()]
     async with Horae(url, engine=False) as app:
         await app.service.functions.register(app.who, renamed)
-        assert await _known(app) is not None
+        assert await _find_function(app) is not None
     async with smaller:
-        assert await _known(smaller) is None
-        assert await _known(smaller, "report") is not None
+        assert await _find_function(smaller) is None
+        assert await _find_function(smaller, "report") is not None

@@ -24,8 +24,8 @@ from horae.model.policy import (
 from horae.service.tasks.function_records import options_json, read_options
 from horae.service.tasks.task_request import Options, apply_options, explicit_options
 from horae.wire.policies import policies_json
-from tests.api.served import served
-from tests.cli.driving import Cli
+from tests.api.api_server import serve_api
+from tests.cli.command_line import Cli
 
 DECLARED: Final[dict[str, Any]] = {
     "missed": Missed("all", timedelta(hours=3), 7),
@@ -38,7 +38,7 @@ DECLARED: Final[dict[str, Any]] = {
     "priority": 12,
     "notify_after": 2,
 }
-"""Each policy off its default, in each of its fields."""
+"""Every policy with a value other than its default in every field."""
 EXPECTED: Final = Policies(**DECLARED)
 
 spans = st.timedeltas(timedelta(seconds=1), timedelta(days=20))
@@ -104,11 +104,11 @@ async def test_task_made_by_the_command_line_has_every_declared_policy(tmp_path:
 
 
 async def test_task_made_over_http_has_every_declared_policy() -> None:
-    async with served() as api:
+    async with serve_api() as api:
         app = declaring("memory://")
         await api.service.functions.register(app.who, app._registrations())
-        made = (await api.ask("POST", "/v1/tasks", {"name": "x", "when": "every 1h", "function": "exact"})).json
+        made = (await api.request("POST", "/v1/tasks", {"name": "x", "when": "every 1h", "function": "exact"})).json
         assert made["policies"] == policies_json(EXPECTED)
-        listed = (await api.ask("GET", "/v1/functions")).json["items"]
+        listed = (await api.request("GET", "/v1/functions")).json["items"]
         (shown,) = [each for each in listed if each["name"] == "exact"]
         assert shown["defaults"]["policies"]["retry"]["jitter"] == "none"

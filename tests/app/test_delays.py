@@ -53,7 +53,7 @@ def test_later_takes_a_delay(delay: Any, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("delay", [-1, -0.5, timedelta(seconds=-1), float("nan"), True])
-def test_later_refuses_what_is_no_delay(delay: Any) -> None:
+def test_later_refuses_values_that_are_not_delays(delay: Any) -> None:
     app = an_app()
     note = app.task(name="later")(_note)
     with TimeTravel(app, START) as time, pytest.raises(InvalidTask) as refusal:
@@ -70,13 +70,13 @@ def test_timedelta_of_a_declaration_is_an_interval() -> None:
     assert "every 5 minutes" in repr(tick)
 
 
-def test_declared_interval_of_nothing_is_refused() -> None:
+def test_declared_interval_of_zero_is_refused() -> None:
     with pytest.raises(InvalidSchedule):
         Horae("memory://").task(timedelta(0), name="tick")(_note)
 
 
 @pytest.mark.parametrize("when", [timedelta(minutes=5), 300, "5m", "5 minutes"])
-def test_schedule_asks_whether_a_delay_or_an_interval_is_meant(when: Any) -> None:
+def test_schedule_refuses_a_bare_duration_and_names_both_readings(when: Any) -> None:
     app = an_app()
     with TimeTravel(app, START) as time, pytest.raises(InvalidSchedule) as refusal:
         time.run(app.schedule("note", when))

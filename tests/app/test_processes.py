@@ -1,4 +1,4 @@
-"""Several processes on one file: what one of them adds, another one runs, at once where it is rung for."""
+"""Several processes on one SQLite file: a task added or cancelled by one process reaches the engine of another at once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from horae.model.run import RunState
 from horae.ports.store import RunFilter, Terms
 from horae.stores.sqlite.wakeup import SUFFIX
 
-PATIENCE = 120
-DEAF = EngineSettings(terms=Terms(lease=timedelta(hours=1), poll_ceiling=timedelta(hours=1)))
-"""Without a ring, an engine with these settings would not look again before an hour has passed."""
+TIMEOUT_SECONDS = 120
+NO_POLLING = EngineSettings(terms=Terms(lease=timedelta(hours=1), poll_ceiling=timedelta(hours=1)))
+"""An engine with these settings polls once an hour, so only a notification makes it look earlier."""
 
-_ADDS = """
+_ADD_SCRIPT = """
 import asyncio, sys
 from horae import Horae
 
@@ -33,7 +33,7 @@ async def add() -> None:
 
 asyncio.run(add())
 """
-_CANCELS = """
+_CANCEL_SCRIPT = """
 import asyncio, sys
 from horae import Horae
 
@@ -45,7 +45,7 @@ asyncio.run(cancel())
 """
 
 
-async def another_process(script: str, *arguments: str) -> str:
+async def run_in_process(script: str, *arguments: str) -> str:
     command = [sys.executable, "-c", script, *arguments]
     done = await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True, text=True)
     return done.stdout.strip()
@@ -62,23 +62,23 @@ def an_app(url: str, settings: EngineSettings) -> tuple[Horae, asyncio.Event]:
     return app, ran
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no ring there, and polling finds it")
-async def test_what_another_process_adds_starts_without_waiting_for_a_poll(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+@pytest.mark.skipif(sys.platform == "win32", reason="no socket notifications there, polling only")
+async def test_task_added_by_another_process_starts_without_waiting_for_a_poll(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         url = f"sqlite:///{tmp_path}/horae.db"
-        app, ran = an_app(url, DEAF)
+        app, ran = an_app(url, NO_POLLING)
         async with app:
-            task_id = await another_process(_ADDS, url, "now")
+            task_id = await run_in_process(_ADD_SCRIPT, url, "now")
             await ran.wait()
             run = await app.wait_for(task_id)
             assert run.state is RunState.SUCCEEDED
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no ring there, and polling finds it")
-async def test_what_another_process_cancels_ends_without_waiting_for_a_renewal(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+@pytest.mark.skipif(sys.platform == "win32", reason="no socket notifications there, polling only")
+async def test_run_cancelled_by_another_process_ends_without_waiting_for_a_renewal(tmp_path: Path) -> None:
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         url = f"sqlite:///{tmp_path}/horae.db"
-        app, begun = Horae(url, settings=DEAF), asyncio.Event()
+        app, begun = Horae(url, settings=NO_POLLING), asyncio.Event()
 
         @app.task
         async def endless() -> None:
@@ -88,20 +88,20 @@ async def test_what_another_process_cancels_ends_without_waiting_for_a_renewal(t
         async with app:
             handle = await app.schedule(endless, "now")
             await begun.wait()
-            await another_process(_CANCELS, url, handle.id)
+            await run_in_process(_CANCEL_SCRIPT, url, handle.id)
             assert (await handle.wait()).state is RunState.CANCELLED
 
 
-async def test_polling_works_without_any_ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_polling_works_without_notifications(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HORAE_WAKE", "poll")
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         url = f"sqlite:///{tmp_path}/horae.db"
-        often = replace(DEAF, terms=DEAF.terms._replace(poll_ceiling=timedelta(seconds=0.5)))
+        often = replace(NO_POLLING, terms=NO_POLLING.terms._replace(poll_ceiling=timedelta(seconds=0.5)))
         app, ran = an_app(url, often)
         async with app:
             assert not (tmp_path / f"horae.db{SUFFIX}").exists()
-            await another_process(_ADDS, url, "now")
+            await run_in_process(_ADD_SCRIPT, url, "now")
             await ran.wait()
             ran.clear()
             await app.schedule("work", "now")
@@ -109,7 +109,7 @@ async def test_polling_works_without_any_ring(tmp_path: Path, monkeypatch: pytes
 
 
 async def test_two_apps_on_one_file_run_each_occurrence_once(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         url = f"sqlite:///{tmp_path}/horae.db"
         ran: list[str] = []
 

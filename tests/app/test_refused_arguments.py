@@ -1,4 +1,4 @@
-"""What the library refuses says what is meant: arguments without names, unknown names, blank texts, an empty zone."""
+"""Refused arguments of the library: payloads without names, unknown names, blank texts, an empty zone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from horae import Horae, InvalidSchedule, InvalidTask, Refusal
 
 
-async def scheduled(payload: Any = None, **options: Any) -> None:
+async def schedule(payload: Any = None, **options: Any) -> None:
     app = Horae("memory://", engine=False)
 
     @app.task(name="greet")
@@ -21,26 +21,26 @@ async def scheduled(payload: Any = None, **options: Any) -> None:
 
 async def refusal_of(payload: Any = None, **options: Any) -> Refusal:
     with pytest.raises(Refusal) as refused:
-        await scheduled(payload, **options)
+        await schedule(payload, **options)
     return refused.value
 
 
 @pytest.mark.parametrize("payload", [[3], 3, "ada", ("ada",)])
-async def test_a_payload_without_names_is_told_that_names_are_missing(payload: Any) -> None:
+async def test_payload_without_argument_names_is_refused(payload: Any) -> None:
     refused = await refusal_of(payload)
     assert refused.code == "payload_not_named"
     assert "JSON" not in str(refused)
     assert "{'who': ...}" in refused.hint
 
 
-async def test_an_unknown_argument_is_named_with_those_that_there_are() -> None:
+async def test_unknown_argument_is_refused_with_the_known_ones() -> None:
     refused = await refusal_of({"whom": "ada"})
     assert (refused.code, refused.message) == ("unknown_argument", "greet has no argument 'whom'.")
     assert refused.hint == "Its arguments are: who, times."
     assert "who, times" in refused.in_language("zh").hint
 
 
-async def called_with_too_many() -> None:
+async def call_with_too_many() -> None:
     app = Horae("memory://", engine=False)
 
     @app.task(name="greet")
@@ -50,20 +50,20 @@ async def called_with_too_many() -> None:
         await greet.now("ada", "bob")
 
 
-async def test_too_many_arguments_are_counted() -> None:
+async def test_too_many_positional_arguments_are_refused_with_the_count() -> None:
     with pytest.raises(InvalidTask) as refused:
-        await called_with_too_many()
+        await call_with_too_many()
     assert refused.value.message == "greet takes 1 argument, and 2 were given."
 
 
-async def scheduled_many(items: list[Any]) -> None:
+async def schedule_many(items: list[Any]) -> None:
     async with Horae("memory://", engine=False) as app:
         await app.schedule_many(items)
 
 
-async def test_an_item_of_many_that_is_no_pair_is_told_so() -> None:
+async def test_item_of_schedule_many_that_is_no_pair_is_refused() -> None:
     with pytest.raises(InvalidTask) as refused:
-        await scheduled_many(["greet"])
+        await schedule_many(["greet"])
     assert refused.value.code == "bad_item"
 
 

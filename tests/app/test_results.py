@@ -1,4 +1,4 @@
-"""What a program sees of runs: the value that was returned, its JSON text, lists of runs, and a readable `repr`."""
+"""Runs as a program sees them: result values and their JSON, lists of runs, and `repr`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_result_is_the_value_and_result_json_the_text() -> None:
         assert run.state is RunState.SUCCEEDED
 
 
-def test_result_that_was_cut_is_text() -> None:
+def test_truncated_result_is_text() -> None:
     run = _run()._replace(result_json='{"numbers":[1,2')
     assert run.result == '{"numbers":[1,2'
 
@@ -92,7 +92,7 @@ def _double(number: int) -> int:
     return 2 * number
 
 
-def test_repr_says_what_a_person_wants_to_know() -> None:
+def test_repr_shows_name_state_and_time() -> None:
     app = an_app()
     assert repr(app) == "<Horae memory://, zone UTC, 2 task functions, closed>"
     with TimeTravel(app, START) as time:
@@ -132,11 +132,11 @@ def test_task_that_never_gives_up_stays_active() -> None:
 
 
 async def test_never_is_accepted_where_a_number_has_no_limit() -> None:
-    await _never()
+    await _check_never()
 
 
-async def _never() -> None:
-    """Also a test of types: mypy checks these calls."""
+async def _check_never() -> None:
+    """Call with `never` for every limit; mypy checks these calls too."""
     app = Horae("memory://", zone="UTC")
     app.task(name="double", give_up_after="never", retries="never", notify_after="never", max_duration="never")(_double)
     async with app:

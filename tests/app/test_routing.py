@@ -1,4 +1,4 @@
-"""Two processes on one file with different functions: each runs its own, and no attempt is wasted."""
+"""Two processes with different functions on one file: each runs only its own, and no attempt is wasted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from horae import Horae
 from horae.lifecycle.explain import Verdict
 from horae.model.run import RunState
 
-PATIENCE = 120
+TIMEOUT_SECONDS = 120
 OTHER = """
 import asyncio, sys
 from horae import Horae
@@ -36,22 +36,22 @@ def start_other(url: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-async def test_a_node_without_the_function_leaves_it_to_the_one_that_has_it(tmp_path: Path) -> None:
+async def test_node_without_the_function_leaves_the_run_to_another_node(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         here = Horae(url)
         here.task(name="ours")(lambda: "from here")
         async with here:
-            # Declared by nobody who runs yet: it waits, and says for what.
+            # No running node declares the function yet: the task waits.
             with_both = Horae(url, engine=False)
             with_both.task(name="theirs")(lambda: None)
             async with with_both:
                 early = await with_both.schedule("theirs", "now", guarantee="at_most_once")
             while (await here.store.waiting(None, here.clock.now())).stranded == 0:
                 await here.clock.pause(0.02)
-            told = await here.why(early.id)
-            assert told.verdict is Verdict.WAITING
-            assert "theirs" in told.english
+            why = await here.why(early.id)
+            assert why.verdict is Verdict.WAITING
+            assert "theirs" in why.english
             with start_other(url) as other:
                 assert other.stdin is not None
                 assert other.stdout is not None

@@ -1,4 +1,4 @@
-"""`app.run()`: until SIGTERM or Ctrl-C, and then in good order: what goes on is handed back, and nothing is printed."""
+"""`app.run()`: SIGTERM and Ctrl-C stop it gracefully; active runs are released, and nothing is printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from horae import Horae
 from horae.model.reason import Reason
 from horae.ports.store import RunFilter
 
-PATIENCE = 60
+TIMEOUT_SECONDS = 60
 SCRIPT = """
 import asyncio, sys
 from datetime import timedelta
@@ -42,11 +42,11 @@ def start(script: str, url: str, first: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_ends_it_in_good_order(tmp_path: Path, how: signal.Signals) -> None:
+async def test_signal_stops_the_app_gracefully(tmp_path: Path, how: signal.Signals) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
     process = start(SCRIPT, url, "going\n")
     process.send_signal(how)
-    _, complaints = process.communicate(timeout=PATIENCE)
+    _, complaints = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 0
     assert "Traceback" not in complaints
     async with Horae(url, engine=False) as app:
@@ -68,13 +68,13 @@ app.run()
 """
 
 
-async def test_a_node_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
+async def test_drained_node_exits(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
     process = start(DRAINED, url, "beat\n")
     async with Horae(url, engine=False) as app:
         (node,) = await app.service.nodes.all(app.who)
         await app.service.nodes.drain(app.who, node.node.id)
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 0
     async with Horae(url, engine=False) as app:
         assert await app.store.nodes() == ()

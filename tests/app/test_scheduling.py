@@ -1,4 +1,4 @@
-"""Tasks in: when, with what payload, under which name, lane and policies; and what becomes of them by hand."""
+"""`app.schedule`: schedules, payloads, names, keys, lanes and policies; and pause, resume, run, skip and cancel."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from horae.model.task import TaskState
 from horae.schedule import Once
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
-from tests.app.stage import an_app
+from tests.app.virtual_app import an_app
 
 
 @dataclass
-class Parcel:
+class Package:
     to: str
     grams: int = 100
 
@@ -32,28 +32,28 @@ def a_function(app: Horae, **options: Any) -> tuple[Any, list[Any]]:
     calls: list[Any] = []
 
     @app.task(name="send", **options)
-    async def send(parcel: Parcel, on: datetime | None = None) -> str:
-        calls.append((parcel, on))
-        return f"sent to {parcel.to}"
+    async def send(package: Package, on: datetime | None = None) -> str:
+        calls.append((package, on))
+        return f"sent to {package.to}"
 
     return send, calls
 
 
-async def test_a_payload_arrives_as_it_was_meant(clock: VirtualClock) -> None:
+async def test_payload_is_converted_to_the_annotated_types(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
-        handle = await app.schedule(send, "in 20m", {"parcel": Parcel("ada"), "on": NOON})
+        handle = await app.schedule(send, "in 20m", {"package": Package("ada"), "on": NOON})
         run = await handle.wait()
-    assert calls == [(Parcel("ada"), NOON)]
+    assert calls == [(Package("ada"), NOON)]
     assert (run.state, run.result) == (RunState.SUCCEEDED, "sent to ada")
     assert run.started == NOON + 20 * MINUTE
 
 
 @pytest.mark.parametrize(
-    "payload", [None, {}, {"parcel": 5}, {"parcel": {"to": "ada"}, "extra": 1}, {"parcel": {"grams": 5}}]
+    "payload", [None, {}, {"package": 5}, {"package": {"to": "ada"}, "extra": 1}, {"package": {"grams": 5}}]
 )
-async def test_a_payload_that_does_not_fit_is_refused_when_it_is_scheduled(
+async def test_payload_that_does_not_match_the_function_is_refused(
     clock: VirtualClock, payload: dict[str, Any] | None
 ) -> None:
     app = an_app(clock, engine=False)
@@ -65,26 +65,26 @@ async def test_a_payload_that_does_not_fit_is_refused_when_it_is_scheduled(
         assert refusal.value.hint
 
 
-async def test_a_function_may_be_named_by_its_name(clock: VirtualClock) -> None:
+async def test_function_is_scheduled_by_name(clock: VirtualClock) -> None:
     app = an_app(clock)
     _send, calls = a_function(app)
     async with app:
-        await (await app.schedule("send", "now", {"parcel": {"to": "bob"}})).wait()
+        await (await app.schedule("send", "now", {"package": {"to": "bob"}})).wait()
         with pytest.raises(InvalidTask) as refusal:
             await app.schedule("sent", "now")
         assert refusal.value.code == "unknown_function"
-    assert calls == [(Parcel("bob"), None)]
+    assert calls == [(Package("bob"), None)]
 
 
-async def test_the_call_has_the_last_word_over_the_decorator(clock: VirtualClock) -> None:
+async def test_options_of_the_call_override_the_decorator(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app, retries=5, priority=7, lane="post", zone="Asia/Tokyo")
     async with app:
-        plain = await app.schedule(send, "0 9 * * *", {"parcel": {"to": "ada"}})
+        plain = await app.schedule(send, "0 9 * * *", {"package": {"to": "ada"}})
         chosen = await app.schedule(
             send,
             "0 9 * * *",
-            {"parcel": {"to": "ada"}},
+            {"package": {"to": "ada"}},
             retries=1,
             lane="express",
             zone="Europe/Berlin",
@@ -112,64 +112,64 @@ async def test_the_call_has_the_last_word_over_the_decorator(clock: VirtualClock
         ("every 1s until 2020-01-01", ValueError),
     ],
 )
-async def test_a_time_that_cannot_be_is_refused(clock: VirtualClock, when: Any, error: type[Exception]) -> None:
+async def test_invalid_schedule_is_refused(clock: VirtualClock, when: Any, error: type[Exception]) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app)
     async with app:
         with pytest.raises(error):
-            await app.schedule(send, when, {"parcel": {"to": "ada"}})
+            await app.schedule(send, when, {"package": {"to": "ada"}})
 
 
-async def test_a_zone_that_is_not_known_is_refused(clock: VirtualClock) -> None:
+async def test_unknown_zone_is_refused(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app)
     async with app:
         for when in ("0 9 * * *", Once(at=datetime(2026, 4, 1, 9)), datetime(2026, 4, 1, 9)):
             with pytest.raises(InvalidSchedule):
-                await app.schedule(send, when, {"parcel": {"to": "ada"}}, zone="Mars/Olympus")
+                await app.schedule(send, when, {"package": {"to": "ada"}}, zone="Mars/Olympus")
 
 
-async def test_a_key_makes_it_once(clock: VirtualClock) -> None:
+async def test_key_creates_one_task_and_a_change_is_an_edit(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app)
     async with app:
-        first = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}}, key="daily")
-        same = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}}, key="daily")
-        other = await app.schedule(send, "every 1h", {"parcel": {"to": "bob"}}, key="daily")
+        first = await app.schedule(send, "every 1h", {"package": {"to": "ada"}}, key="daily")
+        same = await app.schedule(send, "every 1h", {"package": {"to": "ada"}}, key="daily")
+        other = await app.schedule(send, "every 1h", {"package": {"to": "bob"}}, key="daily")
         task = (await app.service.tasks.get(app.who, first.id)).task
     assert first.id == same.id == other.id
-    assert (task.version, json.loads(task.payload)) == (2, {"parcel": {"to": "bob"}})
+    assert (task.version, json.loads(task.payload)) == (2, {"package": {"to": "bob"}})
 
 
-async def test_many_at_once_and_none_when_one_is_bad(clock: VirtualClock) -> None:
+async def test_schedule_many_creates_all_or_none(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
-        items = [(send, NOON + n * SECOND, {"parcel": {"to": str(n)}}) for n in range(50)]
+        items = [(send, NOON + n * SECOND, {"package": {"to": str(n)}}) for n in range(50)]
         handles = await app.schedule_many(items, owner="ada")
         assert {handle.owner for handle in handles} == {"ada"}
         with pytest.raises(InvalidTask):
-            await app.schedule_many([*items, (send, "now", {"parcel": 5})])
+            await app.schedule_many([*items, (send, "now", {"package": 5})])
         await clock.pause(120)
-    assert [parcel.to for parcel, _ in calls] == [str(n) for n in range(50)]
+    assert [package.to for package, _ in calls] == [str(n) for n in range(50)]
 
 
-async def test_a_closed_app_says_so(clock: VirtualClock) -> None:
+async def test_closed_app_refuses_to_schedule(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, _calls = a_function(app)
     with pytest.raises(Conflict) as refusal:
-        await app.schedule(send, "now", {"parcel": {"to": "ada"}})
+        await app.schedule(send, "now", {"package": {"to": "ada"}})
     assert refusal.value.code == "not_open"
 
 
-# --- by hand -------------------------------------------------------------------------------------------------------------
+# --- operations -----------------------------------------------------------------------------------------------------------
 
 
-async def test_pause_and_resume(clock: VirtualClock) -> None:
+async def test_paused_task_runs_nothing_until_it_is_resumed(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
-        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        handle = await app.schedule(send, "every 1h", {"package": {"to": "ada"}})
         await clock.pause(3_601)
         await handle.pause("holidays")
         assert (await handle.state(), await handle.next_due()) == (TaskState.PAUSED, None)
@@ -185,22 +185,22 @@ async def test_pause_and_resume(clock: VirtualClock) -> None:
         assert (await handle.why((NOON + 3 * HOUR).isoformat())).reason is Reason.PAUSED
 
 
-async def test_a_pause_that_ends_by_itself(clock: VirtualClock) -> None:
+async def test_pause_with_an_end_resumes_by_itself(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
-        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        handle = await app.schedule(send, "every 1h", {"package": {"to": "ada"}})
         await handle.pause(until=NOON + timedelta(hours=2, minutes=30))
         await clock.pause(3 * 3_600 + 1)
         assert await handle.state() is TaskState.ACTIVE
         assert len(calls) == 1
 
 
-async def test_run_now_is_extra_and_at_once(clock: VirtualClock) -> None:
+async def test_run_now_starts_at_once_and_does_not_move_the_schedule(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
-        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        handle = await app.schedule(send, "every 1h", {"package": {"to": "ada"}})
         await clock.pause(60)
         await handle.run_now()
         run = await handle.wait(timeout="1s")
@@ -209,11 +209,11 @@ async def test_run_now_is_extra_and_at_once(clock: VirtualClock) -> None:
     assert len(calls) == 1
 
 
-async def test_skip_next_leaves_a_row(clock: VirtualClock) -> None:
+async def test_skip_records_a_skipped_run(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
-        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        handle = await app.schedule(send, "every 1h", {"package": {"to": "ada"}})
         await handle.skip()
         await clock.pause(2 * 3_600 + 1)
         newest, oldest = await handle.runs()
@@ -222,11 +222,11 @@ async def test_skip_next_leaves_a_row(clock: VirtualClock) -> None:
     assert len(calls) == 1
 
 
-async def test_cancel_is_for_good(clock: VirtualClock) -> None:
+async def test_cancelled_task_runs_nothing_and_refuses_run_now(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
-        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        handle = await app.schedule(send, "every 1h", {"package": {"to": "ada"}})
         await handle.cancel()
         await handle.cancel()
         await clock.pause(2 * 3_600)
@@ -236,7 +236,7 @@ async def test_cancel_is_for_good(clock: VirtualClock) -> None:
     assert calls == []
 
 
-async def test_a_lane_that_grows_lets_the_next_ones_in_at_once(clock: VirtualClock) -> None:
+async def test_raised_lane_limit_starts_waiting_runs_at_once(clock: VirtualClock) -> None:
     app = an_app(clock)
     going = 0
 
@@ -267,11 +267,11 @@ async def test_a_lane_that_grows_lets_the_next_ones_in_at_once(clock: VirtualClo
     ("at", "code"),
     [("", "unclear_moment"), ("some day", "unclear_moment"), (datetime(2026, 3, 1, 13), "naive_instant")],
 )
-async def test_why_wants_a_moment(clock: VirtualClock, at: Any, code: str) -> None:
+async def test_why_refuses_an_unclear_moment(clock: VirtualClock, at: Any, code: str) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app)
     async with app:
-        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        handle = await app.schedule(send, "every 1h", {"package": {"to": "ada"}})
         with pytest.raises(InvalidTask) as refusal:
             await app.why(handle, at)
         assert refusal.value.code == code
@@ -280,10 +280,10 @@ async def test_why_wants_a_moment(clock: VirtualClock, at: Any, code: str) -> No
         assert (await app.why(handle, datetime(2026, 3, 1, 13, tzinfo=UTC))).verdict is Verdict.PENDING
         assert (await app.why(handle, "yesterday")).verdict is Verdict.NOT_CREATED
         with pytest.raises(NotFound):
-            await app.why("tsk_nobody", NOON)
+            await app.why("tsk_absent", NOON)
 
 
-async def test_what_was_not_decorated_is_refused_by_name(clock: VirtualClock) -> None:
+async def test_undecorated_function_is_refused(clock: VirtualClock) -> None:
     async def plain() -> None: ...
 
     app = an_app(clock, engine=False)
@@ -293,7 +293,7 @@ async def test_what_was_not_decorated_is_refused_by_name(clock: VirtualClock) ->
         assert refusal.value.code == "unknown_function"
 
 
-async def test_a_payload_is_a_dictionary(clock: VirtualClock) -> None:
+async def test_payload_that_is_no_dictionary_is_refused(clock: VirtualClock) -> None:
     app = an_app(clock, engine=False)
     send, _calls = a_function(app)
     async with app:
@@ -302,15 +302,15 @@ async def test_a_payload_is_a_dictionary(clock: VirtualClock) -> None:
         assert refusal.value.code == "payload_not_named"
 
 
-async def test_a_task_that_waits_can_be_told_to_run_now(clock: VirtualClock) -> None:
-    """And what was made by saying so is not made again by saying it twice."""
+async def test_key_of_a_waiting_task_can_be_rescheduled_to_now(clock: VirtualClock) -> None:
+    """Scheduling it for `now` twice changes nothing the second time."""
 
     app = an_app(clock)
     send, calls = a_function(app)
     async with app:
-        payload = {"parcel": {"to": "ada"}}
-        await app.schedule(send, "in 2h", payload, key="parcel")
-        task = await app.schedule(send, "now", payload, key="parcel")
+        payload = {"package": {"to": "ada"}}
+        await app.schedule(send, "in 2h", payload, key="package")
+        task = await app.schedule(send, "now", payload, key="package")
         await task.wait()
         assert len(calls) == 1
         first = await app.schedule(send, "now", payload, key="other")
@@ -320,15 +320,15 @@ async def test_a_task_that_waits_can_be_told_to_run_now(clock: VirtualClock) -> 
         assert await again.next_due() is None
 
 
-async def test_a_name_of_nothing_is_refused_and_not_replaced(clock: VirtualClock) -> None:
+async def test_empty_task_name_is_refused(clock: VirtualClock) -> None:
     app = an_app(clock)
     send, _calls = a_function(app)
     async with app:
         with pytest.raises(InvalidTask, match="name cannot be ''"):
-            await app.schedule(send, "in 20m", {"parcel": Parcel("ada")}, name="")
+            await app.schedule(send, "in 20m", {"package": Package("ada")}, name="")
 
 
-def test_a_function_of_no_name_is_refused_and_not_named_after_itself() -> None:
+def test_empty_function_name_is_refused() -> None:
     app = Horae("memory://", engine=False)
     with pytest.raises(InvalidTask, match="name cannot be ''"):
         app.task("every 5m", name="")(print)

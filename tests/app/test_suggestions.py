@@ -1,4 +1,4 @@
-"""Names of other schedulers are answered with the Horae name, in both languages."""
+"""Option, method and attribute names of other schedulers are refused with the Horae name, in both languages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 
 from horae import Horae, InvalidTask, Refusal, RunHandle, TaskHandle
 from horae.app import suggestions
-from horae.app.declared_function import TaskFunction
+from horae.app.declared_function import PolicyArguments, TaskFunction
 from horae.app.lifespan import AppLifespan
-from horae.app.policy_arguments import PolicyArguments
 
 KEYWORDS = {*PolicyArguments.__annotations__, *inspect.signature(Horae.schedule).parameters, "isolate"}
 WAYS = {
@@ -54,11 +53,14 @@ def hint_of(refusal: pytest.ExceptionInfo[Refusal]) -> str:
         ({"retry_delay_seconds": 3}, "RetryPolicy(backoff=timedelta(seconds=3))"),
         ({"soft_time_limit": 30}, 'timeout="30s"'),
         ({"job_id": "order-9"}, 'key="order-9"'),
+        ({"acks_late": True}, 'guarantee="at_least_once"'),
+        ({"acks_late": False}, 'guarantee="at_most_once"'),
+        ({"acks_late": None}, 'guarantee="at_least_once"'),
         ({"guarantees": "at_most_once"}, "guarantee=…"),
         ({"Priorty": 3}, "priority=…"),
     ],
 )
-async def test_option_of_another_scheduler_is_answered_with_the_horae_word(options: dict[str, Any], hint: str) -> None:
+async def test_option_of_another_scheduler_is_answered_with_the_horae_name(options: dict[str, Any], hint: str) -> None:
     app = Horae("memory://", zone="UTC")
     with pytest.raises(InvalidTask) as declared:
         app.task("every 5m", name="work", **options)(_work)
@@ -195,7 +197,7 @@ async def test_attributes_of_other_handles_are_answered() -> None:
 
 
 @pytest.mark.parametrize("kind", WAYS)
-def test_each_suggestion_is_whole_and_exists(kind: str) -> None:
+def test_each_suggestion_is_complete_and_exists(kind: str) -> None:
     """A suggested keyword is one that Horae takes, a suggested method one that it has; nothing is cut."""
     owners = {"now": TaskFunction, "later": TaskFunction}
     for name, way in WAYS[kind].items():
@@ -205,9 +207,9 @@ def test_each_suggestion_is_whole_and_exists(kind: str) -> None:
         known = {*inspect.signature(AppLifespan.__init__).parameters} if kind == "app option" else KEYWORDS | {"when"}
         assert words <= known, name
         for owner, method in re.findall(r"(\{name\}|app|await app\.get\(…\)\))\.(\w+)", way.en):
-            wanted = owners.get(method) or {"app": Horae, "handle": TaskHandle, "run": RunHandle}.get(kind, Horae)
-            wanted = TaskHandle if owner.startswith("await") else Horae if owner == "app" else wanted
-            assert hasattr(wanted, method) or method in {"settings", "id"}, (name, method)
+            owner_class = owners.get(method) or {"app": Horae, "handle": TaskHandle, "run": RunHandle}.get(kind, Horae)
+            owner_class = TaskHandle if owner.startswith("await") else Horae if owner == "app" else owner_class
+            assert hasattr(owner_class, method) or method in {"settings", "id"}, (name, method)
 
 
 def test_no_suggestion_hides_a_name_that_exists() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from horae import Horae
 from horae.model.run import RunState
 
-PATIENCE = 120
+TIMEOUT_SECONDS = 120
 SITE = """
 import os
 from starlette.applications import Starlette
@@ -43,7 +43,7 @@ async def test_several_web_workers_run_every_occurrence_once(tmp_path: Path) -> 
         port = free.getsockname()[1]
     server = start_server(tmp_path, url, port)
     try:
-        async with asyncio.timeout(PATIENCE), Horae(url, engine=False) as app:
+        async with asyncio.timeout(TIMEOUT_SECONDS), Horae(url, engine=False) as app:
             while not (tasks := await app.tasks(name="beat")) or len(await app.store.nodes()) < 2:
                 await app.clock.pause(0.05)
             for _ in range(3):
@@ -51,7 +51,7 @@ async def test_several_web_workers_run_every_occurrence_once(tmp_path: Path) -> 
             runs = await tasks[0].runs()
     finally:
         os.killpg(server.pid, signal.SIGTERM)
-        server.wait(PATIENCE)
+        server.wait(TIMEOUT_SECONDS)
     ran = [(str(run.planned), run.attempt) for run in runs if run.state is RunState.SUCCEEDED]
     assert len(ran) >= 3
     assert max(Counter(ran).values()) == 1

@@ -1,4 +1,4 @@
-"""A private folder with a command line in it."""
+"""Fixtures of the command line tests: a private folder with a store, and a node on it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def cli(tmp_path: Path) -> Cli:
 
 @pytest.fixture
 def node(cli: Cli) -> Iterator[subprocess.Popen[str]]:
-    """A running engine on the store of `cli`, in a process of its own."""
+    """A node on the store of `cli`, in its own process."""
     process = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("node.py")), cli.url],
         stdin=subprocess.PIPE,

@@ -1,7 +1,7 @@
 """Fork server for the `horae` command: each command runs in a fork of one process that has imported the command line.
 
-A fork has a process, descriptors, a folder and an environment of its own, as `python -m horae` has; it saves the imports,
-which cost more processor time than most commands. The server itself is this file, run as a script.
+A fork has its own process, descriptors, folder and environment, as `python -m horae` has; it saves the imports, which
+cost more processor time than most commands. The server itself is this file, run as a script.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from pkgutil import walk_packages
 from typing import Any, Final
 
 MODULE: Final = (sys.executable, "-P", "-m", "horae")
-"""What a fork stands for."""
+"""Command that a fork replaces."""
 _INTERPRETER: Final = "PYTHON"
 _LOCALE: Final = ("LC_ALL", "LC_CTYPE", "LANG")
 _MOST_BYTES: Final = 131_072
-"""Of one order: arguments and environment."""
+"""Largest request: arguments and environment."""
 _PACKAGES: Final = (
     "cli",
     "app",
@@ -47,13 +47,13 @@ _PACKAGES: Final = (
     "wire",
 )
 _LIBRARIES: Final = ("click", "platformdirs", "pydantic", "sqlite3", "zoneinfo")
-"""Libraries that the packages import when they use them."""
+"""Libraries that the packages import lazily."""
 
 
 def run(
     arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"", timeout: float
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run `horae` with these arguments to its end, as `subprocess.run` would run `python -P -m horae`; raises as that does."""
+    """Run `horae` to its end, as `subprocess.run` would run `python -P -m horae`; raises as that does."""
     if not is_same_interpreter(env):
         command = [*MODULE, *arguments]
         return subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=env, timeout=timeout, check=False)
@@ -75,7 +75,7 @@ def run(
 
 
 def is_same_interpreter(env: Mapping[str, str]) -> bool:
-    """Variables that the interpreter reads when it starts have no effect in a fork: other values need a process."""
+    """Return whether a fork can have this environment: variables read at interpreter start have no effect in it."""
     known = _interpreter_environment()
     ours = {name: value for name, value in env.items() if name.startswith(_INTERPRETER) and value}
     codeset = next((env[name] for name in _LOCALE if env.get(name)), "")
@@ -101,16 +101,16 @@ class _Server:
         atexit.register(self.close)
 
     def close(self) -> None:
-        """It ends when nothing can send it an order any more."""
+        """Close the socket; the server process ends when no client is left."""
         self._line.close()
         self._process.wait()
 
-    def send(self, order: bytes, descriptors: Sequence[int]) -> None:
-        socket.send_fds(self._line, [order], list(descriptors))
+    def send(self, request: bytes, descriptors: Sequence[int]) -> None:
+        socket.send_fds(self._line, [request], list(descriptors))
 
 
 class Fork:
-    """One `horae` command on its way, with the calls of `subprocess.Popen` that tests need."""
+    """A running `horae` command, with the methods of `subprocess.Popen` that tests need."""
 
     def __init__(
         self,
@@ -124,8 +124,8 @@ class Fork:
         """`streams` are its standard input, output and error; they stay open here."""
         self.args = [*MODULE, *arguments]
         self._status, theirs = os.pipe()
-        order = {"arguments": arguments, "cwd": str(cwd), "env": dict(env), "new_session": new_session}
-        _server().send(json.dumps(order).encode(), [*streams, theirs])
+        request = {"arguments": arguments, "cwd": str(cwd), "env": dict(env), "new_session": new_session}
+        _server().send(json.dumps(request).encode(), [*streams, theirs])
         os.close(theirs)
         self.pid = int(self._word(None))
         self.returncode: int | None = None
@@ -167,7 +167,7 @@ def _content(file: int) -> bytes:
 
 
 def _serve(line: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Return in a fork, with its order and descriptors; and in the server itself, with nothing, when it is to end."""
+    """Serve requests; return the request and its descriptors in a fork, or None in the server when it ends."""
     going: dict[int, tuple[int, int]] = {}
     while True:
         for ready in select.select([line.fileno(), *going], [], [])[0]:
@@ -196,19 +196,19 @@ def _serve(line: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
                 os.close(each)
 
 
-def _become(order: dict[str, Any], streams: Sequence[int]) -> None:
-    """Make this fork what `python -P -m horae` would be."""
+def _become(request: dict[str, Any], streams: Sequence[int]) -> None:
+    """Set up this fork like a new `python -P -m horae` process."""
     for number, each in enumerate(streams):
         os.dup2(each, number)
         os.close(each)
-    if order["new_session"]:
+    if request["new_session"]:
         os.setsid()
-    os.chdir(order["cwd"])
+    os.chdir(request["cwd"])
     os.environ.clear()
-    os.environ.update(order["env"])
+    os.environ.update(request["env"])
     time.tzset()
-    sys.argv = [str(Path(import_module("horae").__file__ or "").parent / "__main__.py"), *order["arguments"]]
-    sys.orig_argv = [*MODULE, *order["arguments"]]
+    sys.argv = [str(Path(import_module("horae").__file__ or "").parent / "__main__.py"), *request["arguments"]]
+    sys.orig_argv = [*MODULE, *request["arguments"]]
     sys.stdin = sys.__stdin__ = TextIOWrapper(os.fdopen(0, "rb"), "utf-8", "surrogateescape")  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = TextIOWrapper(  # type: ignore[misc]
         os.fdopen(1, "wb"), "utf-8", "surrogateescape", line_buffering=os.isatty(1)

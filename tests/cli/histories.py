@@ -1,4 +1,4 @@
-"""Stores with a past: made in virtual time by a real engine, up to this very hour, and then left alone."""
+"""Stores with a history: written in virtual time by a real engine, up to the current hour."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def hour_before(hours: int) -> datetime:
     return SystemClock().now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours)
 
 
-def an_app(path: Path) -> Horae:
+def make_app(path: Path) -> Horae:
     app = Horae(f"sqlite:///{path}", zone="UTC")
 
     @app.task(name="report")
@@ -28,10 +28,10 @@ def an_app(path: Path) -> Horae:
     return app
 
 
-def missed_three(path: Path, missed: str) -> datetime:
-    """A task every ten minutes; its node dies after half an hour and is away over three of them. The last one missed."""
+def write_missed_history(path: Path, missed: str) -> datetime:
+    """Run a task every ten minutes, with its node down over three instants; return the last missed one."""
     start = hour_before(3)
-    app = an_app(path)
+    app = make_app(path)
     with TimeTravel(app, start, store="own") as time:
         time.run(app.schedule("report", "0,10,20,30,40,50 * * * *", name="report", missed=missed))
         time.travel("31m")
@@ -42,9 +42,9 @@ def missed_three(path: Path, missed: str) -> datetime:
     return start + timedelta(minutes=60)
 
 
-def failures(path: Path) -> None:
-    """Two tasks in the last four hours, one of which failed each time; and one that is paused. Nothing is due for long."""
-    app = an_app(path)
+def write_failure_history(path: Path) -> None:
+    """Run two tasks for four hours, one of which always fails, and pause a third; nothing is due soon."""
+    app = make_app(path)
     start = hour_before(4)
     hours = ",".join(str((start + timedelta(hours=each)).hour) for each in range(4))
     with TimeTravel(app, start, store="own") as time:
@@ -56,8 +56,8 @@ def failures(path: Path) -> None:
         time.travel("2h30m")
 
 
-class At:
-    """A clock that stands still, for those who only ask it for the time."""
+class FixedClock:
+    """Clock with a fixed time; sleeping raises NotImplementedError."""
 
     def __init__(self, instant: datetime) -> None:
         self._instant = instant
@@ -75,9 +75,9 @@ class At:
         raise NotImplementedError(seconds)
 
 
-async def an_outage(url: str, since: datetime, until: datetime) -> None:
-    """Written down as a node does when it stops in good order, and when the next one starts."""
-    async with Horae(url, engine=False, clock=At(since)) as app:
+async def record_outage(url: str, since: datetime, until: datetime) -> None:
+    """Record an outage as a node does at its clean stop and at the next start."""
+    async with Horae(url, engine=False, clock=FixedClock(since)) as app:
         await app.service.outages.record_stop()
-    async with Horae(url, engine=False, clock=At(until)) as app:
+    async with Horae(url, engine=False, clock=FixedClock(until)) as app:
         await app.service.outages.record_start()

@@ -1,4 +1,4 @@
-"""A node for the tests of the command line: a few functions, run until its standard input ends."""
+"""Node process of the command line tests: a few functions, until its standard input ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command on a terminal of a given width, in this process: fast enough to look at every screen."""
+"""Rendering of a command on a terminal of a given width, in this process."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 from unittest.mock import patch
 
 from horae.cli.main import main
-from horae.cli.output.width import display_width as width_of
-from tests.cli.driving import Cli, surroundings
+from horae.cli.output.styled_text import display_width as width_of
+from tests.cli.command_line import Cli, patched_process
 
 WIDE_ENOUGH = 4000
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -27,11 +27,11 @@ class _Screen(io.StringIO):
 
 
 def screen(cli: Cli, *arguments: str, columns: int, language: str = "en", code: int | None = None) -> str:
-    """Standard output and standard error together, as a terminal shows them."""
+    """Return standard output and standard error together, as a terminal shows them."""
     shown = _Screen()
     locale = {"en": "C.UTF-8", "zh": "zh_CN.UTF-8"}[language]
     known = cli.environment(COLUMNS=str(columns), LANG=locale, TERM="xterm")
-    with surroundings(cli.directory, arguments, known), patch.multiple(sys, stdout=shown, stderr=shown):
+    with patched_process(cli.directory, arguments, known), patch.multiple(sys, stdout=shown, stderr=shown):
         try:
             main()
         except SystemExit as ending:
@@ -40,14 +40,14 @@ def screen(cli: Cli, *arguments: str, columns: int, language: str = "en", code: 
 
 
 def words_of(text: str) -> set[str]:
-    """Everything between spaces and Chinese characters; amounts are left out, because they change with the time."""
+    """Return the words between spaces and Chinese characters, without amounts, which change with time."""
     return {word for word in _WORD.findall(text) if not _AMOUNT.fullmatch(word)}
 
 
-def faults(shown: str, columns: int, whole_words: set[str] | None = None) -> list[str]:
-    """What is wrong with a screen: lines that are too wide, ids and times that are cut, words that are broken.
+def layout_faults(shown: str, columns: int, whole_words: set[str] | None = None) -> list[str]:
+    """Return layout faults: lines that are too wide, truncated ids and times, broken words.
 
-    A word or a command that is wider than the terminal stands alone on its line and stays whole, to be copied.
+    A word or a command wider than the terminal stays whole on its own line, to be copied.
     """
     lines = shown.splitlines()
     wide = [line for line in lines if width_of(line) > columns]

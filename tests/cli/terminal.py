@@ -1,4 +1,4 @@
-"""A command on a real terminal: a pseudo one, which is read and typed at like any other."""
+"""Pseudo terminal for a command: tests read its screen and send keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from horae.clock import SystemClock
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.fork_server import MODULE, Fork, is_same_interpreter
 
 _ORDERS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
@@ -42,7 +42,7 @@ def _start(
 
 
 class Terminal:
-    """`with Terminal(cli, "resume", "x") as terminal:` then `wait_for` what it shows, and `press` what it asks for."""
+    """`with Terminal(cli, "resume", "x") as terminal:` then `wait_for` text and `press` keys."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Terminal:
         program: Sequence[str] = MODULE,
         **environment: str,
     ) -> None:
-        """`columns` is the width of the terminal itself; without it, a variable says 100."""
+        """`columns` is the width of the terminal itself; without it, COLUMNS is 100."""
         self._ours, theirs = pty.openpty()
         known = cli.environment(**({"TERM": "xterm", "COLUMNS": "100", "LINES": "50"} | environment))
         if columns is not None:
@@ -64,7 +64,7 @@ class Terminal:
 
     @property
     def shown(self) -> str:
-        """Without colours and cursor moves."""
+        """Screen text without colours and cursor moves."""
         return _ORDERS.sub("", self.raw)
 
     def wait_for(self, text: str) -> None:
@@ -77,7 +77,7 @@ class Terminal:
         os.write(self._ours, keys.encode())
 
     def interrupt(self) -> None:
-        """What Ctrl-C does."""
+        """Send SIGINT, as Ctrl-C does."""
         self._process.send_signal(signal.SIGINT)
 
     def ended(self) -> int:

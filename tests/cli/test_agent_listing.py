@@ -1,4 +1,4 @@
-"""An agent's token lists the agent's own tasks; small texts of accounts and nodes say what is true."""
+"""Listing with an agent's token, and texts of account and node commands."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from horae.choices import Language
-from tests.cli.driving import Cli
-from tests.cli.remote.served import ServedCli
+from tests.cli.command_line import Cli
+from tests.cli.remote.server import RemoteCli
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 
 def test_agent_lists_its_own_tasks(tmp_path: Path) -> None:
-    served = ServedCli(tmp_path)
+    served = RemoteCli(tmp_path)
     try:
         token = served("token", "make", "bot", "--owner", "local", "--agent", "bot", "--json").json["text"]
         path = tmp_path / "bot.token"
@@ -33,8 +33,8 @@ def test_agent_lists_its_own_tasks(tmp_path: Path) -> None:
     assert names == ["mine"]
 
 
-def test_invalid_token_leads_to_a_token_of_its_owner(tmp_path: Path) -> None:
-    served = ServedCli(tmp_path, members=("bob",))
+def test_invalid_token_hint_names_its_owner(tmp_path: Path) -> None:
+    served = RemoteCli(tmp_path, members=("bob",))
     try:
         path = served.token_file("bob")
         made = served("token", "ls", "--json").json
@@ -58,7 +58,7 @@ def test_help_names_every_place_of_the_store(cli: Cli, language: Language) -> No
     assert "$XDG_DATA_HOME/horae/horae.db" in shown
 
 
-def test_show_without_a_node_does_not_speak_of_draining(cli: Cli) -> None:
+def test_show_without_a_node_does_not_mention_draining(cli: Cli) -> None:
     refused = cli("nodes", "show", "--json").problem
     assert "drain" not in refused["detail"]
     assert "nodes show" in refused["detail"]

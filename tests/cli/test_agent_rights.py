@@ -1,4 +1,4 @@
-"""Agents on the command line: functions wait for a person, and a revoked token stops what its agent made."""
+"""Agents on the command line: functions wait for approval, and a revoked token pauses the agent's tasks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from horae.wire.problems import ExitCode
-
-from .driving import Cli
+from tests.cli.command_line import Cli
 
 
 @pytest.fixture
@@ -18,7 +17,7 @@ def cli(tmp_path: Path) -> Cli:
 
 
 def import_task(cli: Cli, name: str, **target: Any) -> dict[str, Any]:
-    """A task with the stamp of an agent, as an export of another deployment has it."""
+    """Import a task created by an agent of another deployment."""
     import json  # noqa: PLC0415 - for this helper alone
 
     labels = {"horae/agent": "helper"}

@@ -1,4 +1,4 @@
-"""Columns on a terminal of 80 columns: a list keeps its table, and values below each other begin in the same column."""
+"""Column alignment on a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import pytest
 
 from horae.cli.output.formatting import next_times
 from horae.cli.output.line_breaks import wrap_cell
-from horae.cli.output.styled_text import cell_text
+from horae.cli.output.styled_text import cell_text, display_width
 from horae.cli.output.table import Fit, is_table, render_table
-from horae.cli.output.width import display_width
-from tests.cli.driving import Cli
-from tests.cli.histories import failures
+from tests.cli.command_line import Cli
+from tests.cli.histories import write_failure_history
 from tests.cli.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
@@ -42,8 +41,8 @@ def test_list_with_two_tasks_of_one_name_keeps_its_table(cli: Cli, language: str
         header, *rows = shown(cli, "ls", *everything, "--lang", language)
         assert header.split()[0] == ("NAME" if language == "en" else "名称"), header
         start = column_of(header, "WHEN" if language == "en" else "时间")
-        said = "every 10" if language == "en" else "每 10"
-        assert [column_of(row, said) for row in rows if row.startswith("tick ")] == [start, start], rows
+        cell = "every 10" if language == "en" else "每 10"
+        assert [column_of(row, cell) for row in rows if row.startswith("tick ")] == [start, start], rows
         prefixes = re.findall(r"tsk_[0-9a-f]{16,}", "\n".join(rows))
         assert all(any(each.startswith(prefix) for prefix in prefixes) for each in ids), rows
 
@@ -98,7 +97,7 @@ def test_page_of_a_node_is_aligned_and_names_its_zone(cli: Cli, language: str) -
 
 
 def test_choices_of_resume_are_aligned(cli: Cli) -> None:
-    failures(cli.path)
+    write_failure_history(cli.path)
     with Terminal(cli, "resume", "weekly-digest", columns=80) as terminal:
         terminal.wait_for("Which?")
         lines = [line for line in terminal.shown.splitlines() if re.match(r"(❯|\s) \d  ", line)]
@@ -123,5 +122,5 @@ def test_make_help_breaks_between_words(width: int) -> None:
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= width
     texts = re.findall(r"^[a-z-]+:.*## (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    told = " ".join(re.sub(r"^  make \S+", "", line).strip() for line in lines)
-    assert told == " ".join(texts)
+    answer = " ".join(re.sub(r"^  make \S+", "", line).strip() for line in lines)
+    assert answer == " ".join(texts)

@@ -1,4 +1,4 @@
-"""The language of an answer: from the environment, or from the words that say when; never from a name."""
+"""Language of an answer: from the environment or the schedule text, never from a name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from horae import Horae
 from horae.cli.output.printer import Printer
 from horae.cli.output.terminal_log import TerminalFormatter
 from horae.model.task import PauseCause
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 
 def has_chinese(text: str) -> bool:

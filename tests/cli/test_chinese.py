@@ -1,4 +1,4 @@
-"""In Chinese, every help text is Chinese, and sentences have Chinese punctuation."""
+"""Chinese output: every help text is translated, and sentences have Chinese punctuation."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from horae.model.task import TaskState
 from horae.refusal_catalogue import RefusalEntry
 from horae.testing.factories import a_run, a_task
 from horae.typography import full_width
-from tests.cli.driving import Cli
-from tests.cli.histories import failures
+from tests.cli.command_line import Cli
+from tests.cli.histories import write_failure_history
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 HALF_WIDTH = re.compile("[\u4e00-\u9fff”][,;:?!(]|[,;:?!)][\u4e00-\u9fff“]")
 SAME_IN_CHINESE = {"https://horae.example.org", "A-Z a-z 0-9 _ . -", "'in 30 days', 2027-01-01."}
-"""Values that are typed as they stand."""
+"""Values that are typed and so not translated."""
 
 
 def parts_of(command: Any, path: str) -> Iterator[tuple[str, str]]:
-    """The help text of a command, of its parameters, and of the commands within it."""
+    """Return the help of a command, of its parameters and of its subcommands."""
     if command.help:
         yield path, command.help
     for parameter in command.params:
@@ -56,7 +56,7 @@ def every_help_text() -> list[tuple[str, str]]:
 
 
 def every_sentence() -> Iterator[tuple[str, str]]:
-    """Chinese texts of every catalogue in the package, as they are shown."""
+    """Chinese text of every message catalogue."""
     for module in pkgutil.walk_packages(horae.__path__, "horae."):
         if not re.search(r"(words|refusals|commands|topics)$", module.name):
             continue
@@ -91,16 +91,16 @@ def test_translated_help_has_chinese_punctuation() -> None:
 
 @pytest.mark.parametrize("arguments", [("add",), ("token",), ("token", "make"), (), ("nodes",)])
 def test_help_in_chinese_leaves_no_english_sentence(cli: Cli, arguments: tuple[str, ...]) -> None:
-    said = cli(*arguments, "--help", "--lang", "zh").out
+    output = cli(*arguments, "--help", "--lang", "zh").out
     for english in ("Usage", "Options", "Arguments", "Commands", "Show this message", "[required]", "Default"):
-        assert english not in said
-    assert "选项：" in said
+        assert english not in output
+    assert "选项：" in output
     assert "Usage: horae" in cli(*arguments, "--help").out, "English is as before"
 
 
 def test_help_follows_the_language_of_the_environment(cli: Cli) -> None:
-    said = cli("webhook", "--help", LANG="zh_CN.UTF-8").out
-    assert "列出 webhook。" in said
+    output = cli("webhook", "--help", LANG="zh_CN.UTF-8").out
+    assert "列出 webhook。" in output
 
 
 def test_chinese_sentences_have_chinese_punctuation() -> None:
@@ -157,9 +157,9 @@ def test_punctuation_of_a_sentence_is_widened_and_code_is_not(text: str, expecte
 
 def test_a_refusal_keeps_the_punctuation_of_what_was_typed(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "x")
-    said = cli("show", "报告,一", "--lang", "zh").err
-    assert "没有任务“报告,一”。" in said
-    assert "，" in said.splitlines()[1]
+    output = cli("show", "报告,一", "--lang", "zh").err
+    assert "没有任务“报告,一”。" in output
+    assert "，" in output.splitlines()[1]
 
 
 # --- answers --------------------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_a_refusal_keeps_the_punctuation_of_what_was_typed(cli: Cli) -> None:
 CODES = re.compile(
     rf"(?<![\w./=:\"-])(?:{'|'.join([*Reason, *RunState, *TaskState, 'queue_all', 'at_least_once', 'at_most_once'])})\b"
 )
-"""Words that programs read; each has a Chinese word."""
+"""Codes for programs; text output uses Chinese words instead."""
 ANSWERS = [
     ("ls",),
     ("ls", "--all"),
@@ -194,15 +194,15 @@ ANSWERS = [
 
 
 def test_answers_in_chinese_have_chinese_words_and_punctuation(cli: Cli) -> None:
-    failures(cli.path)
+    write_failure_history(cli.path)
     assert cli("add", "every 1h", "--say", "x", "--name", "held", "--pause").code == 0
     for arguments in ANSWERS:
         done = cli(*arguments, "--lang", "zh")
         text = done.out + done.err
         assert CHINESE.search(text), arguments
-        # The definition of a task and the meaning of a setting quote the words that are typed.
-        said = text.partition("实际运行内容")[0] if arguments[0] != "config" else ""
-        assert not CODES.search(said), (arguments, CODES.findall(said), said)
+        # Task definitions and setting descriptions quote typed words.
+        output = text.partition("实际运行内容")[0] if arguments[0] != "config" else ""
+        assert not CODES.search(output), (arguments, CODES.findall(output), output)
         assert not HALF_WIDTH.search(text), (arguments, HALF_WIDTH.findall(text), text)
 
 

@@ -1,4 +1,4 @@
-"""In Chinese, errors that Horae wrote into runs and mistakes of usage are shown in Chinese; the ledger keeps English."""
+"""Chinese output of run errors and usage errors; the ledger stores English."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from horae.testing import TimeTravel
-from tests.cli.driving import Cli
-from tests.cli.histories import an_app, failures, hour_before
+from tests.cli.command_line import Cli
+from tests.cli.histories import hour_before, make_app, write_failure_history
 
 TIMED_OUT = "5 秒内没有任何信号"
 
@@ -16,7 +16,7 @@ TIMED_OUT = "5 秒内没有任何信号"
 @pytest.fixture
 def silent_task(cli: Cli) -> Cli:
     """A store with one task whose only run timed out."""
-    app = an_app(cli.path)
+    app = make_app(cli.path)
 
     @app.task(name="silent")
     async def silent() -> None:
@@ -46,7 +46,7 @@ def test_run_in_full_shows_its_own_error_in_chinese(silent_task: Cli) -> None:
 
 
 def test_foreign_error_stays_as_it_was_raised(cli: Cli) -> None:
-    failures(cli.path)
+    write_failure_history(cli.path)
     assert "ValueError: disk full" in cli("why", "nightly-backup", "--lang", "zh").out
 
 
@@ -66,14 +66,14 @@ def test_foreign_error_stays_as_it_was_raised(cli: Cli) -> None:
         (("lss",), "没有命令 'lss'。是否想输入 'ls'？"),
     ],
 )
-def test_mistake_of_usage_is_told_in_chinese(cli: Cli, arguments: tuple[str, ...], shown: str) -> None:
+def test_usage_error_is_in_chinese(cli: Cli, arguments: tuple[str, ...], shown: str) -> None:
     done = cli(*arguments, LANG="zh_CN.UTF-8")
     assert done.code == 2
     assert shown in done.err
     assert "可以查看：horae" in done.err or done.err.startswith("{")
 
 
-def test_mistake_of_usage_as_json_is_in_chinese_too(cli: Cli) -> None:
+def test_usage_error_as_json_is_in_chinese(cli: Cli) -> None:
     assert cli("agent", "stop", "--json", LANG="zh_CN.UTF-8").problem["detail"] == "缺少参数 'AGENT'。"
 
 

@@ -1,4 +1,4 @@
-"""Programs that commands may run, and kinds of targets that nothing can run: refused where a task is made, with what is missing."""
+"""Allowed programs of command targets, and target kinds without a runner: refused at creation with the fix."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import pytest
 
 from horae import Horae
 from horae.errors import InvalidTask
-from tests.cli.driving import Cli
-from tests.cli.remote.served import ServedCli
-from tests.cli.test_private_networks import running_node
+from tests.cli.command_line import Cli
+from tests.cli.node_process import running_node
+from tests.cli.remote.server import RemoteCli
 
 AGENT = {"kind": "agent", "prompt": "look"}
 
 
 def follow(cli: Cli, hint: str, way: str) -> dict[str, str]:
-    """Do what the hint says: write its line under its heading in `horae.toml`, or set its variable."""
+    """Follow the hint: write its line under its heading in `horae.toml`, or set its variable."""
     if way == "toml":
         ((line, heading),) = re.findall(r"(allow = \[.*?\]) under (\[[\w.]+\]) in horae.toml", hint)
         (cli.directory / "horae.toml").write_text(f"{heading}\n{line}\n", encoding="utf-8")
@@ -40,7 +40,7 @@ def test_following_the_hint_lets_a_command_run(cli: Cli, way: str) -> None:
         assert cli("run", "date", "--wait", **environment).code == 0
 
 
-def test_a_second_program_is_added_where_the_hint_says(cli: Cli) -> None:
+def test_second_program_is_added_where_the_hint_says(cli: Cli) -> None:
     refused = cli("add", "in 1h", "--json", "--command", "--", "date", HORAE_COMMAND_ALLOW="true")
     assert refused.problem["code"] == "command_not_allowed"
     assert "HORAE_COMMAND_ALLOW" in refused.problem["hint"]
@@ -69,7 +69,7 @@ def test_an_address_that_only_the_command_line_allows_fails_as_not_allowed_by_th
     assert "not allowed by the node" in " ".join(why.out.split())
 
 
-def test_the_command_line_takes_the_programs_of_the_node_on_its_store(cli: Cli) -> None:
+def test_command_line_uses_the_allowed_programs_of_the_node(cli: Cli) -> None:
     with running_node(cli, HORAE_COMMAND_ALLOW="date"):
         assert cli("add", "in 1h", "--name", "date", "--command", "--", "date").code == 0
         assert cli("run", "date", "--wait").code == 0
@@ -81,7 +81,7 @@ async def schedule_with_the_library(store: str) -> None:
         await app.schedule(AGENT, "every day at 9am", {"prompt": "look"}, name="look")
 
 
-async def test_a_kind_that_nothing_runs_is_refused_by_the_library(tmp_path: Path) -> None:
+async def test_kind_without_runner_is_refused_by_the_library(tmp_path: Path) -> None:
     with pytest.raises(InvalidTask) as refused:
         await schedule_with_the_library(f"sqlite:///{tmp_path}/h.db")
     assert refused.value.code == "target_not_carried"
@@ -89,12 +89,12 @@ async def test_a_kind_that_nothing_runs_is_refused_by_the_library(tmp_path: Path
 
 
 @pytest.mark.parametrize("place", ["file", "server"])
-def test_a_kind_that_nothing_runs_is_refused_by_a_tasks_file(tmp_path: Path, place: str) -> None:
-    served = ServedCli(tmp_path)
+def test_kind_without_runner_is_refused_by_a_tasks_file(tmp_path: Path, place: str) -> None:
+    served = RemoteCli(tmp_path)
     document = {"tasks": [{"name": "look", "when": "every day at 9am", "target": AGENT}]}
     (tmp_path / "tasks.json").write_text(json.dumps(document), encoding="utf-8")
     try:
-        command: Any = served if place == "server" else served.on_file
+        command: Any = served if place == "server" else served.on_store
         refused = command("apply", "-f", "tasks.json", "--yes", "--json")
     finally:
         served.stop()
@@ -116,11 +116,11 @@ def a_nanoclaw_file(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("place", ["file", "server"])
-def test_an_import_takes_over_what_nothing_runs_as_paused_and_says_so(tmp_path: Path, place: str) -> None:
-    served = ServedCli(tmp_path)
+def test_import_of_a_kind_without_runner_is_paused_with_a_note(tmp_path: Path, place: str) -> None:
+    served = RemoteCli(tmp_path)
     path = str(a_nanoclaw_file(tmp_path))
     try:
-        command: Any = served if place == "server" else served.on_file
+        command: Any = served if place == "server" else served.on_store
         tried = command("import", path, "--dry-run", "--json")
         taken = command("import", path, "--json")
         again = command("import", path, "--json")
@@ -138,8 +138,8 @@ def test_an_import_takes_over_what_nothing_runs_as_paused_and_says_so(tmp_path: 
 
 
 @pytest.mark.parametrize("place", ["file", "server"])
-def test_what_nothing_runs_is_neither_resumed_nor_run(tmp_path: Path, place: str) -> None:
-    served = ServedCli(tmp_path)
+def test_kind_without_runner_is_neither_resumed_nor_run(tmp_path: Path, place: str) -> None:
+    served = RemoteCli(tmp_path)
     path = str(a_nanoclaw_file(tmp_path))
     deeds = (
         ("resume",),
@@ -148,7 +148,7 @@ def test_what_nothing_runs_is_neither_resumed_nor_run(tmp_path: Path, place: str
         ("backfill", "--from", "yesterday", "--to", "yesterday"),
     )
     try:
-        command: Any = served if place == "server" else served.on_file
+        command: Any = served if place == "server" else served.on_store
         command("import", path, "--json")
         (task,) = command("ls", "--json", "--all").json
         refused = {deed[0]: command(deed[0], task["id"], *deed[1:], "--json") for deed in deeds}
@@ -156,7 +156,7 @@ def test_what_nothing_runs_is_neither_resumed_nor_run(tmp_path: Path, place: str
         removed = command("rm", task["id"], "--yes")
     finally:
         served.stop()
-    for deed, said in refused.items():
-        assert (said.code, said.problem["code"]) == (6, "target_not_carried"), deed
+    for deed, result in refused.items():
+        assert (result.code, result.problem["code"]) == (6, "target_not_carried"), deed
     assert after["state"] == "paused"
     assert removed.code == 0

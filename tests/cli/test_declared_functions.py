@@ -1,4 +1,4 @@
-"""`horae add --function`: a task starts from what the function declares, and arguments are checked against it."""
+"""`horae add --function`: defaults come from the function's declaration, and arguments are checked against it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 
 from horae import Horae
 from tests.app.declared_functions import declaring_app, register
-from tests.cli.driving import Cli
-from tests.cli.remote.served import ServedCli
+from tests.cli.command_line import Cli
+from tests.cli.remote.server import RemoteCli
 
 MAIL = ("--function", "mail", "--payload", '{"user": 7}')
 
@@ -105,13 +105,13 @@ async def test_edit_with_arguments_that_do_not_fit_is_refused(cli: Cli) -> None:
     assert "'report'" in warned["warnings"][0]["message"]
 
 
-@pytest.mark.parametrize(("said", "meant"), [("mial", "mail"), ("jobs.report", "report")])
-async def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, said: str, meant: str) -> None:
+@pytest.mark.parametrize(("typed", "meant"), [("mial", "mail"), ("jobs.report", "report")])
+async def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, typed: str, meant: str) -> None:
     await register(cli.url, labels=False)
-    done = cli("add", "now", "--function", said)
+    done = cli("add", "now", "--function", typed)
     assert done.code == 0
-    assert f"No node has registered a function '{said}'. Did you mean '{meant}'?" in done.err
-    chinese = cli("--lang", "zh", "add", "now", "--function", said)
+    assert f"No node has registered a function '{typed}'. Did you mean '{meant}'?" in done.err
+    chinese = cli("--lang", "zh", "add", "now", "--function", typed)
     assert f"是不是“{meant}”" in chinese.err
 
 
@@ -145,7 +145,7 @@ async def test_tasks_file_starts_from_the_declaration(cli: Cli, tmp_path: Path) 
 
 
 def exported(cli: Cli, tmp_path: Path, **fields: Any) -> str:
-    """An export of the store as a file; `fields` replace those of each task, and None leaves a field out."""
+    """Write an export of the store; `fields` replace those of each task, and None removes a field."""
     documents = [json.loads(line) for line in cli("export").out.splitlines()]
     for document in documents:
         if "task" in document:
@@ -157,9 +157,7 @@ def exported(cli: Cli, tmp_path: Path, **fields: Any) -> str:
 
 
 @pytest.mark.parametrize("registered", ["before the import", "while the task exists"])
-async def test_import_of_an_export_keeps_what_a_declaration_says_otherwise(
-    cli: Cli, tmp_path: Path, registered: str
-) -> None:
+async def test_import_of_an_export_wins_over_the_declaration(cli: Cli, tmp_path: Path, registered: str) -> None:
     cli("add", "every day at 09:00", *MAIL, "--name", "letters", "--retries", "2", "--key", "letters")
     before = cli("show", "letters", "--json").json["task"]
     file = exported(cli, tmp_path)
@@ -208,7 +206,7 @@ async def test_import_with_arguments_that_do_not_fit_is_refused(cli: Cli, tmp_pa
 
 
 async def test_declaration_counts_through_a_server_too(tmp_path: Path) -> None:
-    cli = ServedCli(tmp_path, members=("bob",))
+    cli = RemoteCli(tmp_path, members=("bob",))
     try:
         await register(cli.url, labels=False)
         made = cli("add", "every day at 09:00", *MAIL, "--json").json
@@ -266,7 +264,7 @@ BEAT = '@app.task("every 1h")\nasync def bay() -> None: ...\n'
 
 
 def start_shop(cli: Cli, path: Path, *, with_beat: bool) -> str:
-    """Declares the functions of the file, as the start of a node does; the path of the file."""
+    """Declare the functions of the file, as the start of a node does; return its path."""
     file = path / "shop.py"
     file.write_text(SHOP.format(beat=BEAT if with_beat else ""))
     code = "import asyncio, shop\nasync def main():\n    async with shop.app: pass\nasyncio.run(main())\n"
@@ -281,9 +279,9 @@ def test_why_of_a_removed_declaration_offers_neither_resume_nor_another_function
     assert "not paused" in cli("resume", "shop.bay").out
     assert "没有暂停" in cli("resume", "shop.bay", "--lang", "zh").out
     file = start_shop(cli, tmp_path, with_beat=False)
-    told = cli("why", "shop.bay", "--json").json
-    assert told["verdict"] == "paused"
-    commands = [each["command"] for each in told["fixes"]]
+    answer = cli("why", "shop.bay", "--json").json
+    assert answer["verdict"] == "paused"
+    commands = [each["command"] for each in answer["fixes"]]
     assert "shop.py" in commands[0]
     assert Path(file).name in commands[0]
     assert not [each for each in commands if " resume " in each or "--function" in each]
@@ -317,30 +315,30 @@ def run_with_signature(cli: Cli, path: Path, more: str, *deeds: str) -> None:
     )
 
 
-def test_payload_that_no_longer_fits_is_told_as_not_called_and_how_to_change_it(cli: Cli, tmp_path: Path) -> None:
+def test_payload_that_no_longer_fits_is_not_called_and_the_fix_is_named(cli: Cli, tmp_path: Path) -> None:
     run_with_signature(cli, tmp_path, "", "await app.schedule('letters.mail', 'in 1d', {'user': 7})")
     run_with_signature(
         cli, tmp_path, ", subject: str", "run = await (await app.get('letters.mail')).run_now()", "await run.wait(30)"
     )
-    told = cli("why", "letters.mail", "--json").json
-    assert told["reason"] == "not_called"
-    assert "was not called" in told["sentence"]
-    assert [each["command"].split()[1] for each in told["fixes"]] == ["edit", "retry"]
+    answer = cli("why", "letters.mail", "--json").json
+    assert answer["reason"] == "not_called"
+    assert "was not called" in answer["sentence"]
+    assert [each["command"].split()[1] for each in answer["fixes"]] == ["edit", "retry"]
     assert (
         "未调用" in cli("runs", "letters.mail", "--lang", "zh").out
         or "没有调用目标" in cli("why", "letters.mail", "--lang", "zh").out
     )
 
 
-def test_missing_secret_is_told_as_not_called_with_the_command_that_sets_it(cli: Cli) -> None:
+def test_missing_secret_is_not_called_and_the_fix_is_named(cli: Cli) -> None:
     made = cli(
         *("add", "in 1d", "--name", "call", "--http", "https://example.com/x", "--header", "A: @secret:tok", "--json")
     )
     assert made.code == 0, made.err
     asyncio.run(run_once(cli.url))
-    told = cli("why", "call", "--json").json
-    assert told["reason"] == "not_called"
-    assert "secret set tok" in told["fixes"][0]["command"]
+    answer = cli("why", "call", "--json").json
+    assert answer["reason"] == "not_called"
+    assert "secret set tok" in answer["fixes"][0]["command"]
 
 
 async def run_once(url: str) -> None:

@@ -1,4 +1,4 @@
-"""What commands say of functions: retries that never happen, names that no node has, the functions of a node, and edits."""
+"""Function facts in command output: unused retries, unknown names, functions of a node, and edits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from horae import Horae
 from tests.app.declared_functions import declaring_app, register
-from tests.cli.driving import Cli, Done
-from tests.cli.remote.served import ServedCli
+from tests.cli.command_line import Cli, CommandResult
+from tests.cli.remote.server import RemoteCli
 
 
 def test_receipt_of_at_most_once_shows_no_retries(cli: Cli) -> None:
@@ -55,14 +55,14 @@ async def test_why_names_the_nearest_function(cli: Cli, when: str) -> None:
     assert "No running node has the function 'report'." in mended["sentence"]
 
 
-async def test_why_of_a_function_that_a_node_has_says_nothing_of_it(cli: Cli) -> None:
+async def test_why_does_not_mention_a_function_that_a_node_has(cli: Cli) -> None:
     await _asked_while_running(cli)
 
 
 async def _asked_while_running(cli: Cli) -> None:
     async with declaring_app(cli.url, engine=True):
         await asyncio.to_thread(cli, "add", "in 1h", "--function", "report", "--name", "letters")
-        why: Done = await asyncio.to_thread(cli, "why", "letters")
+        why: CommandResult = await asyncio.to_thread(cli, "why", "letters")
         assert "node" not in why.out
         await _look_at_nodes(cli)
 
@@ -112,7 +112,7 @@ async def test_edit_keeps_what_was_chosen_for_the_task(cli: Cli) -> None:
 
 
 async def test_functions_at_a_server(tmp_path: Path) -> None:
-    cli = ServedCli(tmp_path)
+    cli = RemoteCli(tmp_path)
     try:
         await register(cli.url)
         cli("add", "every day at 09:00", "--function", "reprot", "--name", "letters")

@@ -1,4 +1,4 @@
-"""Function names: one name for a file, however it is loaded, and earlier names in a store go on."""
+"""Function names: the same for a file however it is loaded, and earlier names in a store still work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from horae import Horae
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 
 JOBS: Final = """
 from horae import Horae
@@ -41,7 +41,7 @@ if __name__ == "__main__":
 """
 CURRENT: Final = JOBS.format(declared='"every 1h"', plain="")
 FORMER: Final = JOBS.format(declared='"every 1h", name="morning_report"', plain='(name="mail")')
-"""Registers what earlier versions did for a file that was run: names without the module."""
+"""Registers names without the module, as earlier versions did for a script."""
 OPENED: Final = """
 import asyncio
 from {module} import app
@@ -60,7 +60,7 @@ def write_jobs(cli: Cli, text: str = CURRENT, file: str = "jobs.py") -> None:
     path.write_text(text)
 
 
-def run_python(cli: Cli, *arguments: str) -> Done:
+def run_python(cli: Cli, *arguments: str) -> CommandResult:
     done = subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,
@@ -71,7 +71,7 @@ def run_python(cli: Cli, *arguments: str) -> Done:
         env=cli.environment(),
     )
     assert done.returncode == 0, done.stderr
-    return Done(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def load(cli: Cli, how: str) -> None:
@@ -133,7 +133,7 @@ def test_file_in_a_package_may_use_relative_imports(cli: Cli) -> None:
     assert set(tasks(cli)) == {"shop.jobs.morning_report"}
 
 
-def test_task_that_the_file_no_longer_declares_is_set_aside_however_it_is_loaded(cli: Cli) -> None:
+def test_task_no_longer_declared_is_paused_however_the_file_is_loaded(cli: Cli) -> None:
     write_jobs(cli)
     load(cli, "up jobs.py")
     write_jobs(cli, JOBS.format(declared="", plain=""))
@@ -146,7 +146,7 @@ def test_task_that_the_file_no_longer_declares_is_set_aside_however_it_is_loaded
 
 
 @pytest.mark.parametrize("how", ["up jobs.py", "import jobs", "worker jobs:app"])
-def test_declared_task_of_an_earlier_version_goes_on_under_its_new_name(cli: Cli, how: str) -> None:
+def test_declared_task_of_an_earlier_version_continues_under_its_new_name(cli: Cli, how: str) -> None:
     write_jobs(cli, FORMER)
     load(cli, "python jobs.py")
     before = tasks(cli)["morning_report"]

@@ -1,4 +1,4 @@
-"""Hints are followed as they are written: the command in a refusal exists, and leads on."""
+"""Hints of refusals work as written."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 
 from horae import Horae, RetryPolicy
 from horae.errors import InvalidTask
-from tests.cli.driving import Cli
-from tests.mcp.process import desk_of
-from tests.mcp.stage import text_of
+from tests.cli.command_line import Cli
+from tests.mcp.stdio_server import connect_stdio
+from tests.mcp.tool_client import text_of
 
 
 def commands_in(text: str) -> list[list[str]]:
-    """Commands between quotes, and those that end a line after a colon; without the program's name."""
+    """Return quoted commands and those at a line's end after a colon, without the program name."""
     found = re.findall(r"[“'](horae [^'”]+)['”]", text) + re.findall(r": (horae .+)$", text, re.MULTILINE)
     return [shlex.split(each)[1:] for each in found]
 
@@ -63,7 +63,7 @@ def test_a_store_that_is_absent_is_named_in_the_command_that_makes_it(cli: Cli) 
 
 
 @pytest.mark.parametrize("command", ["ls", "overview"])
-def test_an_empty_list_names_the_store_that_was_asked(cli: Cli, command: str) -> None:
+def test_empty_list_names_the_store(cli: Cli, command: str) -> None:
     store = f"sqlite:///{cli.directory}/other.db"
     follow(cli, cli(command, "--store", store).err)
     assert len(cli("ls", "--store", store, "--json").json) == 1
@@ -85,7 +85,7 @@ def test_an_empty_list_names_the_store_that_was_asked(cli: Cli, command: str) ->
     ],
     ids=" ".join,
 )
-def test_a_store_in_memory_is_refused_with_one_that_is_kept(cli: Cli, command: tuple[str, ...]) -> None:
+def test_memory_store_is_refused_with_a_durable_one_in_the_hint(cli: Cli, command: tuple[str, ...]) -> None:
     refused = cli(*command, "--store", "memory://", "--json")
     assert refused.problem["code"] == "nothing_would_be_kept"
     ((option, url),) = re.findall(r"(--store) (\S+)", refused.problem["hint"])
@@ -93,14 +93,14 @@ def test_a_store_in_memory_is_refused_with_one_that_is_kept(cli: Cli, command: t
     assert again.code == 0 or again.problem["code"] in ("no_such_task", "no_store_yet", "no_such_owner")
 
 
-def test_a_dry_run_needs_no_store_that_is_kept(cli: Cli) -> None:
+def test_dry_run_accepts_a_memory_store(cli: Cli) -> None:
     assert cli("add", "every 10s", "--say", "tick", "--dry-run", "--store", "memory://").code == 0
 
 
-def test_up_in_memory_recommends_no_command_for_another_process(cli: Cli) -> None:
-    said = cli.process("up", "--seconds", "0.1", "--store", "memory://", "--demo")
-    assert said.code == 0
-    assert "horae --store memory://" not in said.out
+def test_up_on_a_memory_store_recommends_no_other_process(cli: Cli) -> None:
+    result = cli.process("up", "--seconds", "0.1", "--store", "memory://", "--demo")
+    assert result.code == 0
+    assert "horae --store memory://" not in result.out
 
 
 def test_stop_of_a_task_that_never_ran_leads_to_running_it(cli: Cli) -> None:
@@ -139,9 +139,9 @@ def test_why_takes_the_day_as_the_operations_page_writes_it(cli: Cli) -> None:
 
 
 async def pause_without_a_reason(cli: Cli) -> str:
-    async with desk_of(cli) as desk:
-        made = await desk("schedule_task", when="every day at 09:00 10 times", do="look", zone="UTC")
-        paused = await desk("pause_task", id=made["task"]["id"])
+    async with connect_stdio(cli) as tools:
+        made = await tools("schedule_task", when="every day at 09:00 10 times", do="look", zone="UTC")
+        paused = await tools("pause_task", id=made["task"]["id"])
     return str(paused["task"]["state"])
 
 
@@ -152,13 +152,13 @@ async def test_mcp_pauses_a_task_without_a_reason(cli: Cli) -> None:
 async def schedule_again_after_cancelling(cli: Cli, *, name: str | None) -> tuple[str, str]:
     """The refusal of the same key, and the state of the task that is made by its hint."""
     said = {"when": "every day at 09:00 10 times", "do": "look", "zone": "UTC"}
-    async with desk_of(cli) as desk:
-        made = await desk("schedule_task", key="k", **said)
-        await desk("cancel_task", id=made["task"]["id"])
+    async with connect_stdio(cli) as tools:
+        made = await tools("schedule_task", key="k", **said)
+        await tools("cancel_task", id=made["task"]["id"])
         changed = {} if name is None else {"name": name}
-        refused = text_of(await desk.raw("schedule_task", key="k", **said, **changed))
+        refused = text_of(await tools.raw("schedule_task", key="k", **said, **changed))
         (other,) = re.findall(r'key "([^"]+)"', refused)
-        again = await desk("schedule_task", key=other, **said)
+        again = await tools("schedule_task", key=other, **said)
     return refused, str(again["task"]["state"])
 
 
@@ -193,7 +193,7 @@ async def test_a_number_as_retry_recommends_the_class_of_policies() -> None:
     with pytest.raises(InvalidTask) as refused:
         await schedule_with_retry(3)
     (recommended,) = re.findall(r"(RetryPolicy\([^)]*\))", refused.value.hint)
-    (await schedule_with_retry(eval(recommended, {"RetryPolicy": RetryPolicy})))  # noqa: S307 - from our own hint
+    (await schedule_with_retry(eval(recommended, {"RetryPolicy": RetryPolicy})))  # noqa: S307 - text of the hint under test
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ async def test_a_number_as_retry_recommends_the_class_of_policies() -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_hint_names_what_is_accepted_here(cli: Cli, arguments: list[str], code: str, hint: str) -> None:
+def test_hint_names_accepted_values(cli: Cli, arguments: list[str], code: str, hint: str) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "report")
     refused = cli(*arguments, "--json").problem
     assert refused["code"] == code
@@ -242,6 +242,32 @@ def test_a_refused_span_names_the_option(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "moment", ["2099-12-01T09:00Z", "2099-12-01 09:00", "2099-12-01", "tomorrow", "next Monday 18:00"]
 )
-def test_the_moments_of_the_hint_are_accepted(cli: Cli, moment: str) -> None:
+def test_moments_of_the_hint_are_accepted(cli: Cli, moment: str) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "report")
     assert cli("pause", "report", "--until", moment).code == 0
+
+
+@pytest.mark.usefixtures("node")
+def test_fixes_for_a_failed_once_task_are_accepted(cli: Cli) -> None:
+    cli("add", "now", "--function", "broken", "--retries", "0", "--name", "call")
+    while cli("show", "call", "--json").json["task"]["state"] == "active":
+        pass  # each iteration runs a command
+    why = cli("why", "call", "--json").json
+    assert "The task has given up" in why["sentence"]
+    assert not any(fix["command"].startswith("horae resume") for fix in why["fixes"])
+    assert cli("resume", "call").code == 5
+    (failed,) = [each for each in cli("doctor", "--json").json["checks"] if each["check"] == "failed"]
+    assert failed["fix"] == "horae why TASK, then horae retry TASK"
+    retried = cli("retry", "call")
+    assert retried.code == 0, retried.err
+
+
+def test_command_for_another_token_works_as_printed(cli: Cli) -> None:
+    starting = ("up", "--port", "0", "--seconds", "0.2")
+    assert cli.process(*starting, HORAE_API="on").code == 0
+    (cli.directory / "horae.db.token").unlink()
+    again = cli.process(*starting, HORAE_API="on")
+    (command,) = re.findall(r"(token make .*)", again.out)
+    made = cli(*shlex.split(command), "--quiet")
+    assert made.code == 0, made.err
+    assert made.out.startswith("horae_")

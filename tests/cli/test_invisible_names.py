@@ -1,4 +1,4 @@
-"""Names that look alike and are not: every front end refuses characters that nobody can see."""
+"""Invisible characters in names are refused by every front end."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from horae.wire.problems import ExitCode
-
-from .driving import Cli
+from tests.cli.command_line import Cli
 
 
 @pytest.fixture

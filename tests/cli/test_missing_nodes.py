@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from horae import Horae
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 from tests.cli.operating.deployment import Deployment
 
 JOBS = """
@@ -28,7 +28,7 @@ NODE = Path(__file__).with_name("node.py")
 
 
 def declare(cli: Cli, folder: Path) -> Path:
-    """Registers the function `jobs.remind` of a file, as an app that has ended."""
+    """Register the function `jobs.remind` of a file, as an app that has ended."""
     folder.mkdir(exist_ok=True)
     file = folder / "jobs.py"
     file.write_text(textwrap.dedent(JOBS))
@@ -37,13 +37,13 @@ def declare(cli: Cli, folder: Path) -> Path:
     return file
 
 
-def waiting_task(cli: Cli, name: str) -> Done:
+def waiting_task(cli: Cli, name: str) -> CommandResult:
     return cli("add", "now", "--function", "remind", "--name", name)
 
 
 @contextmanager
 def plain_node(cli: Cli) -> Iterator[str]:
-    """A running node without the function; its id. Its log is in `node.log`."""
+    """Start a node without the function; yields its id. Its log is in `node.log`."""
     with (cli.directory / "node.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             [sys.executable, str(NODE), cli.url],
@@ -61,7 +61,7 @@ def plain_node(cli: Cli) -> Iterator[str]:
         process.communicate(timeout=60)
 
 
-def fixes(done: Done) -> list[str]:
+def fixes(done: CommandResult) -> list[str]:
     return [each["command"] for each in done.json["fixes"]]
 
 
@@ -79,9 +79,9 @@ def test_why_of_a_function_without_engine_starts_its_file(cli: Cli) -> None:
     declare(cli, cli.directory / "elsewhere")
     waiting_task(cli, "reminder")
     assert fixes(cli("why", "reminder", "--json")) == ["horae up elsewhere/jobs.py"]
-    told = cli("why", "reminder").out
-    assert "no engine is running. No running node has the function 'jobs.remind'" in told
-    assert "horae up elsewhere/jobs.py" in told
+    answer = cli("why", "reminder").out
+    assert "no engine is running. No running node has the function 'jobs.remind'" in answer
+    assert "horae up elsewhere/jobs.py" in answer
 
 
 def test_why_of_a_function_names_another_store_and_an_absolute_path(cli: Cli, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_commands_name_the_only_node_as_draining(cli: Cli) -> None:
 
 
 def wait_until_draining(cli: Cli) -> None:
-    """Until the node has noticed: what comes due before is still claimed."""
+    """Wait until the node has noticed the drain: until then it still claims due entries."""
     for _ in range(200):
         if "drain" in (cli.directory / "node.log").read_text(encoding="utf-8"):
             return
@@ -182,7 +182,7 @@ def wait_until_running(cli: Cli) -> None:
 
 
 def test_notice_of_a_waiting_entry_names_the_store_of_the_app(cli: Cli) -> None:
-    """The app of the file names another store than the default one."""
+    """The app of the file uses another store than the default one."""
     (cli.directory / "shop.py").write_text(SHOP, encoding="utf-8")
     cli("add", "now", "--function", "absent", "--store", "sqlite:///shop.db")
     deployment = Deployment(cli.directory)

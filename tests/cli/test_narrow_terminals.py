@@ -1,4 +1,4 @@
-"""Tables on real terminals of 40, 80 and 120 columns: nothing that matters is cut, and ids can be pasted back."""
+"""Tables on real terminals of 40, 80 and 120 columns: ids and times stay whole and can be pasted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from horae import Horae
-from horae.cli.output.width import display_width as width_of
-from tests.cli.driving import Cli
-from tests.cli.histories import an_app, failures, hour_before
+from horae.cli.output.styled_text import display_width as width_of
+from tests.cli.command_line import Cli
+from tests.cli.histories import hour_before, make_app, write_failure_history
 from tests.cli.terminal import Terminal
 
 WIDTHS = (40, 80, 120)
@@ -29,7 +29,7 @@ def shown(cli: Cli, *arguments: str, columns: int) -> list[str]:
 
 
 def table(cli: Cli, *arguments: str, columns: int) -> list[str]:
-    """The lines up to the footer, if there is one."""
+    """Return the lines before the footer."""
     lines = shown(cli, *arguments, columns=columns)
     footers = (number for number, line in enumerate(lines) if "times in" in line or "时区" in line)
     return lines[: next(footers, len(lines))]
@@ -40,14 +40,14 @@ def without_blanks(text: str) -> str:
 
 
 def row_of(lines: list[str], name: str) -> list[str]:
-    """The lines of the row that begins with this name: those below it begin with a blank."""
+    """Return the lines of the row with this name: continuation lines begin with a blank."""
     first = next(number for number, line in enumerate(lines) if line.split()[:1] == [name])
     below = takewhile(lambda line: line.startswith(" "), lines[first + 1 :])
     return [lines[first], *below]
 
 
 def cell_of(row: list[str], header: str, title: str) -> str:
-    """The text of one cell without its blanks; a column reaches from its title to the next one."""
+    """Return the text of one cell without blanks; a column ends where the next title begins."""
     titles = [(width_of(header[: found.start()]), found.group()) for found in re.finditer(r"\S+", header)]
     starts = [start for start, _ in titles]
     column = [found for _, found in titles].index(title)
@@ -56,14 +56,14 @@ def cell_of(row: list[str], header: str, title: str) -> str:
 
 
 def between(line: str, start: int, end: int) -> str:
-    """The characters of a line that stand in these columns of the terminal."""
+    """Return the characters of a line in these columns of the terminal."""
     return "".join(sign for number, sign in enumerate(line) if start <= width_of(line[:number]) < end)
 
 
 @pytest.fixture(scope="module")
 def with_runs(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     cli = Cli(tmp_path_factory.mktemp("narrow"))
-    failures(cli.path)
+    write_failure_history(cli.path)
     return cli
 
 
@@ -128,7 +128,7 @@ def test_long_names_wrap_instead_of_hiding_the_next_time(cli: Cli) -> None:
         assert [word for word in name.split() if word not in words] == []
 
 
-def test_tasks_of_one_name_are_told_apart_by_ids_that_can_be_pasted(cli: Cli) -> None:
+def test_tasks_of_one_name_have_different_ids_that_can_be_pasted(cli: Cli) -> None:
     for _ in range(3):
         cli("add", "every 1h", "--say", "x", "--name", "same")
     text = "\n".join(table(cli, "ls", columns=80))
@@ -140,11 +140,11 @@ def test_tasks_of_one_name_are_told_apart_by_ids_that_can_be_pasted(cli: Cli) ->
         assert cli("pause", short).code == 0
 
 
-def test_dates_stand_only_where_they_change(tmp_path: Path) -> None:
+def test_dates_are_shown_only_where_they_change(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     from horae.testing import TimeTravel  # noqa: PLC0415
 
-    app: Horae = an_app(cli.path)
+    app: Horae = make_app(cli.path)
     with TimeTravel(app, hour_before(60), store="own") as time:
         time.run(app.schedule("report", "0,30 * * * *", name="report"))
         time.travel("58h")
@@ -157,7 +157,7 @@ def test_dates_stand_only_where_they_change(tmp_path: Path) -> None:
 
 @pytest.fixture
 def two_nodes(cli: Cli) -> Iterator[list[str]]:
-    """The ids of two engines that started together on one store, each in a process of its own."""
+    """Start two engines on one store at once; yields their ids."""
     started = [
         subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("node.py")), cli.url],
@@ -225,7 +225,7 @@ def test_a_receipt_breaks_between_words_and_keeps_commands_whole(tmp_path: Path,
     assert all(line.startswith(("  !      ", "         ", "no engine")) for line in warned if line)
 
 
-def test_only_schedules_that_depend_on_a_zone_warn_about_it(tmp_path: Path) -> None:
+def test_only_zone_dependent_schedules_warn_about_the_zone(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     for when, warns in (("every 10s", False), ("in 20m", False), ("every day at 9am", True), ("0 9 * * *", True)):
         warnings = cli("add", when, "--say", "tick", "--json").json["warnings"]

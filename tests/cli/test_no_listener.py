@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.terminal import Terminal
 
 WEBHOOK = "https://93.184.216.34/hook"
@@ -56,7 +56,7 @@ def test_terminal_of_up_is_a_listener(cli: Cli) -> None:
         cli("run", "tea", "--wait")
         terminal.wait_for("▸ tea")
         assert result_of(cli, "tea") == {"delivered": 1, "to": {"process": 1}}
-        # An event without a sentence shows nothing there.
+        # An event without text prints nothing there.
         cli("add", "every 1h", "--event", "kettle.boiled", "--name", "kettle")
         cli("run", "kettle", "--wait")
         assert result_of(cli, "kettle") == {"delivered": 0, "to": {}}

@@ -1,4 +1,4 @@
-"""`--fields`: the names are checked before a command takes effect, against the fields that its answer has."""
+"""`--fields`: names are checked against the answer's fields before a command takes effect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from horae.cli import output_fields
 from horae.cli.main import app
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 OTHER_PROTOCOL = {"mcp"}
@@ -31,7 +31,7 @@ COMMANDS = dict(leaf_commands(app))
 
 
 def required_words(command: Any) -> list[str]:
-    """An argument for each parameter that has to be there; the values are not looked at before the fields are."""
+    """Return an argument for each required parameter; values are checked after the fields."""
     found: list[str] = []
     for each in command.params:
         if each.required:
@@ -63,7 +63,7 @@ def test_an_unknown_field_is_refused_before_anything_is_opened(cli: Cli, words: 
     if words == ("export",):
         arguments += ["--out", "file"]
     elif place == "server" and not only_here:
-        arguments += ["--server", "http://127.0.0.1:9"]  # nothing listens there: a connection would be exit code 7
+        arguments += ["--server", "http://127.0.0.1:9"]  # no listener there: a connection attempt would exit with 7
     done = cli(*arguments)
     assert (done.code, done.problem["code"], done.out) == (2, "unknown_output_field", ""), done.err
     assert list(cli.directory.iterdir()) == []
@@ -90,7 +90,7 @@ EFFECTS = [
 
 
 @pytest.mark.parametrize("arguments", EFFECTS, ids=" ".join)
-def test_a_refused_field_leaves_the_store_as_it_was(cli: Cli, arguments: list[str]) -> None:
+def test_refused_field_leaves_the_store_unchanged(cli: Cli, arguments: list[str]) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "report")
     before = {path.name: path.read_bytes() for path in cli.directory.iterdir()}
     refused = cli(*arguments, "--fields", "nonsense", stdin="hush")
@@ -108,7 +108,7 @@ def test_every_field_that_the_refusal_lists_is_in_the_answer(cli: Cli, arguments
     assert list(done.json) == names
 
 
-def test_a_field_of_a_task_is_none_of_the_answer_about_many(cli: Cli) -> None:
+def test_task_field_is_refused_for_a_bulk_answer(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "report")
     assert cli("pause", "--all", "--fields", "state").code == 2
     assert cli("pause", "report", "--fields", "state").json == {"state": "paused"}
@@ -121,7 +121,7 @@ def test_an_unknown_field_is_refused_where_the_list_is_empty(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("node")
-def test_lines_of_a_stream_have_those_of_the_fields_that_are_theirs(cli: Cli) -> None:
+def test_stream_lines_have_their_own_fields(cli: Cli) -> None:
     cli("add", "every 1h", "--function", "embed", "--name", "embed")
     *lines, run = cli("run", "embed", "--follow", "--fields", "text,state").lines
     assert lines

@@ -1,4 +1,4 @@
-"""`horae add` uses the default zone of the task's owner before the zone of the process, and the receipt says which and why."""
+"""Default zone of `horae add`: that of the task's owner before that of the process; the receipt names it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from horae.clock import SystemClock
-from tests.cli.driving import Cli
-from tests.cli.remote.served import ServedCli
+from tests.cli.command_line import Cli
+from tests.cli.remote.server import RemoteCli
 
 
 def no_zone(receipt: Any) -> list[str]:
@@ -55,14 +55,14 @@ def test_owner_without_a_zone_gets_that_of_the_process(cli: Cli) -> None:
 
 
 def test_time_of_today_is_read_in_the_zone_of_the_owner(cli: Cli) -> None:
-    """What is over in one zone may be still to come in another."""
+    """A time that has passed in one zone may be in the future in another."""
     cli("owner", "set", "local", "--zone", "Pacific/Kiritimati")
     east = cli("add", "every day at 23:59", "--say", "x", "--json").json
     assert east["fires"][0]["at"][11:16] == "09:59"
 
 
 def test_at_a_server_it_is_the_zone_of_the_token_owner(cli: Cli) -> None:
-    served = ServedCli(cli.directory)
+    served = RemoteCli(cli.directory)
     try:
         served("owner", "set", "local", "--zone", "Asia/Shanghai")
         made = served("add", "every day at 9am", "--say", "x", "--json").json
@@ -73,7 +73,7 @@ def test_at_a_server_it_is_the_zone_of_the_token_owner(cli: Cli) -> None:
 
 
 def test_tables_at_a_server_show_times_in_the_zone_of_the_owner(cli: Cli) -> None:
-    served = ServedCli(cli.directory)
+    served = RemoteCli(cli.directory)
     try:
         served("owner", "set", "local", "--zone", "Asia/Shanghai")
         served("add", "every day at 9am Asia/Shanghai", "--say", "x", "--name", "daily")
@@ -90,7 +90,7 @@ def test_tables_at_a_server_show_times_in_the_zone_of_the_owner(cli: Cli) -> Non
 
 
 def test_owner_without_a_zone_at_a_server_sees_the_zone_of_the_client(cli: Cli) -> None:
-    served = ServedCli(cli.directory)
+    served = RemoteCli(cli.directory)
     try:
         served("add", "every day at 9am UTC", "--say", "x", "--name", "daily")
         listed = served("ls", HORAE_ZONE="Europe/Berlin")
@@ -110,15 +110,15 @@ def tick() -> None: ...
 
 
 def shown_offset(line: str) -> int:
-    """Minutes between a time of day in a log line and UTC now, to the quarter of an hour."""
+    """Return the minutes between a time in a log line and UTC now, rounded to a quarter of an hour."""
     hour, minute = int(line[:2]), int(line[3:5])
     now = SystemClock().now()
     return round(((hour - now.hour) * 60 + minute - now.minute) / 15) * 15 % (24 * 60)
 
 
 @pytest.mark.parametrize(("owned", "offset"), [(None, "-03:00"), ("Asia/Kathmandu", "+05:45")])
-def test_log_of_a_node_and_lists_are_in_the_zone_of_the_person(cli: Cli, owned: str | None, offset: str) -> None:
-    """The zone of the app is for its schedules."""
+def test_node_log_and_lists_use_the_user_zone(cli: Cli, owned: str | None, offset: str) -> None:
+    """The app's zone applies only to its schedules."""
     (cli.directory / "jobs.py").write_text(JOBS)
     if owned is not None:
         cli("owner", "set", "local", "--zone", owned)

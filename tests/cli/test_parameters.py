@@ -12,7 +12,7 @@ import pytest
 from horae.cli.command_table import COMMANDS
 from horae.cli.main import app
 from horae.cli.parameters import INTEGER, IntegerRange, NumberRange, option_group, type_name
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 
 @pytest.mark.parametrize(("text", "number"), [("7", 7), (" 7 ", 7), ("-3", -3), ("10.0", 10)])

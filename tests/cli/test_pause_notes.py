@@ -1,16 +1,16 @@
-"""Notes of paused tasks in `horae ls`: short on a terminal, whole in `horae show` and in a pipe."""
+"""Pause notes in `horae ls`: truncated on a terminal, whole in `horae show` and in a pipe."""
 
 from __future__ import annotations
 
-from .driving import Cli
-from .terminal import Terminal
-from .test_agent_rights import import_task
+from tests.cli.command_line import Cli
+from tests.cli.terminal import Terminal
+from tests.cli.test_agent_rights import import_task
 
 NOTE = "waits until the new supplier has confirmed the address of the second warehouse"
 
 
 def rows_on_terminal(cli: Cli) -> list[str]:
-    """Of a table with one task: title and rows, without the footer."""
+    """Return title and rows of a table with one task, without the footer."""
     with Terminal(cli, "ls", columns=80) as terminal:
         assert terminal.ended() == 0
         lines = terminal.shown.splitlines()

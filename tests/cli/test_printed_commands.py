@@ -1,4 +1,4 @@
-"""Every command that is printed to be typed next goes to the store, server and owner of the command that printed it."""
+"""Printed commands name the store, server and owner of the command that printed them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from horae.cli.main import app
 from horae.cli.messages.messages import Message
 from horae.cli.output.command_hints import complete_commands
 from horae.cli.output.printer import Printer
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 ROOM = Path(horae.cli.__file__).parent
 NAMES = {*COMMANDS, *ALIASES}
@@ -25,7 +25,7 @@ PRINTED = re.compile(r"(?<![\w/.-])horae((?: --\w+ \S+)*) ([a-z-]+)")
 
 
 def printed_commands(text: str) -> list[tuple[str, str]]:
-    """The options and the name of every command in a text."""
+    """Return the options and the name of every command in a text."""
     return [(options, name) for options, name in PRINTED.findall(text) if name in NAMES and name not in WITHOUT_STORE]
 
 
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Cli:
 
 @pytest.fixture(scope="module")
 def other(folder: Cli) -> str:
-    """A store with tasks in several states, which commands do not find by themselves."""
+    """A store with tasks in several states, which commands do not find by default."""
     cli = folder
     store = f"sqlite:///{cli.directory}/other.db"
     for name, more in (("tea", ()), ("lane", ("--lane", "narrow")), ("held", ("--pause",)), ("late", ())):
@@ -136,19 +136,19 @@ def test_hint_keeps_the_typed_owner_within_a_family_of_commands(folder: Cli, oth
 
 def test_printed_command_names_the_typed_server_except_where_it_needs_the_store() -> None:
     out = Printer(server="work")
-    told = complete_commands(out, "horae ls, then horae up; 'horae token ls', horae-worker@1, see horae 1.0")
+    answer = complete_commands(out, "horae ls, then horae up; 'horae token ls', horae-worker@1, see horae 1.0")
     assert (
-        told == "horae --server work ls, then horae up; 'horae --server work token ls', horae-worker@1, see horae 1.0"
+        answer == "horae --server work ls, then horae up; 'horae --server work token ls', horae-worker@1, see horae 1.0"
     )
 
 
-def test_places_of_a_sentence_are_filled_beside_a_store_with_braces() -> None:
+def test_message_placeholders_are_filled_with_a_store_that_has_braces() -> None:
     out = Printer(store="sqlite:////tmp/{a}.db")
-    told = out.translate(Message("horae ls {name} {{x}}", "horae ls {name}"), name="{b} horae ls")
-    assert told == "horae --store 'sqlite:////tmp/{a}.db' ls {b} horae ls {x}"
+    answer = out.translate(Message("horae ls {name} {{x}}", "horae ls {name}"), name="{b} horae ls")
+    assert answer == "horae --store 'sqlite:////tmp/{a}.db' ls {b} horae ls {x}"
 
 
-# --- a name that is taken twice ------------------------------------------------------------------------------------------
+# --- ambiguous names -----------------------------------------------------------------------------------------------------
 
 
 def test_receipt_names_an_ambiguous_task_by_its_id(cli: Cli) -> None:
@@ -182,12 +182,13 @@ def test_receipt_names_a_task_whose_name_is_the_key_of_another_by_its_id(cli: Cl
     assert see[1].startswith("tsk_")
 
 
-# --- every sentence goes through the one path ---------------------------------------------------------------------------
+# --- all commands are in messages ---------------------------------------------------------------------------------------
 
 
 def test_commands_are_written_in_sentences_and_fixes_only() -> None:
     """A command in another text would be printed without its store. `fixes.py` completes its commands; the others are
-    help texts, scripts and documents."""
+    help texts, scripts and documents.
+    """
     texts = {
         "help_topics.py",
         "completion_scripts.py",
@@ -203,7 +204,7 @@ def test_commands_are_written_in_sentences_and_fixes_only() -> None:
         if path.name not in texts
         for text in _loose_texts(ast.parse(path.read_text(encoding="utf-8")))
     }
-    # The names of commands that a server cannot do, as a refusal quotes them.
+    # Commands that a server does not offer, quoted by a refusal.
     assert found <= {
         ("secret.py", "horae secret rotate"),
         ("mcp.py", "horae mcp"),
@@ -232,7 +233,7 @@ def _sentences(tree: ast.AST) -> Iterator[str]:
 
 
 def _loose_texts(tree: ast.AST) -> Iterator[str]:
-    """Texts with a command in them that are no docstrings, no sentences and no help of an option."""
+    """Return texts with a command that are no docstrings, messages or option help."""
     known: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):

@@ -1,15 +1,11 @@
-"""A refused private address names the one setting that allows it: followed as written, it works for tasks and webhooks."""
+"""A refused private address names the setting that allows it, for tasks and webhooks."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -23,7 +19,8 @@ from horae.runtime.stores import make_store
 from horae.runtime.target_kinds import TargetKinds
 from horae.service.events.webhook_dispatcher import WebhookDispatcher
 from horae.settings import read_settings
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
+from tests.cli.node_process import running_node
 
 WAYS: Final = ("toml", "environment")
 
@@ -61,32 +58,13 @@ def sink() -> Iterator[Sink]:
     thread.join()
 
 
-@contextmanager
-def running_node(cli: Cli, **environment: str) -> Iterator[None]:
-    """A node in the folder of `cli`, with the settings that are there."""
-    process = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("node.py")), cli.url],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=cli.directory,
-        env=cli.environment(**environment),
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        yield
-    finally:
-        process.communicate(timeout=60)
-
-
 def follow(cli: Cli, hint: str, way: str) -> dict[str, str]:
-    """Do what the hint says: write its line at the top of `horae.toml`, or set its variable."""
+    """Follow the hint: write its line at the top of `horae.toml`, or set its variable."""
     if way == "toml":
         (line,) = re.findall(r"outgoing_networks = \[.*?\]", hint)
         file = cli.directory / "horae.toml"
-        kept = file.read_text(encoding="utf-8") if file.exists() else ""
-        file.write_text(f"{line}\n{kept}", encoding="utf-8")
+        existing = file.read_text(encoding="utf-8") if file.exists() else ""
+        file.write_text(f"{line}\n{existing}", encoding="utf-8")
         return {}
     ((name, value),) = re.findall(r"(HORAE_\w+)=(\S+)", hint)
     return {name: value}
@@ -169,7 +147,7 @@ def test_a_run_that_a_node_refuses_names_the_setting(cli: Cli) -> None:
 
 
 NODE_REFUSES: Final = {"HORAE_OUTGOING_NETWORKS": "127.0.0.0/8"}
-"""Environment of the command line alone: the node in these tests does not have it."""
+"""Environment of the command line only: the node does not have it."""
 
 
 @pytest.mark.parametrize("target", ["http://127.0.0.1:9/x", "http://localhost:9/x", "http://[::1]:9/x"])
@@ -228,7 +206,7 @@ def test_why_and_doctor_name_what_the_node_refused(cli: Cli) -> None:
 
 
 async def deliver(url: str) -> None:
-    """Deliver what is due once, as a node that allows public addresses only."""
+    """Deliver due webhooks once, as a node that allows public addresses only."""
     store, clock = make_store(url), SystemClock()
     await store.open()
     service = make_service(url, store, clock, "UTC", TargetKinds(read_settings({})))

@@ -1,4 +1,4 @@
-"""Fixes of `horae why` where a quota stands in the way: the command with which an admin changes that quota."""
+"""Quota fixes of `horae why`: the command with which an admin changes the quota."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import shlex
 from horae.cli.output.fixes import fixes_for
 from horae.lifecycle.explain import Verdict
 from horae.testing.factories import HOUR
-from tests.cli.driving import Cli
-from tests.cli.remote.places import without_store
+from tests.cli.command_line import Cli
+from tests.cli.remote.server import without_store
 from tests.unit.service.service_harness import ServiceHarness, open_harness
 
 CY = ("--owner", "cy")
@@ -20,7 +20,7 @@ def owner_with_task(cli: Cli, when: str = "every 1h") -> None:
     assert cli("add", when, "--say", "x", "--name", "one", *CY).code == 0
 
 
-def test_task_paused_by_a_quota_names_the_quota_and_goes_on_after_the_printed_command(cli: Cli) -> None:
+def test_task_paused_by_a_quota_continues_after_the_printed_command(cli: Cli) -> None:
     owner_with_task(cli)
     assert cli("owner", "set", "cy", "--quota", "longest_life=1d").code == 0
     assert cli("show", "one", "--json").json["task"]["pause"]["cause"] == "quota"
@@ -51,7 +51,7 @@ async def _waiting_for_the_owner(house: ServiceHarness) -> None:
     house.advance(HOUR)
     (going,) = await house.claim()
     waiting = second if going.task_id == first.id else first
-    why = await house.ledger.explain(cy, waiting.id, None)
+    why = await house.explanations.explain(cy, waiting.id, None)
     assert why.explanation.verdict is Verdict.WAITING
     commands = [fix.command for fix in fixes_for(why, "x")]
     assert commands == ["horae owner set cy --quota concurrent_runs=2", "horae runs --state running"]

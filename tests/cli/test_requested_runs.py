@@ -1,10 +1,10 @@
-"""`horae run` while no node runs: one request waits, is found by its id, and can be taken back."""
+"""`horae run` without a node: one request waits, is found by its id, and can be stopped."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 
 def requested(cli: Cli, *options: str) -> str:
@@ -12,7 +12,7 @@ def requested(cli: Cli, *options: str) -> str:
     return str(cli("run", "report", "--json").json["run_id"])
 
 
-def test_without_a_node_the_answer_says_that_the_run_waits_for_one(cli: Cli) -> None:
+def test_run_without_a_node_reports_that_it_waits(cli: Cli) -> None:
     cli("add", "every day at 9:00", "--say", "x", "--name", "report")
     done = cli("run", "report")
     assert "will run once more when a node starts it: run_" in done.out
@@ -21,12 +21,12 @@ def test_without_a_node_the_answer_says_that_the_run_waits_for_one(cli: Cli) -> 
 
 
 @pytest.mark.usefixtures("node")
-def test_with_a_node_the_answer_says_that_it_runs_now(cli: Cli) -> None:
+def test_run_with_a_node_reports_that_it_starts(cli: Cli) -> None:
     cli("add", "every day at 9:00", "--say", "x", "--name", "report")
     assert "report runs now, once more: run_" in cli("run", "report").out
 
 
-def test_a_second_request_is_refused_and_names_the_first(cli: Cli) -> None:
+def test_second_run_request_is_refused_and_names_the_first(cli: Cli) -> None:
     name = requested(cli)
     again = cli("run", "report", "--json")
     assert (again.code, again.problem["code"]) == (5, "run_requested")
@@ -42,7 +42,7 @@ def test_every_request_is_accepted_where_all_of_them_will_run(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("command", ["show", "logs"])
-def test_a_waiting_run_is_found_by_its_id(cli: Cli, command: str) -> None:
+def test_waiting_run_is_found_by_its_id(cli: Cli, command: str) -> None:
     name = requested(cli)
     refused = cli(command, name, "--json")
     assert (refused.code, refused.problem["code"]) == (3, "run_waiting")
@@ -59,7 +59,7 @@ def test_why_of_a_waiting_run_says_what_is_missing(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("by", ["run", "task"])
-def test_a_waiting_run_can_be_stopped(cli: Cli, by: str) -> None:
+def test_waiting_run_can_be_stopped(cli: Cli, by: str) -> None:
     name = requested(cli)
     stopped = cli("stop", name if by == "run" else "report")
     assert (stopped.code, stopped.out) == (0, f"✓ {name} is off the agenda: it had not started\n")
@@ -68,7 +68,7 @@ def test_a_waiting_run_can_be_stopped(cli: Cli, by: str) -> None:
     assert cli("run", "report").code == 0
 
 
-def test_a_hint_for_an_unknown_run_names_requested_runs(cli: Cli) -> None:
+def test_hint_for_an_unknown_run_names_requested_runs(cli: Cli) -> None:
     requested(cli)
     refused = cli("show", "run_01a1e9af1b76e13dadedfbf0d3fcb0f7", "--json")
     assert refused.problem["code"] == "no_such_run"

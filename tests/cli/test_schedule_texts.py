@@ -1,4 +1,4 @@
-"""Schedules through the command: pasted calendar lines, corners of cron, and Chinese phrases that need a second look."""
+"""Schedule text through the command: pasted iCalendar lines, cron edge cases, and ambiguous Chinese phrases."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from datetime import date, timedelta
 
 import pytest
 
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 
 BERLIN = "Europe/Berlin"
 AFTER = ("--after", "2027-01-01T00:00:00Z")
 
 
-def instants(done: Done) -> list[str]:
+def instants(done: CommandResult) -> list[str]:
     assert done.code == 0, done.err
     return [fire["at"].removesuffix(":00Z") for fire in done.json["fires"]]
 
@@ -49,7 +49,7 @@ def instants(done: Done) -> list[str]:
     ],
 )
 def test_pasted_calendar_lines_fire_at_their_own_instants(cli: Cli, text: str, expected: list[str]) -> None:
-    # In a process of its own: line breaks arrive as a shell passes them.
+    # In a process: line breaks arrive as a shell passes them.
     assert instants(cli.process("next", text, "--zone", BERLIN, *AFTER, "--json")) == expected
 
 

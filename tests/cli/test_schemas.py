@@ -1,36 +1,19 @@
-"""The JSON of every command is what its schema says, and nothing that no schema knows; refusals and nothing included."""
+"""JSON output of task commands: each answer, empty list and refusal matches its schema, with no unknown field."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
 
 from horae.cli.command_table import COMMANDS
-from tests.cli.driving import Cli
-from tests.cli.histories import an_outage, failures, missed_three
+from tests.cli.command_line import Cli
+from tests.cli.histories import record_outage, write_failure_history, write_missed_history
+from tests.cli.json_schemas import SCHEMAS, check_schema
 
-FOLDER = Path(__file__).parents[2] / "docs" / "schemas"
-SCHEMAS: dict[str, Any] = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
-OURS = {name: each for name, each in SCHEMAS.items() if each.get("$id", "").startswith("urn:horae:schema:")}
-REGISTRY: Registry[Any] = Registry().with_resources(
-    [(each["$id"], Resource.from_contents(each)) for each in OURS.values()]
-)
-
-
-def check(name: str, value: Any) -> None:
-    validator = Draft202012Validator(OURS[name], registry=REGISTRY)
-    problems = [f"{'/'.join(map(str, each.path))}: {each.message}" for each in validator.iter_errors(value)]
-    assert not problems, problems
-
-
-ASKED: list[tuple[str, list[str]]] = [
+CHECKED_COMMANDS: list[tuple[str, list[str]]] = [
     ("receipt", ["add", "every 5m", "--say", "x", "--dry-run"]),
     ("receipt", ["add", "now", "--say", "x"]),
     ("receipt", ["add", "every 5m after end", "--http", "https://example.com", "--key", "k", "--pause"]),
@@ -75,64 +58,66 @@ ASKED: list[tuple[str, list[str]]] = [
 ]
 
 
-ALONE = ("run", "line", "event", "node", "nodes-drain", "problem", "status")
-"""Parts of the others, or lines of a stream."""
+PART_SCHEMAS = ("run", "line", "event", "node", "nodes-drain", "problem", "status")
+"""Schemas of parts, or of lines of a stream."""
 
 
-@pytest.mark.parametrize("name", sorted({*ALONE, *(schema for schema, _ in ASKED)}))
-def test_every_schema_is_one_and_allows_nothing_unknown(name: str) -> None:
-    Draft202012Validator.check_schema(OURS[name])
-    assert OURS[name]["$id"] == f"urn:horae:schema:{name}"
-    if OURS[name]["type"] == "object":
-        assert OURS[name]["additionalProperties"] is False
-        assert set(OURS[name]["required"]) == set(OURS[name]["properties"])
+@pytest.mark.parametrize("name", sorted({*PART_SCHEMAS, *(schema for schema, _ in CHECKED_COMMANDS)}))
+def test_every_schema_is_closed(name: str) -> None:
+    Draft202012Validator.check_schema(SCHEMAS[name])
+    assert SCHEMAS[name]["$id"] == f"urn:horae:schema:{name}"
+    if SCHEMAS[name]["type"] == "object":
+        assert SCHEMAS[name]["additionalProperties"] is False
+        assert set(SCHEMAS[name]["required"]) == set(SCHEMAS[name]["properties"])
 
 
-@pytest.mark.parametrize(("schema", "arguments"), ASKED, ids=[" ".join(arguments) for _, arguments in ASKED])
+@pytest.mark.parametrize(
+    ("schema", "arguments"), CHECKED_COMMANDS, ids=[" ".join(arguments) for _, arguments in CHECKED_COMMANDS]
+)
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_an_answer_is_what_its_schema_says(cli: Cli, schema: str, arguments: list[str], language: str) -> None:
-    failures(cli.path)
+def test_answer_matches_its_schema(cli: Cli, schema: str, arguments: list[str], language: str) -> None:
+    write_failure_history(cli.path)
     done = cli(*arguments, "--json", "--lang", language)
     assert done.code == 0, done.err
-    check(schema, done.json)
+    check_schema(schema, done.json)
 
 
 @pytest.mark.parametrize("command", ["ls", "runs", "events", "lanes", "nodes"])
-def test_nothing_is_an_empty_list(cli: Cli, command: str) -> None:
-    check({"ls": "tasks"}.get(command, command), cli(command, "--json").json)
+def test_empty_list_matches_its_schema(cli: Cli, command: str) -> None:
+    check_schema({"ls": "tasks"}.get(command, command), cli(command, "--json").json)
 
 
-async def test_a_ledger_with_missed_stretches_and_an_outage(cli: Cli) -> None:
-    last = await asyncio.to_thread(missed_three, cli.path, "skip")
-    await an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5))
+async def test_answers_about_missed_stretches_and_an_outage_match(cli: Cli) -> None:
+    last = await asyncio.to_thread(write_missed_history, cli.path, "skip")
+    await record_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5))
     why = cli("why", "report", "--at", f"{last:%Y-%m-%dT%H:%M:%SZ}", "--json").json
-    check("why", why)
+    check_schema("why", why)
     assert why["outage"] is not None
-    check("runs", cli("runs", "--json").json)
-    check("tasks", cli("ls", "--json").json)
-    check("overview", cli("overview", "--json").json)
+    check_schema("runs", cli("runs", "--json").json)
+    check_schema("tasks", cli("ls", "--json").json)
+    check_schema("overview", cli("overview", "--json").json)
 
 
 @pytest.mark.usefixtures("node")
-def test_runs_lines_nodes_and_streams_of_a_real_engine(cli: Cli) -> None:
+def test_runs_lines_nodes_and_streams_of_an_engine_match(cli: Cli) -> None:
     cli("add", "every 1h", "--function", "embed", "--name", "embed")
     *lines, run = cli("run", "embed", "--follow", "--json").lines
-    check("lines", lines)
-    check("run", run)
-    check("run", cli("run", "embed", "--wait", "--json").json)
-    check("lines", cli("logs", "embed", "--json").json)
-    check("nodes", cli("nodes", "--json").json)
-    check("nodes", cli("nodes", "show", "nod_", "--json").json)
-    check("nodes-drain", cli("nodes", "drain", "nod_", "--json").json)
-    check("nodes-drain", cli("nodes", "drain", "nod_", "--undo", "--json").json)
-    check("overview", cli("overview", "--json").json)
+    check_schema("lines", lines)
+    check_schema("run", run)
+    check_schema("run", cli("run", "embed", "--wait", "--json").json)
+    check_schema("lines", cli("logs", "embed", "--json").json)
+    check_schema("nodes", cli("nodes", "--json").json)
+    check_schema("nodes", cli("nodes", "show", "nod_", "--json").json)
+    check_schema("nodes-drain", cli("nodes", "drain", "nod_", "--json").json)
+    check_schema("nodes-drain", cli("nodes", "drain", "nod_", "--undo", "--json").json)
+    check_schema("overview", cli("overview", "--json").json)
     cli("add", "every 1h", "--function", "endless", "--name", "endless")
     queued = cli("run", "endless", "--json").json["run_id"]
     while (stopped := cli("stop", queued, "--json")).code != 0:
-        check("problem", stopped.problem)
-    check("run", stopped.json)
+        check_schema("problem", stopped.problem)
+    check_schema("run", stopped.json)
     for event in cli("events", "--json").json:
-        check("event", event)
+        check_schema("event", event)
 
 
 @pytest.mark.parametrize(
@@ -150,15 +135,15 @@ def test_runs_lines_nodes_and_streams_of_a_real_engine(cli: Cli) -> None:
     ],
     ids=" ".join,
 )
-def test_a_problem_is_what_its_schema_says(cli: Cli, arguments: list[str]) -> None:
-    failures(cli.path)
+def test_problem_matches_its_schema(cli: Cli, arguments: list[str]) -> None:
+    write_failure_history(cli.path)
     done = cli(*arguments, "--json")
     assert done.code != 0
-    check("problem", done.problem)
+    check_schema("problem", done.problem)
 
 
-def test_every_command_of_this_half_is_asked() -> None:
-    elsewhere = {
+def test_every_task_command_is_checked() -> None:
+    other_commands = {
         "up",
         "status",
         "demo",
@@ -185,13 +170,13 @@ def test_every_command_of_this_half_is_asked() -> None:
         "agent",
     }
     streams = {"watch", "stop"}
-    assert {arguments[0] for _, arguments in ASKED} == set(COMMANDS) - elsewhere - streams
+    assert {arguments[0] for _, arguments in CHECKED_COMMANDS} == set(COMMANDS) - other_commands - streams
 
 
-def test_an_undocumented_field_would_be_noticed(cli: Cli) -> None:
+def test_undocumented_field_fails_the_check(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "x")
     task = cli("ls", "--json").json[0]
     with pytest.raises(AssertionError, match="surprise"):
-        check("task", task | {"surprise": 1})
+        check_schema("task", task | {"surprise": 1})
     with pytest.raises(AssertionError, match="state"):
-        check("task", {name: value for name, value in task.items() if name != "state"})
+        check_schema("task", {name: value for name, value in task.items() if name != "state"})

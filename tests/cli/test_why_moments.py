@@ -1,4 +1,4 @@
-"""`why` reads the moment of a question in the words of the schedule language, past days included, in the caller's zone."""
+"""`horae why --at` reads moments in the schedule language, including past days, in the caller's zone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from horae.clock import SystemClock
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 
 SHANGHAI = "Asia/Shanghai"
 
@@ -45,7 +45,7 @@ def test_why_reads_moment_in_words_in_the_callers_zone(cli: Cli, moment: str, da
     assert datetime.fromisoformat(done.json["at"]) == nine_in_shanghai(days)
 
 
-def test_why_asks_which_half_of_the_day_is_meant(cli: Cli) -> None:
+def test_why_refuses_an_ambiguous_half_of_the_day(cli: Cli) -> None:
     done = cli("why", "report", "--at", "yesterday at 9")
     assert done.code == 6
     assert "09:00" in done.err

@@ -1,17 +1,17 @@
-"""`horae why` and `show` of an instant with several rows: what ran is not called skipped, a request not a takeover."""
+"""`horae why` and `show` of an instant with several rows: which of them decides the answer."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 from horae.testing import TimeTravel
-from tests.cli.driving import Cli
-from tests.cli.histories import an_app, hour_before
+from tests.cli.command_line import Cli
+from tests.cli.histories import hour_before, make_app
 
 
-def test_skipped_instant_that_was_run_on_request_is_told_as_run(cli: Cli) -> None:
+def test_skipped_instant_that_was_run_on_request_is_shown_as_run(cli: Cli) -> None:
     start = hour_before(3)
-    app = an_app(cli.path)
+    app = make_app(cli.path)
     with TimeTravel(app, start, store="own") as time:
         report = time.run(app.schedule("report", "0 * * * *", name="report"))
         time.run(report.skip())
@@ -26,8 +26,8 @@ def test_skipped_instant_that_was_run_on_request_is_told_as_run(cli: Cli) -> Non
     assert cli("why", "report", "--at", at).out.startswith("✓")
 
 
-def test_failed_run_with_a_superseded_retry_is_told_as_failed_and_can_be_tried_again(cli: Cli) -> None:
-    app = an_app(cli.path)
+def test_failed_run_with_a_superseded_retry_is_shown_as_failed_and_can_be_retried(cli: Cli) -> None:
+    app = make_app(cli.path)
     with TimeTravel(app, hour_before(3), store="own") as time:
         backup = time.run(app.schedule("backup", "in 5m", name="backup", give_up_after=9))
         time.travel("5m10s")
@@ -42,7 +42,7 @@ def test_failed_run_with_a_superseded_retry_is_told_as_failed_and_can_be_tried_a
 
 
 def test_retry_of_a_success_names_commands_that_work(cli: Cli) -> None:
-    app = an_app(cli.path)
+    app = make_app(cli.path)
     with TimeTravel(app, hour_before(3), store="own") as time:
         time.run(app.schedule("report", "0 * * * *", name="report"))
         time.travel("61m")
@@ -55,7 +55,7 @@ def test_retry_of_a_success_names_commands_that_work(cli: Cli) -> None:
 
 
 def test_requested_attempt_is_shown_as_a_request(cli: Cli) -> None:
-    app = an_app(cli.path)
+    app = make_app(cli.path)
     with TimeTravel(app, hour_before(3), store="own") as time:
         time.run(app.schedule("backup", "0 * * * *", name="backup", retries=0))
         time.travel("61m")

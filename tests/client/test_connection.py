@@ -20,7 +20,7 @@ from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import TaskRequest
 from horae.wire.problems import ERROR_MAPPINGS, problem_json
 from horae.wire.tasks import read_task
-from tests.cli.remote.served import Opened, Server
+from tests.cli.remote.server import RunningServer, Server
 from tests.client.cutting import Cutting
 
 KEY = re.compile(r"idempotency-key: (\w+)", re.IGNORECASE)
@@ -28,14 +28,14 @@ WISH = read_task({"name": "x", "when": "every 1h", "say": "x"})
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Opened]:
+def opened(tmp_path: Path) -> Iterator[RunningServer]:
     server = Server(f"sqlite:///{tmp_path}/horae.db")
     yield server.start()
     server.stop()
 
 
 @asynccontextmanager
-async def cut_connection(opened: Opened) -> AsyncIterator[tuple[RemoteService, Cutting]]:
+async def cut_connection(opened: RunningServer) -> AsyncIterator[tuple[RemoteService, Cutting]]:
     """A client whose connection to the server can be cut."""
     door = Cutting(opened.url)
     connection = Connection(await door.open(), opened.tokens["local"], SystemClock())
@@ -50,7 +50,7 @@ def keys(door: Cutting) -> list[str]:
     return [found[1] for head in door.heads if (found := KEY.search(head))]
 
 
-async def test_a_post_whose_answer_was_lost_is_sent_again_with_its_key_and_done_once(opened: Opened) -> None:
+async def test_a_post_whose_answer_was_lost_is_sent_again_with_its_key_and_done_once(opened: RunningServer) -> None:
     async with cut_connection(opened) as (service, door):
         door.to_lose = 1
         task = await service.tasks.create(LOCAL, WISH)
@@ -62,7 +62,7 @@ async def test_a_post_whose_answer_was_lost_is_sent_again_with_its_key_and_done_
         assert len(set(keys(door))) == 2, "another wish has another key"
 
 
-async def test_a_second_loss_is_told(opened: Opened) -> None:
+async def test_a_second_loss_is_told(opened: RunningServer) -> None:
     async with cut_connection(opened) as (service, door):
         door.to_lose = 2
         with pytest.raises(ServerUnreachable) as caught:
@@ -71,7 +71,7 @@ async def test_a_second_loss_is_told(opened: Opened) -> None:
         assert len((await service.tasks.page(LOCAL)).items) == 1
 
 
-async def test_an_edit_whose_answer_was_lost_is_not_sent_again(opened: Opened) -> None:
+async def test_an_edit_whose_answer_was_lost_is_not_sent_again(opened: RunningServer) -> None:
     """It carries the version that was seen: a second one could only be refused."""
 
     async with cut_connection(opened) as (service, door):
@@ -85,7 +85,7 @@ async def test_an_edit_whose_answer_was_lost_is_not_sent_again(opened: Opened) -
         assert (await service.tasks.get(LOCAL, task.id)).task.name == "y"
 
 
-async def test_what_somebody_else_has_edited_meanwhile_is_not_edited_over(opened: Opened) -> None:
+async def test_what_somebody_else_has_edited_meanwhile_is_not_edited_over(opened: RunningServer) -> None:
     async with cut_connection(opened) as (service, door):
         del door
         task = await service.tasks.create(LOCAL, WISH)
@@ -99,7 +99,7 @@ async def test_what_somebody_else_has_edited_meanwhile_is_not_edited_over(opened
         assert refused.value.code == "version_changed"
 
 
-async def test_whatever_is_in_a_name_it_is_one_part_of_the_path(opened: Opened) -> None:
+async def test_whatever_is_in_a_name_it_is_one_part_of_the_path(opened: RunningServer) -> None:
     async with cut_connection(opened) as (service, door):
         del door
         for number, key in enumerate(("a/b", "../x", "a?b=c", "a%2Fb", "键 & space", "#x", "a;b", "tsk_/")):

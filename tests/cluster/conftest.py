@@ -1,4 +1,4 @@
-"""A place for each test on each store, its workers, and what stands between a worker and its server."""
+"""Testbed for each test on each store, its workers, and the proxy between a worker and its database server."""
 
 from __future__ import annotations
 
@@ -7,37 +7,47 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.stores import STORES, DatabaseServer, StoreKind, new_place
+from tests.cluster.stores import STORES, DatabaseServer, StoreKind, new_testbed
 from tests.faults.fixtures import measured, workers
 from tests.faults.functions import FOLDER
-from tests.faults.place import Place
+from tests.faults.testbed import Testbed
 from tests.servers.fixtures import mariadb_server, postgres_server
 from tests.servers.ports import with_port
 from tests.servers.proxy import Proxy
 
-__all__ = ["behind", "mariadb_server", "measured", "place", "postgres_server", "proxy", "server", "store", "workers"]
+__all__ = [
+    "mariadb_server",
+    "measured",
+    "postgres_server",
+    "proxied_url",
+    "proxy",
+    "server",
+    "store",
+    "testbed",
+    "workers",
+]
 
 
 @pytest.fixture(params=STORES)
 def store(request: pytest.FixtureRequest) -> StoreKind:
-    """Tests that make sense on servers only say so: `@ON_SERVERS`."""
+    """Store of the test; tests for servers only are marked `@ON_SERVERS`."""
     kind: StoreKind = request.param
     return kind
 
 
 @pytest.fixture
 def server(store: StoreKind, request: pytest.FixtureRequest) -> DatabaseServer | None:
-    """Only the one that is asked for is started."""
+    """The requested server; others are not started."""
     if store == "sqlite":
         return None
-    standing: DatabaseServer = request.getfixturevalue(f"{store}_server")
-    return standing
+    running_server: DatabaseServer = request.getfixturevalue(f"{store}_server")
+    return running_server
 
 
 @pytest.fixture
-def place(server: DatabaseServer | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def testbed(server: DatabaseServer | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Testbed]:
     monkeypatch.setenv(FOLDER, str(tmp_path))
-    made = new_place(tmp_path, server)
+    made = new_testbed(tmp_path, server)
     yield made
     if server is not None:
         server.drop_database(made.url)
@@ -50,6 +60,6 @@ def proxy(server: DatabaseServer) -> Iterator[Proxy]:
 
 
 @pytest.fixture
-def behind(place: Place, proxy: Proxy) -> str:
-    """The address of the store for a worker that reaches it through the proxy."""
-    return with_port(place.url, proxy.port)
+def proxied_url(testbed: Testbed, proxy: Proxy) -> str:
+    """Address of the store through the proxy."""
+    return with_port(testbed.url, proxy.port)

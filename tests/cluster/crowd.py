@@ -1,4 +1,4 @@
-"""A crowd of tasks that are due in one second: added, waited for, and counted, also when there are a million of them."""
+"""Crowd of up to a million tasks due in one second: add, wait, and count effects."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from horae import Horae
-from tests.faults.client import ask
-from tests.faults.evidence import query, until_quiet
-from tests.faults.place import Place
+from tests.faults.client import call_app
 from tests.faults.processes import Worker
+from tests.faults.store_snapshot import query, wait_until_quiet
+from tests.faults.testbed import Testbed
 
 SECOND: Final = timedelta(seconds=1)
-LOOK_SECONDS: Final = 0.2
-"""Seldom, because looking costs the nodes something too."""
+POLL_SECONDS: Final = 0.2
+"""Rare, because polling costs the nodes time too."""
 SLOWEST: Final = 250
-"""Starts a second that are waited for at least; what is promised is measured, not asserted."""
+"""Smallest rate that is waited for, in starts per second; the rate itself is measured, not asserted."""
 _ENDS: Final = """
 SELECT runs.state, runs.attempt, count(*) FROM runs JOIN tasks ON tasks.seq = runs.task WHERE tasks.name = 'light'
 GROUP BY runs.state, runs.attempt
@@ -26,13 +26,13 @@ GROUP BY runs.state, runs.attempt
 
 
 class Crowd(NamedTuple):
-    """So many, all due in the second that begins with an instant."""
+    """`size` tasks, all due in the second from `first` on."""
 
     size: int
     first: datetime
 
-    def add(self, place: Place) -> None:
-        """Each of them has an instant of its own within the second."""
+    def add(self, testbed: Testbed) -> None:
+        """Add the tasks, each at its own instant within the second."""
 
         async def adding(app: Horae) -> None:
             step = SECOND / self.size
@@ -40,32 +40,32 @@ class Crowd(NamedTuple):
             kind = {"kind": "once", "zone": "UTC"}
             await app.schedule_many((("light", kind | {"at": when}, None) for when in whens), owner="crowd")
 
-        ask(place, adding)
+        call_app(testbed, adding)
 
-    def wait(self, place: Place) -> None:
-        """Until nothing is left of it."""
+    def wait(self, testbed: Testbed) -> None:
+        """Wait until every task has run."""
         patience = 60 + self.size / SLOWEST
-        until_quiet(place, self.first + SECOND, patience, every=LOOK_SECONDS)
+        wait_until_quiet(testbed, self.first + SECOND, patience, every=POLL_SECONDS)
 
-    def wrong(self, place: Place) -> list[str]:
-        """Each of them has happened once, and the store says so too."""
-        effects = Counter(_tasks(place.ledger))
-        others = {task for (task,) in query(place, "SELECT id FROM tasks WHERE name <> 'light'")}
+    def find_violations(self, testbed: Testbed) -> list[str]:
+        """Return violations: each task has one effect and one succeeded run."""
+        effects = Counter(_tasks(testbed.ledger))
+        others = {task for (task,) in query(testbed, "SELECT id FROM tasks WHERE name <> 'light'")}
         times = Counter(number for task, number in effects.items() if task not in others)
         wrong = (
             [] if times == {1: self.size} else [f"crowd: so often (and so many of them) they happened: {dict(times)}"]
         )
-        ends = [tuple(row) for row in query(place, _ENDS)]
+        ends = [tuple(row) for row in query(testbed, _ENDS)]
         return wrong if ends == [("succeeded", 1, self.size)] else [*wrong, f"crowd: they ended as {ends}"]
 
-    def rate(self, place: Place) -> float:
-        """Starts a second, from the first instant to the last effect."""
-        last = max(json.loads(line)["instant"] for line in _lines(place.ledger))
+    def rate(self, testbed: Testbed) -> float:
+        """Starts per second, from the first instant to the last effect."""
+        last = max(json.loads(line)["instant"] for line in _lines(testbed.ledger))
         return self.size / (datetime.fromisoformat(last) - self.first).total_seconds()
 
 
 def peak_megabytes(worker: Worker) -> float:
-    """The most that a process ever had in memory."""
+    """Peak resident memory of a worker."""
     status = Path(f"/proc/{worker.pid}/status").read_text(encoding="utf-8")
     (line,) = [line for line in status.splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) / 1024

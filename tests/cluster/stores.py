@@ -1,4 +1,4 @@
-"""The stores that nodes share here: a file, and real servers of which each test has a database of its own."""
+"""Stores of cluster tests: a SQLite file, or a database on a real server for each test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from tests.faults.place import Place
+from tests.faults.testbed import Testbed
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
 
@@ -19,19 +19,19 @@ STORES: Final[tuple[StoreKind, ...]] = ("sqlite", *SERVERS)
 
 
 def server_of(kind: StoreKind) -> DatabaseServer | None:
-    """Not started yet; None where a file will do."""
+    """Return the server, not yet started; None for SQLite."""
     if kind == "sqlite":
         return None
     return PostgresServer() if kind == "postgres" else MariaDBServer()
 
 
-def new_place(folder: Path, server: DatabaseServer | None) -> Place:
-    return Place.on_file(folder) if server is None else Place(folder, server.new_database())
+def new_testbed(folder: Path, server: DatabaseServer | None) -> Testbed:
+    return Testbed.on_file(folder) if server is None else Testbed(folder, server.new_database())
 
 
 @contextmanager
-def standing(kind: StoreKind) -> Iterator[DatabaseServer | None]:
-    """The server of that kind while it is needed."""
+def running_server(kind: StoreKind) -> Iterator[DatabaseServer | None]:
+    """Run the server of that kind; yields None for SQLite."""
     server = server_of(kind)
     if server is None:
         yield None

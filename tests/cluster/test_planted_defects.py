@@ -1,42 +1,42 @@
-"""The checker can fail here too: defects turn it red on a server, and so does a node that takes the living for dead."""
+"""Checker against planted defects on database servers, including a node that takes a live node for dead."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.cluster.scene import LEASE, NEAR, ON_SERVERS, last_of, started
-from tests.cluster.verdict import Hit, unprovoked
+from tests.cluster.injected_faults import InjectedFault, unprovoked
+from tests.cluster.scenario import LEASE, LOCAL_NODE, ON_SERVERS, last_instant, started
 from tests.faults import test_planted_defects as on_a_file
-from tests.faults.client import add, soon
-from tests.faults.evidence import gather, until_quiet
+from tests.faults.client import add, from_now
 from tests.faults.ledger import read
-from tests.faults.place import Place, until
 from tests.faults.processes import Workers
-from tests.faults.scene import LONG, one
+from tests.faults.scenario import TIMEOUT, one_shot
+from tests.faults.store_snapshot import read_snapshot, wait_until_quiet
+from tests.faults.testbed import Testbed, wait_until
 
 pytestmark = ON_SERVERS
 
 
-def test_a_forgotten_retry_is_seen(place: Place, workers: Workers) -> None:
-    on_a_file.test_after_a_death(place, workers, "the recovery forgets the retry", "dropped")
+def test_checker_detects_forgotten_retry(testbed: Testbed, workers: Workers) -> None:
+    on_a_file.test_checker_detects_defect_after_kill(testbed, workers, "the recovery forgets the retry", "dropped")
 
 
-def test_a_stale_settlement_that_is_written_is_seen(place: Place, workers: Workers) -> None:
-    on_a_file.test_after_a_thaw(place, workers)
+def test_checker_detects_written_stale_settlement(testbed: Testbed, workers: Workers) -> None:
+    on_a_file.test_checker_detects_stale_settlement_after_thaw(testbed, workers)
 
 
-def test_who_takes_the_living_for_dead_is_seen(place: Place, workers: Workers) -> None:
-    began = soon(0)
-    victim = workers.ready(**NEAR)
-    (due,) = add(place, one("awaited", {"gate": "done"}))
-    until(started(place, due), LONG, "the start")
-    workers.ready(defect="the living are taken for dead", **NEAR)
-    until(started(place, due, 2), LONG, "somebody who takes it over")
-    place.open_gate("done")
-    until_quiet(place, last_of(due), LONG)
-    marks, evidence, patience = read(place.ledger), gather(place), timedelta(seconds=LEASE)
-    assert [said.partition(":")[0] for said in unprovoked([], marks, evidence, patience)][:1] == ["unprovoked"]
-    elsewhere = [Hit("kill -9", victim.pid + 1, began, soon(0))]
-    assert list(unprovoked(elsewhere, marks, evidence, patience))
-    deserved = [Hit("kill -9", pid, began, soon(0)) for pid in {mark.pid for mark in marks}]
-    assert list(unprovoked(deserved, marks, evidence, patience)) == []
+def test_checker_detects_takeover_from_live_node(testbed: Testbed, workers: Workers) -> None:
+    began = from_now(0)
+    victim = workers.ready(**LOCAL_NODE)
+    (due,) = add(testbed, one_shot("awaited", {"gate": "done"}))
+    wait_until(started(testbed, due), TIMEOUT, "the start")
+    workers.ready(defect="a live node is taken for dead", **LOCAL_NODE)
+    wait_until(started(testbed, due, 2), TIMEOUT, "the takeover")
+    testbed.open_gate("done")
+    wait_until_quiet(testbed, last_instant(due), TIMEOUT)
+    marks, snapshot, patience = read(testbed.ledger), read_snapshot(testbed), timedelta(seconds=LEASE)
+    assert [sentence.partition(":")[0] for sentence in unprovoked([], marks, snapshot, patience)][:1] == ["unprovoked"]
+    isolated = [InjectedFault("kill -9", victim.pid + 1, began, from_now(0))]
+    assert list(unprovoked(isolated, marks, snapshot, patience))
+    deserved = [InjectedFault("kill -9", pid, began, from_now(0)) for pid in {mark.pid for mark in marks}]
+    assert list(unprovoked(deserved, marks, snapshot, patience)) == []

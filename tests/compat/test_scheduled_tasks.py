@@ -1,4 +1,4 @@
-"""`/scheduled-tasks` as its document describes it, line by line, with the document's own requests."""
+"""`/scheduled-tasks` as its API document describes it, with the document's own example requests."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from horae.model.outcome import Failed, Succeeded
 from horae.model.task import Target
 from horae.service.tasks.task_request import TaskRequest
 from horae.settings import read_settings
-from tests.compat.stage import stage
-
-from .stage import NOW, Answer, Stage
+from tests.compat.compat_server import NOW, Answer, CompatServer, serve_compat
+from tests.compat.example_requests import ONCE
 
 PATH: Final = "/scheduled-tasks"
 FIELDS: Final = {
@@ -47,13 +46,6 @@ INTERVAL: Final = """{
       "context": {"channel":"scheduled_task"}
     }
   }"""
-ONCE: Final = """{
-    "name": "demo once",
-    "schedule_type": "once",
-    "timezone": "UTC",
-    "next_run_at": "2026-02-27T01:30:00",
-    "payload": {"text":"hello","mode":"hybrid"}
-  }"""
 CRON: Final[dict[str, Any]] = {
     "name": "clock in",
     "schedule_type": "cron",
@@ -63,12 +55,12 @@ CRON: Final[dict[str, Any]] = {
 }
 
 
-def warned(answer: Answer) -> list[str]:
+def warning_codes(answer: Answer) -> list[str]:
     return [each["code"] for each in answer.body.get("warnings", [])]
 
 
-async def made(here: Stage, **fields: Any) -> Any:
-    answer = await here.ada.post(PATH, {**CRON, **fields})
+async def create_task(server: CompatServer, **fields: Any) -> Any:
+    answer = await server.ada.post(PATH, {**CRON, **fields})
     assert answer.status == 200, answer.body
     return answer.body
 
@@ -76,9 +68,9 @@ async def made(here: Stage, **fields: Any) -> Any:
 # --- POST ------------------------------------------------------------------------------------------------------------
 
 
-async def test_the_interval_of_the_document() -> None:
-    async with stage() as here:
-        answer = await here.ada.post(PATH, INTERVAL)
+async def test_documented_interval_request() -> None:
+    async with serve_compat() as server:
+        answer = await server.ada.post(PATH, INTERVAL)
         assert answer.status == 200
         task = answer.body
         assert set(task) == FIELDS
@@ -92,99 +84,99 @@ async def test_the_interval_of_the_document() -> None:
         assert task["last_run_at"] is task["locked_by"] is task["locked_until"] is None
 
 
-async def test_the_once_of_the_document_has_passed_and_is_due_at_once() -> None:
-    async with stage() as here:
-        answer = await here.ada.post(PATH, ONCE)
+async def test_documented_once_request_in_the_past_is_due_at_once() -> None:
+    async with serve_compat() as server:
+        answer = await server.ada.post(PATH, ONCE)
         assert answer.status == 200
         assert answer.body["next_run_at"] == "2026-03-01T12:00:00+00:00"
         assert answer.body["payload"] == {"text": "hello", "mode": "hybrid"}
-        assert warned(answer) == ["compat_naive_is_utc", "compat_past_runs_at_once"]
+        assert warning_codes(answer) == ["compat_naive_is_utc", "compat_past_runs_at_once"]
 
 
-async def _past_times(here: Stage) -> None:
+async def _check_past_times(server: CompatServer) -> None:
     for past in ("2026-02-27T01:30:00", "2026-03-01T11:59:59Z"):
         for kind, expression, due in (("once", "", True), ("interval", "600", True), ("cron", "0 9 * * *", False)):
             fields = {"schedule_type": kind, "schedule_expr": expression, "timezone": "UTC"}
-            posted = await here.ada.post(PATH, {**CRON, **fields, "name": f"{kind} {past}", "next_run_at": past})
-            later = await made(here, **fields, name=f"later {kind} {past}", next_run_at="2026-03-09T10:00:00")
-            put = await here.ada.put(f"{PATH}/{later['id']}", {"next_run_at": past})
+            posted = await server.ada.post(PATH, {**CRON, **fields, "name": f"{kind} {past}", "next_run_at": past})
+            later = await create_task(server, **fields, name=f"later {kind} {past}", next_run_at="2026-03-09T10:00:00")
+            put = await server.ada.put(f"{PATH}/{later['id']}", {"next_run_at": past})
             assert (posted.status, put.status) == (200, 200), put.body
             for answer in (posted, put):
-                wait = _instant(answer.body["next_run_at"]) - here.clock.now()
+                wait = _instant(answer.body["next_run_at"]) - server.clock.now()
                 assert (
                     wait <= timedelta(seconds=1) if due else answer.body["next_run_at"] == "2026-03-02T09:00:00+00:00"
                 )
-                assert ("compat_past_runs_at_once" in warned(answer)) is due
+                assert ("compat_past_runs_at_once" in warning_codes(answer)) is due
 
 
 async def test_post_and_put_agree_that_a_past_time_is_due_at_once() -> None:
-    async with stage() as here:
-        await _past_times(here)
+    async with serve_compat() as server:
+        await _check_past_times(server)
 
 
-async def _past_time_runs(here: Stage) -> None:
-    task = await made(here, schedule_type="once", next_run_at="2026-03-09T10:00:00")
-    await here.ada.put(f"{PATH}/{task['id']}", {"next_run_at": "2026-03-01T08:00:00"})
-    here.later(seconds=1)
-    run = await here.ran()
+async def _check_past_time_runs(server: CompatServer) -> None:
+    task = await create_task(server, schedule_type="once", next_run_at="2026-03-09T10:00:00")
+    await server.ada.put(f"{PATH}/{task['id']}", {"next_run_at": "2026-03-01T08:00:00"})
+    server.advance(seconds=1)
+    run = await server.run_due()
     assert run.task_id == task["id"]
-    assert (await here.ada.get(f"{PATH}/{task['id']}")).body["enabled"] is False
+    assert (await server.ada.get(f"{PATH}/{task['id']}")).body["enabled"] is False
 
 
 async def test_a_task_moved_into_the_past_runs_within_a_second() -> None:
-    async with stage() as here:
-        await _past_time_runs(here)
+    async with serve_compat() as server:
+        await _check_past_time_runs(server)
 
 
-async def test_the_time_of_once_is_utc_and_an_offset_is_honoured() -> None:
-    async with stage() as here:
-        for said in ("2026-03-05T01:30:00", "2026-03-05T01:30:00Z", "2026-03-05T09:30:00+08:00"):
-            body = json.loads(ONCE) | {"next_run_at": said, "timezone": "Asia/Shanghai"}
-            assert (await here.ada.post(PATH, body)).body["next_run_at"] == "2026-03-05T01:30:00+00:00"
+async def test_time_of_once_is_utc_unless_it_has_an_offset() -> None:
+    async with serve_compat() as server:
+        for time in ("2026-03-05T01:30:00", "2026-03-05T01:30:00Z", "2026-03-05T09:30:00+08:00"):
+            body = json.loads(ONCE) | {"next_run_at": time, "timezone": "Asia/Shanghai"}
+            assert (await server.ada.post(PATH, body)).body["next_run_at"] == "2026-03-05T01:30:00+00:00"
 
 
-async def test_cron_is_read_in_its_zone_and_next_run_at_is_told_in_utc() -> None:
-    async with stage() as here:
-        task = await made(here)
+async def test_cron_is_evaluated_in_its_zone_and_next_run_at_is_utc() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server)
         assert task["next_run_at"] == "2026-03-02T01:00:00+00:00"
-        # It is the type by default, and UTC the zone.
-        answer = await here.ada.post(PATH, {"name": "n", "schedule_expr": "0 9 * * *", "payload": {"text": "x"}})
+        # The default type is cron and the default zone UTC.
+        answer = await server.ada.post(PATH, {"name": "n", "schedule_expr": "0 9 * * *", "payload": {"text": "x"}})
         assert answer.body["schedule_type"] == "cron"
         assert answer.body["next_run_at"] == "2026-03-02T09:00:00+00:00"
 
 
-async def test_a_first_time_that_the_client_chose_is_the_first() -> None:
-    async with stage() as here:
+async def test_given_next_run_at_is_the_first_run() -> None:
+    async with serve_compat() as server:
         body = json.loads(INTERVAL) | {"next_run_at": "2026-03-01T20:00:00+08:00"}
-        assert (await here.ada.post(PATH, body)).body["next_run_at"] == "2026-03-01T12:00:00+00:00"
+        assert (await server.ada.post(PATH, body)).body["next_run_at"] == "2026-03-01T12:00:00+00:00"
         body |= {"next_run_at": "2026-03-01T15:00:00"}
-        assert (await here.ada.post(PATH, body)).body["next_run_at"] == "2026-03-01T15:00:00+00:00"
+        assert (await server.ada.post(PATH, body)).body["next_run_at"] == "2026-03-01T15:00:00+00:00"
 
 
-async def test_what_falls_back_says_so() -> None:
-    async with stage() as here:
+async def test_defaulted_interval_and_cron_are_warned_about() -> None:
+    async with serve_compat() as server:
         for seconds in ("0", "-5", -1):
-            answer = await here.ada.post(PATH, json.loads(INTERVAL) | {"schedule_expr": seconds})
+            answer = await server.ada.post(PATH, json.loads(INTERVAL) | {"schedule_expr": seconds})
             assert answer.body["schedule_expr"] == "60"
-            assert warned(answer) == ["compat_interval_default"]
-        empty = await here.ada.post(PATH, CRON | {"schedule_expr": ""}, Accept_Language="zh-CN")
+            assert warning_codes(answer) == ["compat_interval_default"]
+        empty = await server.ada.post(PATH, CRON | {"schedule_expr": ""}, Accept_Language="zh-CN")
         assert empty.body["schedule_expr"] == "* * * * *"
         assert empty.body["warnings"][0]["message"] == "cron 表达式为空；将每分钟执行一次。"
 
 
-async def test_a_name_of_nothing_is_the_usual_one_and_none_is_refused() -> None:
-    async with stage() as here:
-        assert (await made(here, name="  "))["name"] == "Scheduled Task"
-        answer = await here.ada.post(PATH, {"schedule_expr": "0 9 * * *", "payload": {"text": "x"}})
+async def test_blank_name_is_defaulted_and_a_missing_name_is_refused() -> None:
+    async with serve_compat() as server:
+        assert (await create_task(server, name="  "))["name"] == "Scheduled Task"
+        answer = await server.ada.post(PATH, {"schedule_expr": "0 9 * * *", "payload": {"text": "x"}})
         assert (answer.status, answer.body["code"]) == (422, "missing_field")
 
 
-async def test_a_payload_cannot_choose_the_agent_or_the_items() -> None:
-    async with stage() as here:
+async def test_reserved_payload_keys_are_dropped_with_a_warning() -> None:
+    async with serve_compat() as server:
         payload = {"text": "x", "agent": "root", "forced_agent": "root", "items": [1], "default_agent": "general"}
-        answer = await here.ada.post(PATH, CRON | {"payload": payload})
+        answer = await server.ada.post(PATH, CRON | {"payload": payload})
         assert answer.body["payload"] == {"text": "x", "default_agent": "general"}
-        assert warned(answer) == ["compat_keys_dropped"]
+        assert warning_codes(answer) == ["compat_keys_dropped"]
 
 
 REFUSED: Final[tuple[tuple[dict[str, Any], int, str], ...]] = (
@@ -200,7 +192,7 @@ REFUSED: Final[tuple[tuple[dict[str, Any], int, str], ...]] = (
     ({"payload": [1]}, 422, "compat_bad_field"),
     ({"enabled": "perhaps"}, 422, "compat_not_flag"),
     ({"surprise": 1}, 422, "unknown_field"),
-    # As clients know them, these two are 400.
+    # Clients expect 400 for these.
     ({"schedule_type": "interval", "schedule_expr": "soon"}, 400, "compat_bad_seconds"),
     ({"schedule_type": "interval", "schedule_expr": ""}, 400, "compat_bad_seconds"),
     ({"schedule_type": "interval", "schedule_expr": "9"}, 400, "interval_too_short"),
@@ -208,23 +200,23 @@ REFUSED: Final[tuple[tuple[dict[str, Any], int, str], ...]] = (
 )
 
 
-async def test_what_cannot_be_is_refused_and_nothing_is_kept() -> None:
-    async with stage() as here:
+async def test_invalid_tasks_are_refused_and_not_stored() -> None:
+    async with serve_compat() as server:
         for fields, status, code in REFUSED:
-            answer = await here.ada.post(PATH, CRON | fields)
+            answer = await server.ada.post(PATH, CRON | fields)
             assert (answer.status, answer.body["code"]) == (status, code), answer.body
             assert answer.body["status"] == status
             assert answer.headers["Content-Type"] == "application/problem+json"
             assert answer.body["detail"]
-        assert (await here.ada.get(PATH)).body == []
+        assert (await server.ada.get(PATH)).body == []
 
 
-async def test_without_an_orchestrator_it_says_which_line_is_missing(tmp_path: Path) -> None:
-    async with stage(orchestrator=None) as here:
-        answer = await here.ada.post(PATH, CRON)
+async def test_missing_orchestrator_is_refused_with_the_missing_setting(tmp_path: Path) -> None:
+    async with serve_compat(orchestrator=None) as server:
+        answer = await server.ada.post(PATH, CRON)
         assert (answer.status, answer.body["code"]) == (422, "compat_no_orchestrator")
         assert "'orchestrator_url' is missing" in answer.body["detail"]
-        for hint in (answer.body["hint"], (await here.ada.post(PATH, CRON, Accept_Language="zh")).body["hint"]):
+        for hint in (answer.body["hint"], (await server.ada.post(PATH, CRON, Accept_Language="zh")).body["hint"]):
             (line,) = re.findall(r'orchestrator_url = "\S+"', hint)
             (variable,) = re.findall(r"ORCHESTRATOR_URL=https://[\w.]+", hint)
             name, _, value = variable.partition("=")
@@ -237,69 +229,69 @@ async def test_without_an_orchestrator_it_says_which_line_is_missing(tmp_path: P
 # --- limits ----------------------------------------------------------------------------------------------------------
 
 
-async def test_at_most_twenty_are_enabled_at_once() -> None:
-    async with stage() as here:
-        tasks = [await made(here, name=f"number {number}") for number in range(20)]
-        answer = await here.ada.post(PATH, CRON)
+async def test_at_most_twenty_tasks_are_enabled() -> None:
+    async with serve_compat() as server:
+        tasks = [await create_task(server, name=f"number {number}") for number in range(20)]
+        answer = await server.ada.post(PATH, CRON)
         assert (answer.status, answer.body["code"]) == (409, "too_many_tasks")
-        # What is disabled does not count, until somebody enables it.
-        off = await made(here, enabled=False)
-        refused = await here.ada.put(f"{PATH}/{off['id']}", {"enabled": True, "name": "renamed"})
+        # A disabled task does not count until it is enabled.
+        off = await create_task(server, enabled=False)
+        refused = await server.ada.put(f"{PATH}/{off['id']}", {"enabled": True, "name": "renamed"})
         assert (refused.status, refused.body["code"]) == (409, "too_many_tasks")
-        assert (await here.ada.get(f"{PATH}/{off['id']}")).body == off
-        assert (await here.ada.put(f"{PATH}/{tasks[0]['id']}", {"enabled": False})).status == 200
-        assert (await here.ada.put(f"{PATH}/{off['id']}", {"enabled": True})).body["enabled"] is True
-        # Another user has twenty of their own.
-        assert (await here.bob.post(PATH, CRON)).status == 200
+        assert (await server.ada.get(f"{PATH}/{off['id']}")).body == off
+        assert (await server.ada.put(f"{PATH}/{tasks[0]['id']}", {"enabled": False})).status == 200
+        assert (await server.ada.put(f"{PATH}/{off['id']}", {"enabled": True})).body["enabled"] is True
+        # The limit is per owner.
+        assert (await server.bob.post(PATH, CRON)).status == 200
 
 
-async def test_what_was_over_counts_again_when_it_wakes() -> None:
-    async with stage() as here:
-        once = await made(here, **json.loads(ONCE))
-        await here.ran()
+async def test_completed_task_that_is_enabled_again_counts_against_the_limit() -> None:
+    async with serve_compat() as server:
+        once = await create_task(server, **json.loads(ONCE))
+        await server.run_due()
         for number in range(20):
-            await made(here, name=f"number {number}")
+            await create_task(server, name=f"number {number}")
         path = f"{PATH}/{once['id']}"
-        before = (await here.ada.get(path)).body
-        answer = await here.ada.put(path, {"enabled": True, "next_run_at": "2026-03-02T12:00:00", "name": "renamed"})
+        before = (await server.ada.get(path)).body
+        answer = await server.ada.put(path, {"enabled": True, "next_run_at": "2026-03-02T12:00:00", "name": "renamed"})
         assert (answer.status, answer.body["code"]) == (409, "too_many_tasks")
-        assert (await here.ada.get(path)).body == before
+        assert (await server.ada.get(path)).body == before
 
 
-async def test_the_limits_are_the_owners_quotas() -> None:
-    async with stage() as here:
-        await here.service.accounts.put(
+async def test_limits_are_the_quotas_of_the_owner() -> None:
+    async with serve_compat() as server:
+        await server.service.accounts.put(
             Principal("local", admin=True), "bob", quotas={"shortest_interval": timedelta(minutes=5), "active_tasks": 1}
         )
-        # Who he is, is remembered for half a second.
-        here.later(seconds=1)
-        answer = await here.bob.post(PATH, INTERVAL)
+        # The account is cached for half a second.
+        server.advance(seconds=1)
+        answer = await server.bob.post(PATH, INTERVAL)
         assert (answer.status, answer.body["code"]) == (400, "interval_too_short")
         assert "5m" in answer.body["detail"] + answer.body["hint"]
-        assert (await here.bob.post(PATH, CRON)).status == 200
-        assert (await here.bob.post(PATH, CRON)).status == 409
+        assert (await server.bob.post(PATH, CRON)).status == 200
+        assert (await server.bob.post(PATH, CRON)).status == 409
 
 
 # --- GET -------------------------------------------------------------------------------------------------------------
 
 
-async def test_the_list_has_the_last_changed_first() -> None:
-    async with stage() as here:
+async def test_list_is_sorted_by_last_change() -> None:
+    async with serve_compat() as server:
         names = ["first", "second", "third"]
         tasks = []
         for name in names:
-            tasks.append(await made(here, name=name))
-            here.later(seconds=1)
-        assert [each["name"] for each in (await here.ada.get(PATH)).body] == ["third", "second", "first"]
-        await here.ada.put(f"{PATH}/{tasks[1]['id']}", {"payload": {"text": "other"}})
-        assert [each["name"] for each in (await here.ada.get(PATH)).body] == ["second", "third", "first"]
+            tasks.append(await create_task(server, name=name))
+            server.advance(seconds=1)
+        assert [each["name"] for each in (await server.ada.get(PATH)).body] == ["third", "second", "first"]
+        await server.ada.put(f"{PATH}/{tasks[1]['id']}", {"payload": {"text": "other"}})
+        assert [each["name"] for each in (await server.ada.get(PATH)).body] == ["second", "third", "first"]
 
 
-async def test_users_see_and_touch_only_what_is_theirs() -> None:
-    async with stage() as here:
-        task = await made(here)
+async def test_tasks_of_other_owners_answer_404() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server)
         mine, absent = f"{PATH}/{task['id']}", f"{PATH}/tsk_{'0' * 32}"
-        for who in (here.bob, here.root):
+        for who in (server.bob, server.root):
             assert (await who.get(PATH)).body == []
             for call in (who.get(mine), who.put(mine, {"name": "x"}), who.delete(mine), who.get(f"{mine}/runs")):
                 assert (await call).status == 404
@@ -307,28 +299,28 @@ async def test_users_see_and_touch_only_what_is_theirs() -> None:
             for each in (foreign, nothing):
                 del each["request_id"], each["instance"]
             assert json.dumps(foreign).replace(task["id"], "") == json.dumps(nothing).replace(absent[17:], "")
-        assert (await here.ada.get(mine)).body == task
-        assert (await here.nobody.get(PATH)).status == 401
-        assert (await here.nobody.post(PATH, INTERVAL)).status == 401
+        assert (await server.ada.get(mine)).body == task
+        assert (await server.anonymous.get(PATH)).status == 401
+        assert (await server.anonymous.post(PATH, INTERVAL)).status == 401
 
 
-async def test_who_may_only_look_changes_nothing() -> None:
-    async with stage() as here:
-        assert (await here.guest.get(PATH)).body == []
-        answer = await here.guest.post(PATH, INTERVAL)
+async def test_viewer_reads_and_changes_nothing() -> None:
+    async with serve_compat() as server:
+        assert (await server.viewer.get(PATH)).body == []
+        answer = await server.viewer.post(PATH, INTERVAL)
         assert (answer.status, answer.body["code"]) == (403, "not_allowed")
         for path in ("/schedules", "/schedules/quick-reminder"):
             body = {"title": "tea", "scheduledTime": "2026-03-02T01:00:00Z"}
             reminder = {"title": "tea", "reminderTime": "2026-03-02T01:00:00Z"}
-            refused = await here.guest.post(path, reminder if path.endswith("reminder") else body)
+            refused = await server.viewer.post(path, reminder if path.endswith("reminder") else body)
             assert refused.status == 403
-        assert (await here.guest.get("/schedules")).data["total"] == 0
+        assert (await server.viewer.get("/schedules")).data["total"] == 0
 
 
-async def test_what_an_agent_makes_waits_for_a_person_and_it_sees_nothing_else() -> None:
-    async with stage() as here:
-        theirs = await made(here)
-        agent = await here.agent_of("ada")
+async def test_task_of_an_agent_awaits_approval_and_the_agent_sees_only_its_own() -> None:
+    async with serve_compat() as server:
+        theirs = await create_task(server)
+        agent = await server.create_agent_client("ada")
         body = json.loads(ONCE) | {"next_run_at": "2026-03-02T12:00:00"}
         task = (await agent.post(PATH, body)).body
         assert task["enabled"] is False
@@ -336,152 +328,152 @@ async def test_what_an_agent_makes_waits_for_a_person_and_it_sees_nothing_else()
         assert (refused.status, refused.body["code"]) == (409, "awaiting_approval")
         assert [each["id"] for each in (await agent.get(PATH)).body] == [task["id"]]
         assert (await agent.get(f"{PATH}/{theirs['id']}")).status == 404
-        assert {each["id"] for each in (await here.ada.get(PATH)).body} == {task["id"], theirs["id"]}
+        assert {each["id"] for each in (await server.ada.get(PATH)).body} == {task["id"], theirs["id"]}
 
 
-async def test_tasks_made_elsewhere_are_told_as_far_as_they_can_be() -> None:
-    async with stage() as here:
+async def test_tasks_of_other_front_ends_are_listed_as_far_as_the_format_allows() -> None:
+    async with serve_compat() as server:
         ada = Principal("ada", actor="test")
         target = Target("event", '{"topic":"task.triggered"}')
         for when in ("every 90s", "every weekday at 9am"):
-            await here.service.tasks.create(
+            await server.service.tasks.create(
                 ada, TaskRequest(when, when, target, payload='"text"', zone="Europe/Berlin")
             )
-        weekly, often = sorted((await here.ada.get(PATH)).body, key=lambda each: str(each["schedule_type"]))
+        weekly, often = sorted((await server.ada.get(PATH)).body, key=lambda each: str(each["schedule_type"]))
         assert (often["schedule_type"], often["schedule_expr"]) == ("interval", "90")
         assert (weekly["schedule_type"], weekly["timezone"]) == ("calendar", "Europe/Berlin")
         assert "09:00" in weekly["schedule_expr"]
         assert weekly["payload"] == {"value": "text"}
-        # What is sent back as it came changes nothing of its schedule.
-        back = await here.ada.put(f"{PATH}/{weekly['id']}", weekly | {"name": "renamed", "payload": None})
+        # Sending the shown fields back does not change the schedule.
+        back = await server.ada.put(f"{PATH}/{weekly['id']}", weekly | {"name": "renamed", "payload": None})
         assert (back.status, back.body["name"]) == (200, "renamed")
         assert back.body["next_run_at"] == weekly["next_run_at"]
-        moved = await here.ada.put(f"{PATH}/{weekly['id']}", {"timezone": "UTC"})
+        moved = await server.ada.put(f"{PATH}/{weekly['id']}", {"timezone": "UTC"})
         assert moved.body["next_run_at"] == "2026-03-02T09:00:00+00:00"
 
 
 # --- PUT -------------------------------------------------------------------------------------------------------------
 
 
-async def test_only_what_is_given_changes() -> None:
-    async with stage() as here:
-        task = await made(here)
-        here.later(seconds=30)
-        answer = await here.ada.put(f"{PATH}/{task['id']}", {"name": "new", "payload": None, "timezone": None})
+async def test_put_changes_only_the_given_fields() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server)
+        server.advance(seconds=30)
+        answer = await server.ada.put(f"{PATH}/{task['id']}", {"name": "new", "payload": None, "timezone": None})
         assert answer.body == task | {"name": "new", "updated_at": "2026-03-01T12:00:30+00:00"}
-        # A name of nothing is no name.
-        assert (await here.ada.put(f"{PATH}/{task['id']}", {"name": " "})).body["name"] == "new"
+        # A blank name is ignored.
+        assert (await server.ada.put(f"{PATH}/{task['id']}", {"name": " "})).body["name"] == "new"
 
 
-async def test_a_new_schedule_counts_from_now() -> None:
-    async with stage() as here:
-        task = await made(here)
+async def test_changed_schedule_counts_from_now() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server)
         path = f"{PATH}/{task['id']}"
-        assert (await here.ada.put(path, {"schedule_expr": "30 18 * * *"})).body["next_run_at"] == (
+        assert (await server.ada.put(path, {"schedule_expr": "30 18 * * *"})).body["next_run_at"] == (
             "2026-03-02T10:30:00+00:00"
         )
-        assert (await here.ada.put(path, {"timezone": "UTC"})).body["next_run_at"] == "2026-03-01T18:30:00+00:00"
-        often = await here.ada.put(path, {"schedule_type": "interval", "schedule_expr": "600"})
+        assert (await server.ada.put(path, {"timezone": "UTC"})).body["next_run_at"] == "2026-03-01T18:30:00+00:00"
+        often = await server.ada.put(path, {"schedule_type": "interval", "schedule_expr": "600"})
         assert often.body["next_run_at"] == "2026-03-01T12:10:00+00:00"
-        once = await here.ada.put(path, {"schedule_type": "once", "next_run_at": "2026-03-01T21:00:00+08:00"})
+        once = await server.ada.put(path, {"schedule_type": "once", "next_run_at": "2026-03-01T21:00:00+08:00"})
         assert once.body["next_run_at"] == "2026-03-01T13:00:00+00:00"
         assert (once.body["schedule_type"], once.body["schedule_expr"]) == ("once", "")
-        bad = await here.ada.put(path, {"schedule_type": "cron", "schedule_expr": "61 * * * *"})
+        bad = await server.ada.put(path, {"schedule_type": "cron", "schedule_expr": "61 * * * *"})
         assert bad.status == 422
-        assert (await here.ada.get(path)).body == {k: v for k, v in once.body.items() if k != "warnings"}
+        assert (await server.ada.get(path)).body == {k: v for k, v in once.body.items() if k != "warnings"}
 
 
-async def test_a_form_that_is_sent_back_whole_changes_nothing() -> None:
-    async with stage() as here:
+async def test_put_of_an_unchanged_task_changes_nothing() -> None:
+    async with serve_compat() as server:
         later: dict[str, Any] = json.loads(ONCE) | {"next_run_at": "2026-03-09T10:00:00"}
         for fields in (CRON, json.loads(INTERVAL), later):
-            task = await made(here, **fields)
+            task = await create_task(server, **fields)
             task.pop("warnings", None)
             for shown in (task["next_run_at"], task["next_run_at"].replace("+00:00", "Z")):
-                answer = await here.ada.put(f"{PATH}/{task['id']}", task | {"next_run_at": shown})
+                answer = await server.ada.put(f"{PATH}/{task['id']}", task | {"next_run_at": shown})
                 assert answer.body == task
 
 
-async def test_disabled_and_enabled_again_it_makes_up_for_nothing() -> None:
-    async with stage() as here:
-        task = await made(here, **json.loads(INTERVAL))
+async def test_reenabled_task_does_not_run_missed_occurrences() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server, **json.loads(INTERVAL))
         path = f"{PATH}/{task['id']}"
-        off = await here.ada.put(path, {"enabled": False})
+        off = await server.ada.put(path, {"enabled": False})
         assert off.body["enabled"] is False
         assert off.body["next_run_at"] == task["next_run_at"]
-        here.later(hours=1)
-        assert await here.claim() == []
-        assert (await here.ada.get(path)).body["next_run_at"] is None
-        on = await here.ada.put(path, {"enabled": True})
+        server.advance(hours=1)
+        assert await server.claim() == []
+        assert (await server.ada.get(path)).body["next_run_at"] is None
+        on = await server.ada.put(path, {"enabled": True})
         assert on.body["enabled"] is True
         assert on.body["next_run_at"] > "2026-03-01T13:00:00+00:00"
-        assert await here.claim() == []
+        assert await server.claim() == []
 
 
-async def test_once_that_passed_while_it_was_disabled_says_that_it_will_not_run() -> None:
-    async with stage() as here:
-        task = await made(here, **json.loads(ONCE) | {"next_run_at": "2026-03-01T13:00:00", "enabled": False})
+async def test_enabling_a_once_task_whose_time_has_passed_warns() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server, **json.loads(ONCE) | {"next_run_at": "2026-03-01T13:00:00", "enabled": False})
         assert task["next_run_at"] == "2026-03-01T13:00:00+00:00"
-        here.later(hours=2)
-        answer = await here.ada.put(f"{PATH}/{task['id']}", {"enabled": True})
+        server.advance(hours=2)
+        answer = await server.ada.put(f"{PATH}/{task['id']}", {"enabled": True})
         assert answer.status == 200
         assert answer.body["enabled"] is False
-        assert warned(answer) == ["compat_nothing_left"]
+        assert warning_codes(answer) == ["compat_nothing_left"]
 
 
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
-async def test_once_is_disabled_after_it_succeeded_and_wakes_with_a_new_time() -> None:
-    async with stage() as here:
-        task = await made(here, **json.loads(ONCE))
+async def test_once_task_is_disabled_after_success_and_enabled_with_a_new_time() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server, **json.loads(ONCE))
         path = f"{PATH}/{task['id']}"
-        await here.ran(Succeeded('{"answer": "hi"}'))
-        done = (await here.ada.get(path)).body
+        await server.run_due(Succeeded('{"answer": "hi"}'))
+        done = (await server.ada.get(path)).body
         assert (done["enabled"], done["next_run_at"]) == (False, None)
         assert done["last_run_at"] == "2026-03-01T12:00:00+00:00"
-        again = await here.ada.put(path, {"enabled": True})
+        again = await server.ada.put(path, {"enabled": True})
         assert (again.status, again.body["code"]) == (409, "task_over")
-        woken = await here.ada.put(path, {"enabled": True, "next_run_at": "2026-03-01T14:00:00"})
-        assert (woken.body["enabled"], woken.body["next_run_at"]) == (True, "2026-03-01T14:00:00+00:00")
-        here.later(hours=2)
-        await here.ran()
-        # A new time alone does not switch it on.
-        still = await here.ada.put(path, {"next_run_at": "2026-03-01T18:00:00"})
+        enabled = await server.ada.put(path, {"enabled": True, "next_run_at": "2026-03-01T14:00:00"})
+        assert (enabled.body["enabled"], enabled.body["next_run_at"]) == (True, "2026-03-01T14:00:00+00:00")
+        server.advance(hours=2)
+        await server.run_due()
+        # A new time alone does not enable the task.
+        still = await server.ada.put(path, {"next_run_at": "2026-03-01T18:00:00"})
         assert (still.body["enabled"], still.body["next_run_at"]) == (False, "2026-03-01T18:00:00+00:00")
 
 
 @pytest.mark.parametrize("body", [INTERVAL, ONCE, json.dumps(CRON | {"schedule_expr": "0 0 1 1 *"})])
-async def test_what_fails_is_tried_again_after_exactly_a_minute_for_as_long_as_it_takes(body: str) -> None:
-    async with stage() as here:
-        task = (await here.ada.post(PATH, body)).body
-        here.clock.advance((_instant(task["next_run_at"]) - here.clock.now()).total_seconds())
+async def test_failed_run_is_retried_every_minute_without_limit(body: str) -> None:
+    async with serve_compat() as server:
+        task = (await server.ada.post(PATH, body)).body
+        server.clock.advance((_instant(task["next_run_at"]) - server.clock.now()).total_seconds())
         for _ in range(12):
-            await here.ran(Failed("the orchestrator answered 503"))
-            shown = (await here.ada.get(f"{PATH}/{task['id']}")).body
+            await server.run_due(Failed("the orchestrator answered 503"))
+            shown = (await server.ada.get(f"{PATH}/{task['id']}")).body
             assert shown["enabled"] is True
-            wait = _instant(shown["next_run_at"]) - here.clock.now()
+            wait = _instant(shown["next_run_at"]) - server.clock.now()
             assert wait == timedelta(seconds=60)
-            here.clock.advance(wait.total_seconds())
-        runs = (await here.ada.get(f"{PATH}/{task['id']}/runs")).body
+            server.clock.advance(wait.total_seconds())
+        runs = (await server.ada.get(f"{PATH}/{task['id']}/runs")).body
         assert [each["status"] for each in runs] == ["failed"] * 12
         assert runs[0]["error"] == "the orchestrator answered 503"
-        await here.ran()
-        assert (await here.ada.get(f"{PATH}/{task['id']}/runs")).body[0]["status"] == "success"
+        await server.run_due()
+        assert (await server.ada.get(f"{PATH}/{task['id']}/runs")).body[0]["status"] == "success"
 
 
 def _instant(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-async def test_runs_are_told_in_the_words_of_the_document() -> None:
-    async with stage() as here:
-        task = await made(here, **json.loads(INTERVAL))
+async def test_runs_have_the_documented_fields() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server, **json.loads(INTERVAL))
         path = f"{PATH}/{task['id']}/runs"
-        assert (await here.ada.get(path)).body == []
-        here.later(minutes=1)
-        (run,) = await here.claim()
-        (going,) = (await here.ada.get(path)).body
+        assert (await server.ada.get(path)).body == []
+        server.advance(minutes=1)
+        (run,) = await server.claim()
+        (going,) = (await server.ada.get(path)).body
         assert set(going) == {
             "id",
             "task_id",
@@ -496,93 +488,93 @@ async def test_runs_are_told_in_the_words_of_the_document() -> None:
         assert (going["id"], going["task_id"], going["user_id"]) == (run.id, task["id"], "ada")
         assert (going["status"], going["finished_at"], going["error"], going["result"]) == ("running", None, None, None)
         assert len(going["trace_id"]) == 32
-        here.later(seconds=2)
-        await here.settle(run, Succeeded('{"answer": "done"}'))
-        (ended,) = (await here.ada.get(path)).body
+        server.advance(seconds=2)
+        await server.settle(run, Succeeded('{"answer": "done"}'))
+        (ended,) = (await server.ada.get(path)).body
         assert (ended["status"], ended["result"]) == ("success", {"answer": "done"})
         assert ended["started_at"] == "2026-03-01T12:01:00+00:00"
         assert ended["finished_at"] == "2026-03-01T12:01:02+00:00"
 
 
-async def _results(here: Stage) -> None:
-    task = await made(here, **json.loads(INTERVAL))
+async def _check_results(server: CompatServer) -> None:
+    task = await create_task(server, **json.loads(INTERVAL))
     path = f"{PATH}/{task['id']}/runs"
-    kept = {
+    results = {
         '{"status": 200, "body": {"reply": "早", "items": [1]}}': {"reply": "早", "items": [1]},
         '{"status": 200, "body": [1, 2]}': [1, 2],
         '{"status": 200, "body": "cut", "truncated": true}': "cut",
         '{"answer": "from a callback"}': {"answer": "from a callback"},
         "null": None,
     }
-    for text, shown in kept.items():
-        here.later(minutes=1)
-        await here.ran(Succeeded(text))
-        assert (await here.ada.get(path)).body[0]["result"] == shown
-    here.later(minutes=1)
-    await here.ran(Failed("503"))
-    assert (await here.ada.get(path)).body[0]["result"] is None
+    for text, shown in results.items():
+        server.advance(minutes=1)
+        await server.run_due(Succeeded(text))
+        assert (await server.ada.get(path)).body[0]["result"] == shown
+    server.advance(minutes=1)
+    await server.run_due(Failed("503"))
+    assert (await server.ada.get(path)).body[0]["result"] is None
 
 
-async def test_the_result_of_a_run_is_the_json_of_the_orchestrator_itself() -> None:
-    async with stage() as here:
-        await _results(here)
+async def test_result_of_a_run_is_the_json_body_of_the_orchestrator() -> None:
+    async with serve_compat() as server:
+        await _check_results(server)
 
 
-async def test_the_newest_fifty_runs_are_told_newest_first() -> None:
-    async with stage() as here:
-        task = await made(here, **json.loads(INTERVAL))
+async def test_runs_are_the_newest_fifty_newest_first() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server, **json.loads(INTERVAL))
         for _ in range(53):
-            here.later(minutes=1)
-            await here.ran()
-        runs = (await here.ada.get(f"{PATH}/{task['id']}/runs")).body
+            server.advance(minutes=1)
+            await server.run_due()
+        runs = (await server.ada.get(f"{PATH}/{task['id']}/runs")).body
         started = [each["started_at"] for each in runs]
         assert len(runs) == 50
         assert started == sorted(started, reverse=True)
         assert started[0] == (NOW + timedelta(minutes=53)).isoformat()
 
 
-async def test_a_lock_is_shown_while_a_live_node_holds_it_and_put_clears_only_a_dead_one() -> None:
-    async with stage() as here:
-        task = await made(here, **json.loads(INTERVAL))
+async def test_lock_of_a_live_node_is_shown_and_put_clears_only_an_expired_one() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server, **json.loads(INTERVAL))
         path = f"{PATH}/{task['id']}"
-        here.later(minutes=1)
-        (run,) = await here.claim()
-        locked = (await here.ada.get(path)).body
+        server.advance(minutes=1)
+        (run,) = await server.claim()
+        locked = (await server.ada.get(path)).body
         assert locked["locked_by"] == run.node
         assert locked["locked_until"] == "2026-03-01T12:01:15+00:00"
-        kept = (await here.ada.put(path, {"name": "renamed"})).body
-        assert (kept["locked_by"], kept["locked_until"]) == (locked["locked_by"], locked["locked_until"])
-        # The node is gone: nobody has to wait for a lock that nobody holds.
-        here.later(seconds=16)
-        cleared = (await here.ada.put(path, {"name": "renamed again"})).body
+        results = (await server.ada.put(path, {"name": "renamed"})).body
+        assert (results["locked_by"], results["locked_until"]) == (locked["locked_by"], locked["locked_until"])
+        # The lease of the node has expired: PUT clears its lock.
+        server.advance(seconds=16)
+        cleared = (await server.ada.put(path, {"name": "renamed again"})).body
         assert cleared["locked_by"] is cleared["locked_until"] is None
 
 
 # --- DELETE ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_deleted_task_is_gone_with_its_runs() -> None:
-    async with stage() as here:
-        task = await made(here, **json.loads(INTERVAL))
+async def test_delete_removes_the_task_and_its_runs() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server, **json.loads(INTERVAL))
         path = f"{PATH}/{task['id']}"
-        here.later(minutes=1)
-        run = await here.ran()
-        answer = await here.ada.delete(path)
+        server.advance(minutes=1)
+        run = await server.run_due()
+        answer = await server.ada.delete(path)
         assert (answer.status, answer.body) == (200, {"ok": True})
-        for call in (here.ada.get(path), here.ada.get(f"{path}/runs"), here.ada.delete(path)):
+        for call in (server.ada.get(path), server.ada.get(f"{path}/runs"), server.ada.delete(path)):
             assert (await call).status == 404
-        assert await here.service.store.run(run.id, None) is None
+        assert await server.service.store.run(run.id, None) is None
 
 
-async def test_what_is_running_can_be_deleted_too() -> None:
-    async with stage() as here:
-        task = await made(here, **json.loads(INTERVAL))
+async def test_running_task_can_be_deleted() -> None:
+    async with serve_compat() as server:
+        task = await create_task(server, **json.loads(INTERVAL))
         path = f"{PATH}/{task['id']}"
-        here.later(minutes=1)
-        await here.claim()
-        assert (await here.ada.delete(path)).body == {"ok": True}
-        assert (await here.ada.get(PATH)).body == []
-        for call in (here.ada.get(path), here.ada.put(path, {"name": "x"}), here.ada.get(f"{path}/runs")):
+        server.advance(minutes=1)
+        await server.claim()
+        assert (await server.ada.delete(path)).body == {"ok": True}
+        assert (await server.ada.get(PATH)).body == []
+        for call in (server.ada.get(path), server.ada.put(path, {"name": "x"}), server.ada.get(f"{path}/runs")):
             assert (await call).status == 404
-        here.later(minutes=5)
-        assert await here.claim() == []
+        server.advance(minutes=5)
+        assert await server.claim() == []

@@ -1,4 +1,4 @@
-"""`/api/health/scheduler`, as the document shows it: whether it runs, and what it has ahead."""
+"""`/api/health/scheduler` as its document shows it: whether a node is live, and the caller's queue."""
 
 from __future__ import annotations
 
@@ -13,38 +13,36 @@ from horae.model.task import Target
 from horae.ports.store import DEFAULT_TERMS
 from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import NODE
-from tests.compat.stage import stage
-
-from .stage import Stage
-from .test_schedules import made
+from tests.compat.compat_server import CompatServer, serve_compat
+from tests.compat.example_requests import create_schedule
 
 PATH: Final = "/api/health/scheduler"
-UNTOLD: Final = {"activeTasks": None, "waitingForNode": None, "waitingForLane": None}
+HIDDEN_COUNTS: Final = {"activeTasks": None, "waitingForNode": None, "waitingForLane": None}
 
 
-async def test_without_a_token_it_says_only_whether_it_runs() -> None:
-    async with stage() as here:
-        await made(here)
-        nothing: dict[str, Any] = {"queueSize": None, "nextExecution": None, "tasksInQueue": [], **UNTOLD}
-        answer = await here.nobody.get(PATH)
+async def test_without_a_token_only_liveness_is_shown() -> None:
+    async with serve_compat() as server:
+        await create_schedule(server)
+        nothing: dict[str, Any] = {"queueSize": None, "nextExecution": None, "tasksInQueue": [], **HIDDEN_COUNTS}
+        answer = await server.anonymous.get(PATH)
         assert answer.status == 200
         assert answer.body == {"healthy": False, "scheduler": {"isRunning": False, **nothing}}
-        await here.node()
-        assert (await here.nobody.get(PATH)).body == {
+        await server.join_node()
+        assert (await server.anonymous.get(PATH)).body == {
             "healthy": True,
             "scheduler": {"isRunning": True, **nothing},
         }
-        here.later(seconds=16)
-        assert (await here.nobody.get(PATH)).body["healthy"] is False
+        server.advance(seconds=16)
+        assert (await server.anonymous.get(PATH)).body["healthy"] is False
 
 
-async def test_with_a_token_it_tells_of_ones_own_queue() -> None:
-    async with stage() as here:
-        await here.node()
-        late = await made(here, scheduledTime="2026-03-01T13:00:00Z")
-        soon = await made(here)
-        await made(here, enabled=False)
-        assert (await here.ada.get(PATH)).body == {
+async def test_with_a_token_the_queue_of_the_caller_is_shown() -> None:
+    async with serve_compat() as server:
+        await server.join_node()
+        late = await create_schedule(server, scheduledTime="2026-03-01T13:00:00Z")
+        soon = await create_schedule(server)
+        await create_schedule(server, enabled=False)
+        assert (await server.ada.get(PATH)).body == {
             "healthy": True,
             "scheduler": {
                 "isRunning": True,
@@ -56,7 +54,7 @@ async def test_with_a_token_it_tells_of_ones_own_queue() -> None:
                 "waitingForLane": 0,
             },
         }
-        assert (await here.bob.get(PATH)).body["scheduler"] == {
+        assert (await server.bob.get(PATH)).body["scheduler"] == {
             "isRunning": True,
             "queueSize": 0,
             "nextExecution": None,
@@ -65,70 +63,70 @@ async def test_with_a_token_it_tells_of_ones_own_queue() -> None:
             "waitingForNode": 0,
             "waitingForLane": 0,
         }
-        # The operator sees the whole of it.
-        assert (await here.root.get(PATH)).body["scheduler"]["queueSize"] == 2
+        # An admin sees the queues of all owners.
+        assert (await server.root.get(PATH)).body["scheduler"]["queueSize"] == 2
 
 
-async def test_the_list_is_cut_and_the_number_is_not() -> None:
-    async with stage() as here:
+async def test_task_list_is_limited_and_the_queue_size_is_not() -> None:
+    async with serve_compat() as server:
         for number in range(103):
-            answer = await here.root.post(
+            answer = await server.root.post(
                 "/schedules", {"title": f"n {number}", "scheduledTime": "2026-03-02T01:00:00Z"}
             )
             assert answer.status == 201
-        told = (await here.root.get(PATH)).body["scheduler"]
-        assert told["queueSize"] == 103
-        assert len(told["tasksInQueue"]) == 100
+        scheduler = (await server.root.get(PATH)).body["scheduler"]
+        assert scheduler["queueSize"] == 103
+        assert len(scheduler["tasksInQueue"]) == 100
 
 
-async def test_a_wrong_token_is_not_taken_for_none() -> None:
-    async with stage() as here:
-        answer = await here.nobody.get(PATH, Authorization="Bearer horae_wrong")
+async def test_wrong_token_is_refused() -> None:
+    async with serve_compat() as server:
+        answer = await server.anonymous.get(PATH, Authorization="Bearer horae_wrong")
         assert answer.status == 401
 
 
-async def test_to_an_agent_it_says_only_whether_it_runs() -> None:
-    async with stage() as here:
-        await here.node()
-        await made(here)
-        answer = await (await here.agent_of("ada")).get(PATH)
+async def test_agent_sees_only_liveness() -> None:
+    async with serve_compat() as server:
+        await server.join_node()
+        await create_schedule(server)
+        answer = await (await server.create_agent_client("ada")).get(PATH)
         assert (answer.status, answer.body["healthy"]) == (200, True)
         assert answer.body["scheduler"]["tasksInQueue"] == []
 
 
-async def _entries_without_a_node(here: Stage) -> None:
-    await here.node()
+async def _check_entries_without_a_node(server: CompatServer) -> None:
+    await server.join_node()
     for number in range(2):
-        wish = TaskRequest(f"report {number}", "now", Target("function", '{"name": "jobs.report"}'))
-        await here.service.tasks.create(Principal("ada"), wish)
-    listed = await made(here, scheduledTime="2026-03-01T13:00:00Z")
-    claimant = ClaimContext(NODE, here.clock.now(), DEFAULT_TERMS.poll_ceiling, frozenset())
+        task_request = TaskRequest(f"report {number}", "now", Target("function", '{"name": "jobs.report"}'))
+        await server.service.tasks.create(Principal("ada"), task_request)
+    listed = await create_schedule(server, scheduledTime="2026-03-01T13:00:00Z")
+    claimant = ClaimContext(NODE, server.clock.now(), DEFAULT_TERMS.poll_ceiling, frozenset())
 
     def decide(facts: Facts, entry: Entry, token: int) -> Change:
         return fire(facts, entry, token, claimant)
 
-    await here.service.store.claim_due(claimant.now, NODE, 10, decide)
-    told = (await here.ada.get(PATH)).body["scheduler"]
-    assert (told["queueSize"], told["tasksInQueue"]) == (1, [listed["uuid"]])
-    assert (told["activeTasks"], told["waitingForNode"], told["waitingForLane"]) == (3, 2, 0)
+    await server.service.store.claim_due(claimant.now, NODE, 10, decide)
+    scheduler = (await server.ada.get(PATH)).body["scheduler"]
+    assert (scheduler["queueSize"], scheduler["tasksInQueue"]) == (1, [listed["uuid"]])
+    assert (scheduler["activeTasks"], scheduler["waitingForNode"], scheduler["waitingForLane"]) == (3, 2, 0)
 
 
-async def test_what_no_node_can_run_is_counted_beside_the_queue() -> None:
-    async with stage() as here:
-        await _entries_without_a_node(here)
+async def test_entries_without_a_matching_node_are_counted_separately() -> None:
+    async with serve_compat() as server:
+        await _check_entries_without_a_node(server)
 
 
-async def _entries_without_a_seat(here: Stage) -> None:
-    await here.service.lanes.limit(Principal("ada"), "printer", 1)
+async def _check_entries_waiting_for_a_lane(server: CompatServer) -> None:
+    await server.service.lanes.limit(Principal("ada"), "printer", 1)
     for number in range(3):
-        wish = TaskRequest(f"print {number}", "now", Target("event", "{}"), lane="printer")
-        await here.service.tasks.create(Principal("ada"), wish)
-    await here.claim()
-    told = (await here.ada.get(PATH)).body["scheduler"]
-    assert told["queueSize"] == len(told["tasksInQueue"]) == 0
-    assert (told["activeTasks"], told["waitingForLane"]) == (3, 2)
+        task_request = TaskRequest(f"print {number}", "now", Target("event", "{}"), lane="printer")
+        await server.service.tasks.create(Principal("ada"), task_request)
+    await server.claim()
+    scheduler = (await server.ada.get(PATH)).body["scheduler"]
+    assert scheduler["queueSize"] == len(scheduler["tasksInQueue"]) == 0
+    assert (scheduler["activeTasks"], scheduler["waitingForLane"]) == (3, 2)
 
 
-async def test_what_waits_for_its_lane_is_counted_beside_the_queue() -> None:
-    async with stage() as here:
-        await _entries_without_a_seat(here)
+async def test_entries_waiting_for_a_lane_are_counted_separately() -> None:
+    async with serve_compat() as server:
+        await _check_entries_waiting_for_a_lane(server)

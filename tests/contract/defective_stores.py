@@ -127,13 +127,21 @@ class RecoversTheLiving(MemoryStore):
 
 
 class ForgetsWhatANodeSays(MemoryStore):
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:  # noqa: ARG002
-        return await super().extend(node, now)
+    async def renew_lease(
+        self,
+        node: str,
+        now: datetime,
+        load: int = 0,  # noqa: ARG002
+        offset: timedelta = timedelta(0),  # noqa: ARG002
+    ) -> LeaseRenewal:
+        return await super().renew_lease(node, now)
 
 
 class DrainsUntilTheNextRenewal(MemoryStore):
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
-        answer = await super().extend(node, now, load, offset)
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
+        answer = await super().renew_lease(node, now, load, offset)
         await self.drain(node, draining=False)
         return answer
 
@@ -149,7 +157,7 @@ class TakesADrainForARenewal(MemoryStore):
     async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
         known = self._data.nodes.get(node)
         if known is not None:
-            await self.extend(node, known.renewed, known.load, known.offset)
+            await self.renew_lease(node, known.renewed, known.load, known.offset)
         return await super().drain(node, draining=draining, attached_records=attached_records)
 
 

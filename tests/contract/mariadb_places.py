@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
+from horae.clock import SystemClock
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.address import Address
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory
@@ -40,7 +41,7 @@ class Places:
 
 
 async def _wipe(url: str) -> None:
-    connection = await MySQLConnectionFactory(Address.parse(url)).open_raw()
+    connection = await MySQLConnectionFactory(Address.parse(url), SystemClock()).open_raw()
     try:
         async with connection.cursor() as cursor:
             await cursor.execute("SHOW TABLES")

@@ -12,11 +12,11 @@ from horae.errors import InvalidTask
 from horae.model.outcome import Outcome, Succeeded
 from horae.ports.target import Invocation, TargetKind, Tools
 from horae.refusal_catalogue import RefusalEntry, build_refusal
-from horae.targets.command.kind import COMMAND
-from horae.targets.event.kind import EVENT
+from horae.targets.command.target import COMMAND
+from horae.targets.event.target import EVENT
 from horae.targets.function.registry import Registry
 from horae.targets.function.target import FunctionTarget
-from horae.targets.http.kind import HTTP
+from horae.targets.http.target import HTTP
 from horae.testing import RecordingInvocation
 from horae.testing.contracts import TargetContract, TargetKeysContract, TargetSecretsContract
 from horae.testing.contracts.targets import SECRET_NAME, TargetHarness

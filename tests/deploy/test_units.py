@@ -14,10 +14,10 @@ from unittest.mock import patch
 
 import pytest
 
-from horae.cli.messages import service_messages, service_refusals
+from horae.cli.messages import service_messages
 from horae.cli.messages.messages import Message
 from horae.cli.systemd import PROGRAM, UnitOptions, quote_word, unit_text, variable_line
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 from tests.docs.pages import ROOT
 from tests.servers.programs import program
 
@@ -105,11 +105,11 @@ class Machine:
         self.unit = self.root / "etc/systemd/system/horae.service"
         self.variables = self.root / "etc/horae/horae.env"
 
-    def service(self, *words: str, store: str = "", python: Path | None = None) -> Done:
+    def service(self, *words: str, store: str = "", python: Path | None = None) -> CommandResult:
         with patch.object(sys, "executable", str(python or self.python)):
             return self.cli("service", *words, HORAE_STORE=store)
 
-    def rooted(self, deed: str, *words: str, store: str = "") -> Done:
+    def rooted(self, deed: str, *words: str, store: str = "") -> CommandResult:
         return self.service(deed, "--root", str(self.root), *words, store=store)
 
 
@@ -217,7 +217,7 @@ def test_the_words_exist_in_both_languages_and_are_said() -> None:
         if isinstance(said, Message):
             assert all(said), name
             assert f"words.{name}" in source, name
-    for code in service_refusals.CATALOGUE:
+    for code in service_messages.CATALOGUE:
         assert f'refuse("{code}"' in source, code
 
 

@@ -24,7 +24,7 @@ _NOT_SHOWN = (
     "cli/messages/completion_scripts.py",
     "schedule/text/",
     "simulation/",
-    "outgoing/callbacks.py",
+    "outgoing/signatures.py",
     "cli/session/store_location.py",
     "wire/shapes/",
 )

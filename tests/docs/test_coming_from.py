@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import horae
-from horae.app.policy_arguments import to_options
+from horae.app.declared_function import to_options
 from tests.docs.pages import text_of
 
 PAGE = text_of("coming-from.md")

@@ -11,8 +11,8 @@ import pytest
 import horae
 from horae import Context, Horae, RunHandle, TaskFunction, TaskHandle
 from horae.app import BlockingHorae, BlockingTask, Happening
+from horae.app.declared_function import PolicyArguments
 from horae.app.lifespan import AppLifespan
-from horae.app.policy_arguments import PolicyArguments
 from horae.testing import TimeTravel
 from tests.docs.pages import DOCS, ROOT, text_of
 

@@ -1,4 +1,4 @@
-"""A server in a process of its own, to be killed: `python server_process.py STORE PORT`; it says a word when it is ready."""
+"""API server in its own process, to be killed by tests: `python server_process.py STORE PORT`; prints its address when ready."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ async def main(url: str, port: int) -> None:
     await store.open()
     service = make_service(url, store, clock, "UTC", TargetKinds(read_settings({})))
     app = make_app(service, clock, WebSettings(expects_engine=False))
-    with open_listener("127.0.0.1", port) as line:
-        async with serve_app(app, line) as base:
+    with open_listener("127.0.0.1", port) as listener:
+        async with serve_app(app, listener) as base:
             sys.stdout.write(f"{base}\n")
             sys.stdout.flush()
             await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)

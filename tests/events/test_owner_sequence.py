@@ -1,4 +1,4 @@
-"""Event numbers count per owner: they order an owner's events, resume a reader, and say nothing about other owners."""
+"""Event numbers per owner: they order an owner's events, resume a reader, and reveal nothing about other owners."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from horae.stores.memory import MemoryStore
 from horae.testing.contracts.stores.setup import add_tasks
 from horae.testing.decisions import always
 from horae.testing.factories import DAY, NOON, a_task, an_event
-from tests.api.served import Api
+from tests.api.api_server import Api
 
-from .stage import added, happens, reading, served
+from .event_server import add_task, read_stream, record_event, serve_api
 
 
-async def busy_log(store: MemoryStore, rounds: int = 4) -> tuple[Task, Task]:
-    """One event of ada for every three of bob."""
+async def fill_log(store: MemoryStore, rounds: int = 4) -> tuple[Task, Task]:
+    """Record one event of ada for every three of bob."""
     ada, bob = a_task(owner="ada"), a_task(owner="bob")
     await add_tasks(store, ada, bob)
     for number in range(rounds):
@@ -32,7 +32,7 @@ async def busy_log(store: MemoryStore, rounds: int = 4) -> tuple[Task, Task]:
 
 async def scenario_pages_of_an_owner_are_numbered_without_gaps() -> None:
     store = MemoryStore()
-    await busy_log(store)
+    await fill_log(store)
     log = OwnerEvents(store)
     for limit in (1, 2, 100):
         read = [await log.after("ada", 0, limit)]
@@ -48,7 +48,7 @@ async def scenario_pages_of_an_owner_are_numbered_without_gaps() -> None:
 
 async def scenario_an_admin_resumes_by_position_and_reads_owner_numbers() -> None:
     store = MemoryStore()
-    await busy_log(store)
+    await fill_log(store)
     log = OwnerEvents(store)
     found = [*await log.after(None, 0, 7), *await log.after(None, 7, 100)]
     assert [each.cursor for each in found] == list(range(1, 19))
@@ -58,43 +58,43 @@ async def scenario_an_admin_resumes_by_position_and_reads_owner_numbers() -> Non
 
 async def scenario_numbers_stay_after_retention() -> None:
     store = MemoryStore()
-    await busy_log(store)
+    await fill_log(store)
     log, fresh = OwnerEvents(store), OwnerEvents(store)
     before = await log.after("ada", 0, 100)
     assert await log.last("ada") == 5
     while (await store.trim(NOON + 2 * DAY, 100, 1_000)).events:
         pass
-    kept = await fresh.after("ada", 0, 100)
-    assert kept == before[-len(kept) :]
-    assert 0 < len(kept) < len(before)
-    removed = kept[0].cursor - 1
+    remaining = await fresh.after("ada", 0, 100)
+    assert remaining == before[-len(remaining) :]
+    assert 0 < len(remaining) < len(before)
+    removed = remaining[0].cursor - 1
     for each in (log, fresh):
         assert await each.last("ada") == 5
         assert await each.gap("ada", 1) == Gap(1, removed)
         assert await each.gap("ada", removed) is None
         assert await each.gap("ada", 99) == Gap(99, 5)
-        assert await each.after("ada", removed + 1, 100) == kept[1:]
+        assert await each.after("ada", removed + 1, 100) == remaining[1:]
 
 
-async def scenario_only_owners_of_wanted_events_are_counted() -> None:
+async def scenario_only_owners_of_requested_events_are_counted() -> None:
     store = MemoryStore()
-    await busy_log(store)
+    await fill_log(store)
     events = await store.events(0)
     sequence = OwnerSequence(store)
     first = await sequence.number(events[:9], 0, lambda event: event.owner == "ada")
     second = await sequence.number(events[9:], events[8].number, lambda event: event.owner == "ada")
     assert [each.sequence for each in (*first, *second)] == [1, 2, 3, 4, 5]
-    # A page that does not follow on the last one is counted anew.
+    # A page that does not continue the last one is counted from the start.
     (again,) = await sequence.number(events[2:4], events[1].number, lambda event: event.owner == "ada")
     assert again.sequence == 2
 
 
-async def scenario_stream_ids_and_bodies_tell_an_owner_nothing_of_others() -> None:
-    async with served() as api, reading(api) as ada, reading(api, who="admin") as admin:
-        await added(api.service.store, "bob")
+async def scenario_stream_ids_and_bodies_reveal_nothing_of_other_owners() -> None:
+    async with serve_api() as api, read_stream(api) as ada, read_stream(api, who="admin") as admin:
+        await add_task(api.service.store, "bob")
         for _ in range(9):
-            await added(api.service.store, "bob")
-        hers = await added(api.service.store, "ada")
+            await add_task(api.service.store, "bob")
+        hers = await add_task(api.service.store, "ada")
         frame = await ada.frame()
         assert frame is not None
         assert (frame.id, frame.data["id"], frame.data["data"]["number"]) == ("1", "evt_1", 1)
@@ -103,13 +103,13 @@ async def scenario_stream_ids_and_bodies_tell_an_owner_nothing_of_others() -> No
         last = frames[-1]
         assert last is not None
         assert (last.id, last.data["position"], last.data["data"]["number"]) == ("11", 11, 1)
-        await _resumes(api, hers)
+        await _check_resume(api, hers)
 
 
-async def _resumes(api: Api, hers: Task) -> None:
-    await happens(api.service.store, hers, detail="second")
-    async with reading(api, "?after=1") as again:
-        assert await again.details(1) == ["second"]
+async def _check_resume(api: Api, hers: Task) -> None:
+    await record_event(api.service.store, hers, detail="second")
+    async with read_stream(api, "?after=1") as again:
+        assert await again.read_details(1) == ["second"]
     page = (await api.get("/v1/events?after=1")).json
     assert [item["data"]["number"] for item in page["items"]] == [2]
     assert (page["next"], page["last"]) == (2, 2)
@@ -123,8 +123,8 @@ async def _resumes(api: Api, hers: Task) -> None:
         scenario_pages_of_an_owner_are_numbered_without_gaps,
         scenario_an_admin_resumes_by_position_and_reads_owner_numbers,
         scenario_numbers_stay_after_retention,
-        scenario_only_owners_of_wanted_events_are_counted,
-        scenario_stream_ids_and_bodies_tell_an_owner_nothing_of_others,
+        scenario_only_owners_of_requested_events_are_counted,
+        scenario_stream_ids_and_bodies_reveal_nothing_of_other_owners,
     ],
 )
 async def test_owner_sequence(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:

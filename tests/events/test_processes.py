@@ -1,4 +1,4 @@
-"""Across processes: a reader goes on after the server was killed, and hears what another process wrote."""
+"""Event streams across processes: readers resume after the server was killed and get events of other processes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 
 import aiohttp
 
-from tests.api.served import Api, people
+from tests.api.api_server import Api, create_tokens
 
-from .stage import SECONDS, added, happens, house, reading
+from .event_server import SECONDS, add_task, open_service, read_stream, record_event
 
 SCRIPT = Path(__file__).with_name("server_process.py")
 
 
 @asynccontextmanager
-async def server(url: str, port: int = 0) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+async def run_server(url: str, port: int = 0) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(SCRIPT), url, str(port)),
         stdin=asyncio.subprocess.PIPE,
@@ -38,39 +38,39 @@ async def server(url: str, port: int = 0) -> AsyncIterator[tuple[asyncio.subproc
         await process.wait()
 
 
-async def test_a_reader_resumes_after_the_server_was_killed_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+async def test_reader_resumes_after_a_killed_server_without_loss_or_duplicates(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
-    async with house(url) as service, aiohttp.ClientSession() as session:
-        tokens = await people(service)
-        task = await added(service.store)
-        heard: list[Any] = []
+    async with open_service(url) as service, aiohttp.ClientSession() as session:
+        tokens = await create_tokens(service)
+        task = await add_task(service.store)
+        received: list[Any] = []
         last = "0"
         port = 0
-        for life in range(3):
-            async with server(url, port) as (process, base):
+        for restart in range(3):
+            async with run_server(url, port) as (process, base):
                 port = int(base.rpartition(":")[2])
                 api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
-                async with reading(api, headers={"Last-Event-ID": last}) as reader:
+                async with read_stream(api, headers={"Last-Event-ID": last}) as reader:
                     for number in range(20):
-                        await happens(service.store, task, detail=f"{life}/{number}")
-                    heard += await reader.details(11)
+                        await record_event(service.store, task, detail=f"{restart}/{number}")
+                    received += await reader.read_details(11)
                     last = reader.last
                     process.send_signal(signal.SIGKILL)
                     await process.wait()
-        async with server(url, port) as (_, base):
+        async with run_server(url, port) as (_, base):
             api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
-            async with reading(api, headers={"Last-Event-ID": last}) as reader:
-                heard += await reader.details(61 - len(heard))
-        assert heard == [None, *(f"{life}/{number}" for life in range(3) for number in range(20))]
+            async with read_stream(api, headers={"Last-Event-ID": last}) as reader:
+                received += await reader.read_details(61 - len(received))
+        assert received == [None, *(f"{restart}/{number}" for restart in range(3) for number in range(20))]
 
 
-async def test_a_server_that_is_asked_to_stop_ends_its_streams_first(tmp_path: Path) -> None:
+async def test_stopping_server_ends_its_streams_first(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
-    async with house(url) as service, aiohttp.ClientSession() as session:
-        tokens = await people(service)
-        async with server(url) as (process, base):
+    async with open_service(url) as service, aiohttp.ClientSession() as session:
+        tokens = await create_tokens(service)
+        async with run_server(url) as (process, base):
             api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
-            async with reading(api) as reader:
+            async with read_stream(api) as reader:
                 assert process.stdin is not None
                 process.stdin.close()
                 frame = await reader.frame()

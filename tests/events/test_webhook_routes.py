@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: made, changed, rotated, tried and removed, with what every answer must and must not show."""
+"""Webhooks over HTTP: create, edit, rotate, test, redeliver, delete; secrets are shown once."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from horae.clock import SystemClock
 from horae.model.accounts.principal import LOCAL, Scope
 from horae.outgoing.signatures import verify
 from horae.service.events.background_work import WatchSettings, run_background_work
-from tests.api.served import Api
+from tests.api.api_server import Api
 
-from .stage import SECONDS, added, inbox, served
+from .event_server import SECONDS, add_task, serve_api, webhook_receiver
 
 
-async def test_a_webhook_from_its_making_to_its_end() -> None:
-    async with served() as api, inbox() as box:
-        made = await api.post("/v1/webhooks", {"url": f"{box.base}/a", "types": ["task.*"], "note": "pager"})
+async def test_webhook_is_created_tested_edited_rotated_and_deleted() -> None:
+    async with serve_api() as api, webhook_receiver() as receiver:
+        made = await api.post("/v1/webhooks", {"url": f"{receiver.base}/a", "types": ["task.*"], "note": "pager"})
         assert made.status == 201, made.text
         webhook = made.json
         secret = webhook.pop("secret")
@@ -28,7 +28,7 @@ async def test_a_webhook_from_its_making_to_its_end() -> None:
 
         tested = (await api.post(f"{path}/test")).json
         assert (tested["state"], tested["attempts"][0]["status"]) == ("delivered", 200)
-        assert verify([secret], box.posts[0].headers, box.posts[0].body, SystemClock().now())
+        assert verify([secret], receiver.requests[0].headers, receiver.requests[0].body, SystemClock().now())
 
         changed = await api.patch(path, {"note": "other"}, headers={"If-Match": seen.headers["etag"]})
         assert changed.json["note"] == "other"
@@ -48,41 +48,41 @@ async def test_a_webhook_from_its_making_to_its_end() -> None:
         assert secret not in (await api.get("/v1/audit")).text
 
 
-async def test_a_rehearsal_of_rotating_and_removing_is_refused_as_they_would_be_and_changes_nothing() -> None:
-    async with served() as api, inbox() as box:
-        made = (await api.post("/v1/webhooks", {"url": f"{box.base}/a"})).json
+async def test_dry_run_of_rotate_and_delete_checks_rights_and_changes_nothing() -> None:
+    async with serve_api() as api, webhook_receiver() as receiver:
+        made = (await api.post("/v1/webhooks", {"url": f"{receiver.base}/a"})).json
         path = f"/v1/webhooks/{made['id']}"
         _, api.tokens["reader"] = await api.service.tokens.make(LOCAL, owner="ada", name="r", scopes=[Scope.READ])
-        rehearsed = await api.post(f"{path}/rotate?dry_run=true")
-        assert (rehearsed.status, rehearsed.json["secret"]) == (200, None)
+        dry_run = await api.post(f"{path}/rotate?dry_run=true")
+        assert (dry_run.status, dry_run.json["secret"]) == (200, None)
         assert (await api.delete(f"{path}?dry_run=true")).status == 204
         for method, address in ((api.post, f"{path}/rotate"), (api.delete, path)):
             assert (await method(f"{address}?dry_run=true", who="reader")).status == 403
         assert (await api.get(path)).json["both_until"] is None
         await api.post(f"{path}/test")
-        assert verify([made["secret"]], box.posts[0].headers, box.posts[0].body, SystemClock().now())
+        assert verify([made["secret"]], receiver.requests[0].headers, receiver.requests[0].body, SystemClock().now())
 
 
-async def test_the_courier_beside_a_server_brings_what_happens_and_it_can_be_looked_at() -> None:
-    async with served() as api, inbox() as box:
-        going = asyncio.ensure_future(run_background_work(api.service, SystemClock(), WatchSettings()))
-        webhook = (await api.post("/v1/webhooks", {"url": f"{box.base}/a"})).json
-        task = await added(api.service.store)
-        await box.until(1)
-        await _until_delivered(api, webhook["id"])
+async def test_background_work_delivers_events_and_deliveries_can_be_read() -> None:
+    async with serve_api() as api, webhook_receiver() as receiver:
+        background = asyncio.ensure_future(run_background_work(api.service, SystemClock(), WatchSettings()))
+        webhook = (await api.post("/v1/webhooks", {"url": f"{receiver.base}/a"})).json
+        task = await add_task(api.service.store)
+        await receiver.wait_for(1)
+        await _wait_until_delivered(api, webhook["id"])
         (delivery,) = (await api.get(f"/v1/webhooks/{webhook['id']}/deliveries")).json["items"]
-        assert (delivery["message"], delivery["task_id"]) == (box.posts[0].json["id"], task.id)
+        assert (delivery["message"], delivery["task_id"]) == (receiver.requests[0].json["id"], task.id)
         path = f"/v1/webhooks/{webhook['id']}/deliveries/{delivery['id']}"
         assert (await api.get(path)).json == delivery
         again = (await api.post(f"{path}/redeliver")).json
         assert len(again["attempts"]) == 2
-        assert box.posts[-1].headers["webhook-id"] == delivery["message"]
-        going.cancel()
-        await asyncio.gather(going, return_exceptions=True)
+        assert receiver.requests[-1].headers["webhook-id"] == delivery["message"]
+        background.cancel()
+        await asyncio.gather(background, return_exceptions=True)
 
 
-async def _until_delivered(api: Api, name: str) -> None:
-    """That it has come is known before that is written down."""
+async def _wait_until_delivered(api: Api, name: str) -> None:
+    """Wait for the stored state: the request arrives before the delivery is recorded."""
     async with asyncio.timeout(SECONDS):
         while True:
             page = (await api.get(f"/v1/webhooks/{name}/deliveries")).json
@@ -90,9 +90,9 @@ async def _until_delivered(api: Api, name: str) -> None:
                 return
 
 
-async def test_what_is_refused_and_who_may_what() -> None:
-    async with served() as api, inbox() as box:
-        good = {"url": f"{box.base}/a"}
+async def test_invalid_webhooks_and_callers_without_rights_are_refused() -> None:
+    async with serve_api() as api, webhook_receiver() as receiver:
+        good = {"url": f"{receiver.base}/a"}
         webhook = (await api.post("/v1/webhooks", good)).json
         path = f"/v1/webhooks/{webhook['id']}"
         for body, status in (
@@ -120,17 +120,17 @@ async def test_what_is_refused_and_who_may_what() -> None:
             assert (await api.post("/v1/webhooks", good)).status == 201
         full = await api.post("/v1/webhooks", good)
         assert (full.status, full.code) == (429, "too_many_webhooks")
-        assert box.posts == []
+        assert receiver.requests == []
 
 
-async def test_the_same_request_twice_makes_one_webhook_and_shows_its_secret_once() -> None:
-    async with served() as api, inbox() as box:
+async def test_repeated_create_makes_one_webhook_and_shows_its_secret_once() -> None:
+    async with serve_api() as api, webhook_receiver() as receiver:
         key = {"Idempotency-Key": "once"}
-        first = await api.post("/v1/webhooks", {"url": f"{box.base}/a"}, headers=key)
-        second = await api.post("/v1/webhooks", {"url": f"{box.base}/a"}, headers=key)
+        first = await api.post("/v1/webhooks", {"url": f"{receiver.base}/a"}, headers=key)
+        second = await api.post("/v1/webhooks", {"url": f"{receiver.base}/a"}, headers=key)
         assert second.headers["idempotent-replayed"] == "true"
         assert second.json == {**first.json, "secret": None}
         assert len((await api.get("/v1/webhooks")).json["items"]) == 1
-        rehearsed = await api.post("/v1/webhooks?dry_run=true", {"url": f"{box.base}/b"})
-        assert (rehearsed.status, rehearsed.json["secret"]) == (200, None)
+        dry_run = await api.post("/v1/webhooks?dry_run=true", {"url": f"{receiver.base}/b"})
+        assert (dry_run.status, dry_run.json["secret"]) == (200, None)
         assert len((await api.get("/v1/webhooks")).json["items"]) == 1

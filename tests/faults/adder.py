@@ -1,4 +1,4 @@
-"""A process that adds tasks, batch after batch, and says which ones it was told are safe; it never stops by itself."""
+"""Client process that adds tasks in batches and prints each acknowledged batch, until it is killed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import count
 from typing import Final
 
 from horae import Horae
-from tests.faults.client import soon
+from tests.faults.client import from_now
 from tests.faults.functions import register
 
 BATCH: Final = 50
@@ -18,7 +18,7 @@ BATCH: Final = 50
 async def add_for_ever(url: str) -> None:
     app = Horae(url, engine=False)
     register(app)
-    later = soon(0) + timedelta(days=1)
+    later = from_now(0) + timedelta(days=1)
     async with app:
         for number in count():
             await app.schedule_many([("awaited", later, {"gate": f"batch {number}"})] * BATCH)

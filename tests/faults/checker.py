@@ -1,6 +1,6 @@
-"""Judges what happened: the target's own ledger and the store's rows against what the oracle says was due.
+"""Checker of fault tests: compares the target's ledger and the store's rows with the due instants of the oracle.
 
-Every rule yields a sentence for each thing that breaks it; no sentence at all means that the promises were kept.
+Every rule yields one sentence per violation; no sentence means that every guarantee held.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from tests.faults.evidence import Evidence, Row
 from tests.faults.ledger import Mark
 from tests.faults.oracle import Due
+from tests.faults.store_snapshot import Row, Snapshot
 
 _ENDS: Final = frozenset({"succeeded", "failed", "timed_out", "lost", "cancelled", "skipped"})
 
@@ -22,33 +22,33 @@ _ENDS: Final = frozenset({"succeeded", "failed", "timed_out", "lost", "cancelled
 class Case(NamedTuple):
     due: tuple[Due, ...]
     marks: tuple[Mark, ...]
-    evidence: Evidence
+    snapshot: Snapshot
 
     @property
     def rows(self) -> dict[str, list[Row]]:
-        """The rows of each task."""
+        """Rows by task."""
         found: dict[str, list[Row]] = defaultdict(list)
-        for row in self.evidence.rows:
+        for row in self.snapshot.rows:
             found[row.task].append(row)
         return found
 
     @property
     def occurrences(self) -> dict[tuple[str, datetime], list[Row]]:
-        """The attempts at each occurrence that was given a run, first to last; the last may have given way to a newer one."""
+        """Attempts of each occurrence that was given a run, in order; the last one may be superseded."""
         found: dict[tuple[str, datetime], list[Row]] = defaultdict(list)
-        for row in self.evidence.rows:
+        for row in self.snapshot.rows:
             if row.token or row.attempt > 1:
                 found[row.task, row.planned].append(row)
         return found
 
 
-def faults_in(due: Sequence[Due], marks: Sequence[Mark], evidence: Evidence) -> list[str]:
-    case = Case(tuple(due), tuple(marks), evidence)
+def find_violations(due: Sequence[Due], marks: Sequence[Mark], snapshot: Snapshot) -> list[str]:
+    case = Case(tuple(due), tuple(marks), snapshot)
     return [fault for rule in RULES for fault in rule(case)]
 
 
 def nothing_is_lost(case: Case) -> Iterator[str]:
-    """Each instant that was due has exactly one account, and a stretch stands for just the instants that it says."""
+    """Each due instant has exactly one row, and a skipped stretch counts exactly the instants that it covers."""
     rows = case.rows
     for task in case.due:
         accounts = Counter[datetime]()
@@ -66,20 +66,20 @@ def nothing_is_lost(case: Case) -> Iterator[str]:
                 yield f"twice: {task.task} at {instant} has {accounts[instant]} accounts"
 
 
-def every_end_is_an_end(case: Case) -> Iterator[str]:
-    """Nothing goes on for ever, and whatever did not succeed says why; a lost attempt is no end, unless one was all."""
+def every_run_ends_with_a_reason(case: Case) -> Iterator[str]:
+    """Every run ends, with a reason unless it succeeded; a lost attempt is retried, except under `at_most_once`."""
     at_most_once = {task.task for task in case.due if task.at_most_once}
-    for row in case.evidence.rows:
+    for row in case.snapshot.rows:
         if row.state not in _ENDS:
             yield f"unended: {row.run} is still {row.state}"
         if row.state != "succeeded" and row.state in _ENDS and row.reason is None:
             yield f"unexplained: {row.run} is {row.state} without a reason"
     for (task, planned), rows in case.occurrences.items():
         if rows[-1].state == "lost" and task not in at_most_once:
-            yield f"dropped: {task} at {planned} was lost, and nobody tried again"
+            yield f"dropped: {task} at {planned} was lost, and was not retried"
 
 
-def what_must_run_has_run(case: Case) -> Iterator[str]:
+def required_instants_have_effects(case: Case) -> Iterator[str]:
     done = {(mark.task, mark.planned) for mark in case.marks if mark.phase == "effect"}
     for task in case.due:
         for instant in task.instants if task.must_run else ():
@@ -88,10 +88,10 @@ def what_must_run_has_run(case: Case) -> Iterator[str]:
 
 
 def both_ledgers_agree(case: Case) -> Iterator[str]:
-    """What the store calls succeeded has happened, and what has happened is in the store."""
-    known = {row.run: row for row in case.evidence.rows}
+    """A succeeded run had its effect, and every effect has a run in the store."""
+    known = {row.run: row for row in case.snapshot.rows}
     effects = {mark.run for mark in case.marks if mark.phase == "effect"}
-    for row in case.evidence.rows:
+    for row in case.snapshot.rows:
         if row.state == "succeeded" and row.run not in effects:
             yield f"hollow: {row.run} succeeded, and its target knows nothing of it"
     for mark in case.marks:
@@ -100,7 +100,7 @@ def both_ledgers_agree(case: Case) -> Iterator[str]:
 
 
 def effects_repeat_only_after_a_death(case: Case) -> Iterator[str]:
-    """Each attempt has at most one effect, and another attempt comes only after one that was lost; `at_most_once` none."""
+    """Each attempt has at most one effect, and only a lost attempt is repeated; under `at_most_once` none is."""
     effects = Counter(mark.run for mark in case.marks if mark.phase == "effect")
     at_most_once = {task.task for task in case.due if task.at_most_once}
     for run, times in effects.items():
@@ -134,14 +134,14 @@ def nothing_is_early(case: Case) -> Iterator[str]:
 
 
 def stale_writes_change_nothing(case: Case) -> Iterator[str]:
-    """An end is told once and stays as it was told; tokens only rise."""
-    told: dict[str, list[str]] = defaultdict(list)
-    for run, kind in case.evidence.events:
+    """Each run has one end event, equal to its state; tokens of an occurrence only rise."""
+    ends: dict[str, list[str]] = defaultdict(list)
+    for run, kind in case.snapshot.events:
         if kind.removeprefix("run.") in _ENDS:
-            told[run].append(kind.removeprefix("run."))
-    for row in case.evidence.rows:
-        if row.state in _ENDS and told[row.run] != [row.state]:
-            yield f"stale: {row.run} is {row.state}, and its ends were told as {told[row.run]}"
+            ends[run].append(kind.removeprefix("run."))
+    for row in case.snapshot.rows:
+        if row.state in _ENDS and ends[row.run] != [row.state]:
+            yield f"stale: {row.run} is {row.state}, and its end events are {ends[row.run]}"
     for (task, planned), rows in case.occurrences.items():
         tokens = [row.token for row in rows if row.token]
         if tokens != sorted(set(tokens)):
@@ -150,8 +150,8 @@ def stale_writes_change_nothing(case: Case) -> Iterator[str]:
 
 RULES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
     nothing_is_lost,
-    every_end_is_an_end,
-    what_must_run_has_run,
+    every_run_ends_with_a_reason,
+    required_instants_have_effects,
     both_ledgers_agree,
     effects_repeat_only_after_a_death,
     keys_belong_to_occurrences,
@@ -165,6 +165,6 @@ def _last_attempts(rows: Sequence[Row]) -> list[Row]:
 
 
 def _covered(row: Row, instants: Sequence[datetime]) -> Sequence[datetime]:
-    """A stretch stands for all of its instants, whether it was skipped or one run was told of it."""
+    """Return the instants that a row stands for: its own, or the stretch that was skipped or merged into it."""
     first, last, _ = (row.planned, row.planned, 1) if row.span is None else row.span
     return instants[bisect_left(instants, first) : bisect_right(instants, last)]

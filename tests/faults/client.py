@@ -1,4 +1,4 @@
-"""Another process on the same file, without an engine: it adds tasks, and cancels them."""
+"""Client without an engine on the store of a test: adds and cancels tasks."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from horae import Horae
 from horae.clock import SystemClock
 from tests.faults.functions import clock_of, register
 from tests.faults.oracle import Due, Series
-from tests.faults.place import Place
+from tests.faults.testbed import Testbed
 
 _T = TypeVar("_T")
 
-EVERYTHING: Final = {"missed": "all", "overlap": "queue_all"}
-"""Policies under which each instant is run, however late: then the effects alone show that nothing was lost."""
+RUN_EVERY_INSTANT: Final = {"missed": "all", "overlap": "queue_all"}
+"""Policies that run each instant however late: the effects alone then show that nothing was lost."""
 
 
-class Wanted(NamedTuple):
+class TaskRequest(NamedTuple):
     function: str
     series: Series
     payload: dict[str, Any] | None = None
@@ -27,38 +27,38 @@ class Wanted(NamedTuple):
     owner: str | None = None
 
     def due(self, task: str, created: datetime) -> Due:
-        """What the oracle says of the task that came of it."""
+        """Return what the oracle expects of the task that this request created."""
         options = self.options or {}
         once = options.get("guarantee") == "at_most_once"
-        must = not once and (self.series.times == 1 or options.items() >= EVERYTHING.items())
+        must = not once and (self.series.times == 1 or options.items() >= RUN_EVERY_INSTANT.items())
         return Due(task, self.series.due_from(created), at_most_once=once, must_run=must)
 
 
-def ask(place: Place, question: Callable[[Horae], Awaitable[_T]]) -> _T:
-    async def asking() -> _T:
-        app = Horae(place.url, engine=False, clock=clock_of(place))
+def call_app(testbed: Testbed, call: Callable[[Horae], Awaitable[_T]]) -> _T:
+    async def open_and_call() -> _T:
+        app = Horae(testbed.url, engine=False, clock=clock_of(testbed))
         register(app)
         async with app:
-            return await question(app)
+            return await call(app)
 
-    return asyncio.run(asking())
+    return asyncio.run(open_and_call())
 
 
-def add(place: Place, *wanted: Wanted) -> tuple[Due, ...]:
-    """They are on the disk when this returns; the answer is what the oracle says of them."""
+def add(testbed: Testbed, *requests: TaskRequest) -> tuple[Due, ...]:
+    """Add tasks durably; return what the oracle expects of each."""
 
     async def adding(app: Horae) -> tuple[Due, ...]:
-        return tuple([await _add(app, each) for each in wanted])
+        return tuple([await _add(app, each) for each in requests])
 
-    return ask(place, adding)
-
-
-async def _add(app: Horae, wanted: Wanted) -> Due:
-    options = wanted.options or {}
-    handle = await app.schedule(wanted.function, wanted.series.when, wanted.payload, owner=wanted.owner, **options)
-    return wanted.due(handle.id, handle.created)
+    return call_app(testbed, adding)
 
 
-def soon(seconds: float) -> datetime:
-    """An instant a little ahead, by the machine's clock."""
+async def _add(app: Horae, request: TaskRequest) -> Due:
+    options = request.options or {}
+    handle = await app.schedule(request.function, request.series.when, request.payload, owner=request.owner, **options)
+    return request.due(handle.id, handle.created)
+
+
+def from_now(seconds: float) -> datetime:
+    """Return the instant `seconds` ahead of the machine's clock."""
     return SystemClock().now() + timedelta(seconds=seconds)

@@ -1,4 +1,4 @@
-"""A place and its workers for each test; what is measured is printed, and kept where the environment says."""
+"""Testbed and workers for each test; measurements are printed, and appended to the file in `HORAE_FAULTS_MEASURED`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 
 from tests.faults.fixtures import measured, workers
 from tests.faults.functions import FOLDER
-from tests.faults.place import Place
+from tests.faults.testbed import Testbed
 
-__all__ = ["measured", "place", "workers"]
+__all__ = ["measured", "testbed", "workers"]
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def testbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Testbed:
     monkeypatch.setenv(FOLDER, str(tmp_path))
-    return Place.on_file(tmp_path)
+    return Testbed.on_file(tmp_path)

@@ -1,4 +1,4 @@
-"""Defects to plant in a worker: each breaks one promise, and the checker must see it."""
+"""Defects to plant in a worker: each breaks one guarantee, and the checker must report it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from horae.model.change import Change, Facts, SettleDecision
 from horae.model.entry import NEXT_SLOT, Entry, EntryKind
 from horae.model.outcome import Settlement
 from horae.model.run import Run
-from tests.faults.points import StoppingStore
-from tests.faults.reading import write
+from tests.faults.raw_sql import write
+from tests.faults.stopping_store import StoppingStore
 
-_real_settle = StoppingStore.settle_at_last
+_real_settle = StoppingStore.settle_real
 
 
 @contextmanager
-def swapped(owner: object, name: str, value: object) -> Iterator[None]:
+def replace_attribute(owner: object, name: str, value: object) -> Iterator[None]:
     before = getattr(owner, name)
     setattr(owner, name, value)
     try:
@@ -34,21 +34,21 @@ def swapped(owner: object, name: str, value: object) -> Iterator[None]:
         setattr(owner, name, before)
 
 
-def planted(name: str | None) -> AbstractContextManager[None]:
-    return nullcontext() if name is None else swapped(*DEFECTS[name])
+def plant_defect(name: str | None) -> AbstractContextManager[None]:
+    return nullcontext() if name is None else replace_attribute(*DEFECTS[name])
 
 
 def _fire_forgets_the_next(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     change = fire(facts, entry, token, claim)
-    kept = tuple(each for each in change.put if each.kind is not EntryKind.NEXT)
-    return change._replace(put=kept, dropped=(*change.dropped, entry.slot))
+    remaining = tuple(each for each in change.put if each.kind is not EntryKind.NEXT)
+    return change._replace(put=remaining, dropped=(*change.dropped, entry.slot))
 
 
 def _fire_again(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
-    """What was claimed stays on the agenda, as another attempt."""
+    """Leave the claimed entry on the agenda as another attempt."""
     change = fire(facts, entry, token, claim)
-    again = entry._replace(slot=f"again/{entry.slot}", kind=EntryKind.RETRY, attempt=entry.attempt + 1)
-    return change._replace(put=(*change.put, again)) if entry.attempt == 1 else change
+    retry = entry._replace(slot=f"again/{entry.slot}", kind=EntryKind.RETRY, attempt=entry.attempt + 1)
+    return change._replace(put=(*change.put, retry)) if entry.attempt == 1 else change
 
 
 def _settle_drops_the_next(facts: Facts, run: Run, report: Settlement) -> Change:
@@ -60,13 +60,13 @@ def _recover_forgets_the_retry(facts: Facts, run: Run, now: datetime) -> Change:
     return recover(facts, run, now)._replace(put=())
 
 
-def _recover_in_silence(facts: Facts, run: Run, now: datetime) -> Change:
+def _recover_without_reason(facts: Facts, run: Run, now: datetime) -> Change:
     change = recover(facts, run, now)
     return change._replace(updated_runs=tuple(each._replace(reason=None) for each in change.updated_runs))
 
 
 class _EarlyClaimant(ClaimContext):
-    """Who believes that it is later than it is."""
+    """Claim context whose clock is five seconds ahead."""
 
     def __new__(cls, node: str, now: datetime, poll_ceiling: timedelta, routes: frozenset[str] | None = None) -> Self:
         return super().__new__(cls, node, now + timedelta(seconds=5), poll_ceiling, routes)
@@ -75,11 +75,11 @@ class _EarlyClaimant(ClaimContext):
 async def _stale_settle_is_written(
     self: StoppingStore, batch: Sequence[Settlement], decide: SettleDecision
 ) -> frozenset[str]:
-    """Who comes too late has the last word all the same."""
+    """Write a stale settlement over the newer state of the run."""
     stale = await _real_settle(self, batch, decide)
     for run_id in stale:
         overwrite = "UPDATE runs SET state = 'succeeded', reason = NULL WHERE id = ?"
-        await asyncio.to_thread(write, self.place.url, overwrite, (run_id,))
+        await asyncio.to_thread(write, self.testbed.url, overwrite, (run_id,))
     return stale
 
 
@@ -95,8 +95,8 @@ DEFECTS: Final[dict[str, Defect]] = {
     "the claim comes early": (dispatcher, "ClaimContext", _EarlyClaimant),
     "the settlement drops the next occurrence": (settler, "settle", _settle_drops_the_next),
     "the recovery forgets the retry": (keeper, "recover", _recover_forgets_the_retry),
-    "the recovery gives no reason": (keeper, "recover", _recover_in_silence),
-    "the living are taken for dead": (process_identity, "_started", lambda _process: "0"),
+    "the recovery gives no reason": (keeper, "recover", _recover_without_reason),
+    "a live node is taken for dead": (process_identity, "_started", lambda _process: "0"),
     "each attempt has a key of its own": (ActiveRun, "key", property(_key_of_the_attempt)),
-    "a stale settlement is written": (StoppingStore, "settle_at_last", _stale_settle_is_written),
+    "a stale settlement is written": (StoppingStore, "settle_real", _stale_settle_is_written),
 }

@@ -1,4 +1,4 @@
-"""Fixtures that the conftest.py of several folders import: the workers of a test, and what it measures."""
+"""Fixtures shared by several conftest.py files: the workers of a test, and its measurements."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.place import Place
 from tests.faults.processes import Workers
+from tests.faults.testbed import Testbed
 
 
 @pytest.fixture
-def workers(place: Place) -> Iterator[Workers]:
-    made = Workers(place)
+def workers(testbed: Testbed) -> Iterator[Workers]:
+    made = Workers(testbed)
     try:
         yield made
     finally:
-        made.bury()
+        made.clean_up()
 
 
 @pytest.fixture
 def measured() -> Callable[[str, float], None]:
-    """`HORAE_FAULTS_MEASURED` names a file to which each number is added."""
+    """Print a measurement, and append it to the file in `HORAE_FAULTS_MEASURED`."""
 
     def measure(what: str, seconds: float) -> None:
         line = f"{what}: {seconds:.2f}"
-        print(line)  # noqa: T201 - shown by pytest where it is asked for
+        print(line)  # noqa: T201 - pytest shows it with -s
         if path := os.environ.get("HORAE_FAULTS_MEASURED"):
             with Path(path).open("a") as file:
                 file.write(f"{line}\n")

@@ -1,4 +1,4 @@
-"""What the workers run. Each function writes down for itself what it did, and when, by the clock of its process."""
+"""Task functions of the workers: each writes a mark to the ledger for every phase, by the clock of its process."""
 
 from __future__ import annotations
 
@@ -11,53 +11,53 @@ from typing import Final
 from horae import Context, Horae
 from horae.clock import Clock, SystemClock
 from tests.faults.ledger import Ledger, Mark, Phase
-from tests.faults.place import LOOK_SECONDS, Place
-from tests.faults.shifted import ShiftedClock
+from tests.faults.offset_clock import OffsetClock
+from tests.faults.testbed import POLL_SECONDS, Testbed
 
 FOLDER: Final = "HORAE_FAULTS_FOLDER"
-"""The variable that tells a process, and the children that it starts, where the ledger is."""
+"""Environment variable that names the folder of the ledger, for a worker and its child processes."""
 
 
-def clock_of(place: Place) -> Clock:
-    return ShiftedClock(place.offsets) if place.offsets.exists() else SystemClock()
+def clock_of(testbed: Testbed) -> Clock:
+    return OffsetClock(testbed.offsets) if testbed.offsets.exists() else SystemClock()
 
 
 @cache
-def _surroundings() -> tuple[Place, Clock, Ledger]:
-    """Once for each process, so that a crowd of runs costs little more than its lines."""
+def _process_state() -> tuple[Testbed, Clock, Ledger]:
+    """Cached per process, so that many runs cost little more than their ledger lines."""
     folder = Path(os.environ[FOLDER])
-    place = Place.on_file(folder)
-    return place, clock_of(place), Ledger(place.ledger)
+    testbed = Testbed.on_file(folder)
+    return testbed, clock_of(testbed), Ledger(testbed.ledger)
 
 
 def _is_open(gate: str) -> bool:
-    return _surroundings()[0].gate(gate).exists()
+    return _process_state()[0].gate(gate).exists()
 
 
 def _write(ctx: Context, phase: Phase, *, durably: bool = True) -> None:
-    _, clock, ledger = _surroundings()
+    _, clock, ledger = _process_state()
     mark = Mark(ctx.task_id, ctx.key, ctx.planned, ctx.attempt, ctx.run_id, os.getpid(), clock.now(), phase)
     ledger.write(mark, durably=durably)
 
 
 async def note(ctx: Context) -> None:
-    """The plainest thing: it happens."""
+    """Start, have an effect, and end."""
     for phase in ("start", "effect", "end"):
         _write(ctx, phase)
 
 
 async def light(ctx: Context) -> None:
-    """For a hundred thousand of them: one line, which nobody waits for."""
+    """Write one effect line without fsync: cheap enough for a hundred thousand runs."""
     _write(ctx, "effect", durably=False)
 
 
 async def awaited(ctx: Context, gate: str) -> None:
-    """Goes on when its gate is open, on the event loop of its node."""
+    """Wait on the node's event loop until the gate opens."""
     _write(ctx, "start")
     clock = SystemClock()
     try:
         while not _is_open(gate):
-            await clock.pause(LOOK_SECONDS)
+            await clock.pause(POLL_SECONDS)
     except BaseException:
         _write(ctx, "cancelled")
         raise
@@ -66,20 +66,20 @@ async def awaited(ctx: Context, gate: str) -> None:
 
 
 def held(ctx: Context, gate: str) -> None:
-    """Goes on when its gate is open, in a thread or in a process of its own."""
+    """Wait in a thread or an isolated process until the gate opens."""
     _write(ctx, "start")
     clock = SystemClock()
     while not _is_open(gate):
         if ctx.cancelled:
             _write(ctx, "cancelled")
             return
-        clock.sleep(LOOK_SECONDS)
+        clock.sleep(POLL_SECONDS)
     _write(ctx, "effect")
     _write(ctx, "end")
 
 
 async def slow(ctx: Context) -> None:
-    """Takes a while before and after its effect, so that a death falls on either side of it."""
+    """Pause before and after the effect, so that a kill falls on either side of it."""
     clock = SystemClock()
     _write(ctx, "start")
     await clock.pause(0.1)
@@ -89,7 +89,7 @@ async def slow(ctx: Context) -> None:
 
 
 async def lasting(ctx: Context, seconds: float) -> None:
-    """Is going for a while, so that whatever happens to a node happens to some of these."""
+    """Run for `seconds`, so that a fault of a node hits some of these runs."""
     _write(ctx, "start")
     try:
         await SystemClock().pause(seconds)
@@ -101,7 +101,7 @@ async def lasting(ctx: Context, seconds: float) -> None:
 
 
 def deadly(ctx: Context) -> None:
-    """Takes the process that it runs in with it."""
+    """Kill the process that executes the run."""
     _write(ctx, "start")
     os.kill(os.getpid(), signal.SIGKILL)
 

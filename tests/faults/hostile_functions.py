@@ -1,4 +1,4 @@
-"""Functions that mean no good, or know no better. Each name is a case of `test_hostile_functions.py`."""
+"""Hostile task functions; each function name is a case of `test_hostile_functions.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from horae import Context, Horae, Retry
 from horae.clock import SystemClock
 from tests.faults.functions import FOLDER
-from tests.faults.place import LOOK_SECONDS, Place
+from tests.faults.testbed import POLL_SECONDS, Testbed
 
 LOTS: Final = 100_000_000
 MANY_LINES: Final = 100_000
@@ -26,18 +26,18 @@ Where = Literal["loop", "thread", "process"]
 
 
 class Unusual(BaseException):
-    """Neither an `Exception` nor one of Python's own."""
+    """A BaseException that is neither an `Exception` nor built in."""
 
 
 class MuteError(Exception):
-    """Nobody can ask it what it has to say."""
+    """Exception whose `str()` raises."""
 
     def __str__(self) -> str:
         raise MuteError
 
 
 class Unspeakable:
-    """Something that answers every question about it by raising what it was made with."""
+    """Object whose `str()` and `repr()` raise the given exception."""
 
     def __init__(self, error: type[BaseException]) -> None:
         self._error = error
@@ -49,51 +49,51 @@ class Unspeakable:
         raise self._error
 
 
-# --- it raises ---------------------------------------------------------------------------------------------------
+# --- raise -------------------------------------------------------------------------------------------------------
 
 
-def exits() -> None:
+def raises_system_exit() -> None:
     sys.exit(3)
 
 
-def interrupts() -> None:
+def raises_keyboard_interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def closes() -> None:
+def raises_generator_exit() -> None:
     raise GeneratorExit
 
 
-def cancels_itself() -> None:
+def raises_cancelled_error() -> None:
     raise asyncio.CancelledError
 
 
-def is_unusual() -> None:
+def raises_base_exception() -> None:
     raise Unusual("neither this nor that")
 
 
-def says_too_much() -> None:
+def raises_long_message() -> None:
     raise ValueError("x" * LOTS)
 
 
-def says_nothing() -> None:
+def raises_unprintable_error() -> None:
     raise MuteError
 
 
-def groups() -> None:
+def raises_group() -> None:
     raise BaseExceptionGroup("several", [ValueError("one"), Unusual("two"), ExceptionGroup("more", [MuteError()])])
 
 
-def asks_again_for_no_reason() -> None:
-    """A verdict whose words cannot be had."""
+def retries_with_unprintable_reason() -> None:
+    """Raise a verdict whose reason cannot be rendered."""
     raise Retry(reason=Unspeakable(MuteError))  # type: ignore[arg-type]
 
 
-def asks_again_with_a_bang() -> None:
+def retries_with_interrupting_reason() -> None:
     raise Retry(reason=Unspeakable(KeyboardInterrupt))  # type: ignore[arg-type]
 
 
-# --- it returns --------------------------------------------------------------------------------------------------
+# --- return ------------------------------------------------------------------------------------------------------
 
 
 def returns_a_long_text() -> str:
@@ -110,26 +110,26 @@ def returns_itself() -> list[Any]:
     return ring
 
 
-def returns_what_has_no_words() -> Unspeakable:
+def returns_unprintable_value() -> Unspeakable:
     return Unspeakable(ValueError)
 
 
-def returns_a_trap() -> Unspeakable:
+def returns_interrupting_value() -> Unspeakable:
     return Unspeakable(KeyboardInterrupt)
 
 
-def returns_an_unusual_trap() -> Unspeakable:
+def returns_value_raising_base_exception() -> Unspeakable:
     return Unspeakable(Unusual)
 
 
-def _begin(function: Callable[..., Any]) -> Place:
-    """Tell the test that it was really called."""
+def _begin(function: Callable[..., Any]) -> Testbed:
+    """Record for the test that the function was called."""
     folder = Path(os.environ[FOLDER])
     (folder / f"began-{function.__name__}").touch()
-    return Place.on_file(folder)
+    return Testbed.on_file(folder)
 
 
-# --- it does not end -----------------------------------------------------------------------------------------------
+# --- never end -----------------------------------------------------------------------------------------------------
 
 
 async def awaits_for_ever() -> None:
@@ -137,9 +137,9 @@ async def awaits_for_ever() -> None:
     await asyncio.Event().wait()
 
 
-async def will_not_be_cancelled() -> None:
-    """Not the first three times."""
-    _begin(will_not_be_cancelled)
+async def ignores_cancellation() -> None:
+    """Ignore the first three cancellations."""
+    _begin(ignores_cancellation)
     for _ in range(3):
         try:
             await asyncio.Event().wait()
@@ -149,12 +149,12 @@ async def will_not_be_cancelled() -> None:
 
 
 def stays_until_the_gate_opens(ctx: Context) -> None:
-    """Notices that it is to end, and goes on all the same."""
-    place, clock = _begin(stays_until_the_gate_opens), SystemClock()
-    while not place.gate("thread").exists():
+    """Notice the cancellation and continue until the gate opens."""
+    testbed, clock = _begin(stays_until_the_gate_opens), SystemClock()
+    while not testbed.gate("thread").exists():
         if ctx.cancelled:
-            place.open_gate("asked")
-        clock.sleep(LOOK_SECONDS)
+            testbed.open_gate("cancelled")
+        clock.sleep(POLL_SECONDS)
 
 
 def spins() -> None:
@@ -163,8 +163,8 @@ def spins() -> None:
         pass
 
 
-def spins_and_is_deaf() -> None:
-    _begin(spins_and_is_deaf)
+def spins_ignoring_sigterm() -> None:
+    _begin(spins_ignoring_sigterm)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     spins()
 
@@ -173,23 +173,23 @@ async def blocks_the_loop() -> None:
     SystemClock().sleep(BLOCKED_SECONDS)
 
 
-# --- it leaves something behind, or takes something with it --------------------------------------------------------
+# --- leave child processes, or kill the process --------------------------------------------------------------------
 
 
-def has_deaf_children() -> None:
+def forks_children_ignoring_sigterm() -> None:
     for _ in range(CHILDREN):
         if os.fork() == 0:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             SystemClock().sleep(3_600)
 
 
-def has_deaf_children_and_stays() -> None:
-    _begin(has_deaf_children_and_stays)
-    has_deaf_children()
-    spins_and_is_deaf()
+def forks_children_and_spins() -> None:
+    _begin(forks_children_and_spins)
+    forks_children_ignoring_sigterm()
+    spins_ignoring_sigterm()
 
 
-def leaves_at_once() -> None:
+def exits_process() -> None:
     os._exit(3)
 
 
@@ -197,7 +197,7 @@ def kills_itself() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def breaks_memory() -> None:
+def segfaults() -> None:
     ctypes.string_at(0)
 
 
@@ -209,7 +209,7 @@ def overflows_the_stack() -> None:
     repr(nested)
 
 
-# --- it says too much ----------------------------------------------------------------------------------------------
+# --- write too much ------------------------------------------------------------------------------------------------
 
 
 def floods_its_log(ctx: Context) -> None:
@@ -220,41 +220,41 @@ def floods_its_log(ctx: Context) -> None:
 def fills_its_output() -> None:
     line = "x" * 9_999
     for _ in range(LOTS // 10_000):
-        print(line)  # noqa: T201 - that is what it does
+        print(line)  # noqa: T201 - floods standard output on purpose
 
 
 PLAIN: Final[tuple[Callable[..., Any], ...]] = (
-    exits,
-    interrupts,
-    closes,
-    cancels_itself,
-    is_unusual,
-    says_too_much,
-    says_nothing,
-    groups,
-    asks_again_for_no_reason,
-    asks_again_with_a_bang,
+    raises_system_exit,
+    raises_keyboard_interrupt,
+    raises_generator_exit,
+    raises_cancelled_error,
+    raises_base_exception,
+    raises_long_message,
+    raises_unprintable_error,
+    raises_group,
+    retries_with_unprintable_reason,
+    retries_with_interrupting_reason,
     returns_a_long_text,
     returns_a_long_list,
     returns_itself,
-    returns_what_has_no_words,
-    returns_a_trap,
-    returns_an_unusual_trap,
+    returns_unprintable_value,
+    returns_interrupting_value,
+    returns_value_raising_base_exception,
     floods_its_log,
 )
-"""Those that can be done anywhere: on the node's loop, in a thread of it, in a process of its own."""
+"""Functions for every place: the node's event loop, a thread of the node, an isolated process."""
 
 ONLY: Final[Mapping[Where, tuple[Callable[..., Any], ...]]] = {
-    "loop": (awaits_for_ever, will_not_be_cancelled, blocks_the_loop),
-    "thread": (stays_until_the_gate_opens, leaves_at_once, kills_itself, breaks_memory),
+    "loop": (awaits_for_ever, ignores_cancellation, blocks_the_loop),
+    "thread": (stays_until_the_gate_opens, exits_process, kills_itself, segfaults),
     "process": (
         spins,
-        spins_and_is_deaf,
-        has_deaf_children,
-        has_deaf_children_and_stays,
-        leaves_at_once,
+        spins_ignoring_sigterm,
+        forks_children_ignoring_sigterm,
+        forks_children_and_spins,
+        exits_process,
         kills_itself,
-        breaks_memory,
+        segfaults,
         overflows_the_stack,
         fills_its_output,
     ),
@@ -275,7 +275,7 @@ def register(app: Horae) -> None:
 
 
 def _on_the_loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same as a coroutine: then the node awaits it itself."""
+    """Wrap the function in a coroutine, so that the node awaits it on its loop."""
     if function is floods_its_log:
 
         async def with_context(ctx: Context) -> Any:

@@ -1,4 +1,4 @@
-"""A server that means no good: what it says goes by the path that it is asked for. It counts who came, and who is gone."""
+"""Hostile HTTP server: the path selects the misbehaviour; the server counts accepted and open connections."""
 
 from __future__ import annotations
 
@@ -17,85 +17,85 @@ _CHUNK: Final = b"x" * 65_536
 _LOTS: Final = 100_000_000
 _BOMB: Final = gzip.compress(bytes(_LOTS))
 
-Speak = Callable[[socket.socket], None]
+Respond = Callable[[socket.socket], None]
 
 
-def _bomb(line: socket.socket) -> None:
-    line.sendall(_HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(_BOMB) + _BOMB)
+def _bomb(connection: socket.socket) -> None:
+    connection.sendall(_HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(_BOMB) + _BOMB)
 
 
-def _endless(line: socket.socket) -> None:
-    _for_ever(line, _HEAD + b"\r\n", _CHUNK)
+def _endless(connection: socket.socket) -> None:
+    _for_ever(connection, _HEAD + b"\r\n", _CHUNK)
 
 
-def _endless_chunks(line: socket.socket) -> None:
-    _for_ever(line, _HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + _CHUNK + b"\r\n")
+def _endless_chunks(connection: socket.socket) -> None:
+    _for_ever(connection, _HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + _CHUNK + b"\r\n")
 
 
-def _endless_extension(line: socket.socket) -> None:
-    """Of the first chunk, before any of it has come."""
-    _so_much(line, _HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;", _CHUNK)
+def _endless_extension(connection: socket.socket) -> None:
+    """Send an endless chunk extension before the first chunk."""
+    _so_much(connection, _HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;", _CHUNK)
 
 
-def _endless_hints(line: socket.socket) -> None:
-    _for_ever(line, b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000)
+def _endless_hints(connection: socket.socket) -> None:
+    _for_ever(connection, b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000)
 
 
-def _slow_head(line: socket.socket) -> None:
+def _slow_head(connection: socket.socket) -> None:
     clock = SystemClock()
     for byte in _HEAD + b"X-Slow: " + b"x" * 100_000:
-        line.sendall(bytes([byte]))
+        connection.sendall(bytes([byte]))
         clock.sleep(0.05)
 
 
-def _slow_body(line: socket.socket) -> None:
+def _slow_body(connection: socket.socket) -> None:
     clock = SystemClock()
-    line.sendall(_HEAD + b"Content-Length: 100000\r\n\r\n")
+    connection.sendall(_HEAD + b"Content-Length: 100000\r\n\r\n")
     for _ in range(100_000):
-        line.sendall(b"x")
+        connection.sendall(b"x")
         clock.sleep(0.05)
 
 
-def _one_long_header(line: socket.socket) -> None:
-    _so_much(line, _HEAD + b"X-Long: ", _CHUNK)
+def _one_long_header(connection: socket.socket) -> None:
+    _so_much(connection, _HEAD + b"X-Long: ", _CHUNK)
 
 
-def _many_headers(line: socket.socket) -> None:
-    _so_much(line, _HEAD, b"X-Many: of these\r\n" * 4_000)
+def _many_headers(connection: socket.socket) -> None:
+    _so_much(connection, _HEAD, b"X-Many: of these\r\n" * 4_000)
 
 
-def _garbage(line: socket.socket) -> None:
-    line.sendall(bytes(range(256)) * 400)
+def _garbage(connection: socket.socket) -> None:
+    connection.sendall(bytes(range(256)) * 400)
 
 
-def _reset(line: socket.socket) -> None:
-    line.sendall(_HEAD + b"Content-Length: 100\r\n\r\nhalf")
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+def _reset(connection: socket.socket) -> None:
+    connection.sendall(_HEAD + b"Content-Length: 100\r\n\r\nhalf")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def _silent(line: socket.socket) -> None:
-    while line.recv(1):
+def _silent(connection: socket.socket) -> None:
+    while connection.recv(1):
         pass
 
 
-def _fine(line: socket.socket) -> None:
-    line.sendall(_HEAD + b"Content-Length: 4\r\n\r\nfine")
+def _fine(connection: socket.socket) -> None:
+    connection.sendall(_HEAD + b"Content-Length: 4\r\n\r\nfine")
 
 
-def _for_ever(line: socket.socket, head: bytes, piece: bytes) -> None:
-    line.sendall(head)
+def _for_ever(connection: socket.socket, head: bytes, piece: bytes) -> None:
+    connection.sendall(head)
     while True:
-        line.sendall(piece)
+        connection.sendall(piece)
 
 
-def _so_much(line: socket.socket, head: bytes, piece: bytes) -> None:
-    line.sendall(head)
+def _so_much(connection: socket.socket, head: bytes, piece: bytes) -> None:
+    connection.sendall(head)
     for _ in range(_LOTS // len(piece)):
-        line.sendall(piece)
-    _silent(line)
+        connection.sendall(piece)
+    _silent(connection)
 
 
-WAYS: Final[Mapping[str, Speak]] = {
+RESPONSES: Final[Mapping[str, Respond]] = {
     "bomb": _bomb,
     "endless": _endless,
     "endless-chunks": _endless_chunks,
@@ -114,39 +114,41 @@ WAYS: Final[Mapping[str, Speak]] = {
 
 class Server:
     def __init__(self, host: str, inward: str = "") -> None:
-        self.came = 0
-        self.here = 0
+        self.accepted = 0
+        self.connected = 0
         self._inward = inward
         self._lock = Lock()
-        self._door = socket.create_server((host, 0))
-        self.port: int = self._door.getsockname()[1]
+        self._listener = socket.create_server((host, 0))
+        self.port: int = self._listener.getsockname()[1]
         Thread(target=self._open, daemon=True).start()
 
     def close(self) -> None:
         with suppress(OSError):
-            self._door.shutdown(socket.SHUT_RDWR)
-        self._door.close()
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
 
     def _open(self) -> None:
         with suppress(OSError):
             while True:
-                line, _ = self._door.accept()
+                connection, _ = self._listener.accept()
                 self._count(1)
-                Thread(target=self._serve, args=(line,), daemon=True).start()
+                Thread(target=self._serve, args=(connection,), daemon=True).start()
 
-    def _serve(self, line: socket.socket) -> None:
-        with line, suppress(OSError):
-            path = line.recv(65_536).split(b" ")[1].decode().strip("/")
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            path = connection.recv(65_536).split(b" ")[1].decode().strip("/")
             if path == "inward":
-                line.sendall(f"HTTP/1.1 302 Found\r\nLocation: {self._inward}\r\nContent-Length: 0\r\n\r\n".encode())
+                connection.sendall(
+                    f"HTTP/1.1 302 Found\r\nLocation: {self._inward}\r\nContent-Length: 0\r\n\r\n".encode()
+                )
             else:
-                WAYS[path](line)
+                RESPONSES[path](connection)
         self._count(-1)
 
     def _count(self, number: int) -> None:
         with self._lock:
-            self.came += max(number, 0)
-            self.here += number
+            self.accepted += max(number, 0)
+            self.connected += number
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The ledger that the TARGET writes: one line for each thing that it did, on the disk before it goes on."""
+"""Ledger that task functions write: one line per phase, fsynced before the function continues."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Mark(NamedTuple):
 
 
 class Ledger:
-    """The writing end. One write to the end of the file for each line, however many processes share it."""
+    """Append-only writer; one write call per line, so that several processes can share the file."""
 
     def __init__(self, path: Path) -> None:
         self._handle = os.open(path, _FLAGS, 0o600)

@@ -1,4 +1,4 @@
-"""What was due, by plain arithmetic: it shares nothing with the code that it judges."""
+"""Oracle of due instants by plain arithmetic, independent of the code under test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Series(NamedTuple):
-    """From an instant on, every so often, so many times."""
+    """`times` instants from `first` on, `every` apart."""
 
     first: datetime
     every: timedelta = timedelta(seconds=1)
@@ -18,7 +18,7 @@ class Series(NamedTuple):
         return tuple(self.first + self.every * number for number in range(self.times))
 
     def due_from(self, created: datetime) -> tuple[datetime, ...]:
-        """What is asked for too late: once is due at its creation, a series begins with the first instant since then."""
+        """Return the due instants: a single past instant is due at `created`, a series drops past ones."""
         if self.times == 1:
             return (max(self.first, created),)
         return tuple(instant for instant in self.instants if instant >= created)
@@ -29,7 +29,7 @@ class Series(NamedTuple):
 
     @property
     def when(self) -> dict[str, Any]:
-        """The same as a schedule, in canonical JSON."""
+        """The same series as a schedule in canonical JSON."""
         if self.times == 1:
             return {"kind": "once", "at": self.first.isoformat(), "zone": "UTC"}
         return {
@@ -42,7 +42,7 @@ class Series(NamedTuple):
 
 
 class Due(NamedTuple):
-    """A task and the instants at which it was due. `must_run`: being recorded with a reason is not enough."""
+    """A task and its due instants. `must_run`: a skipped row with a reason is not enough."""
 
     task: str
     instants: tuple[datetime, ...]

@@ -1,8 +1,8 @@
-"""A file system that can lose its power: what was not synced may be gone, in part, or torn.
+"""SQLite VFS that simulates power loss: unsynced writes may be lost, kept in part, or torn.
 
-Every write also goes to the real file, so that SQLite's locks, shared memory and reads work as ever. Beside it each file
-has an image of what is surely on the disk, and the list of writes since the last sync. When the power goes, both stay as
-they are, and `wreck` lays down what a machine would find afterwards.
+Every write also goes to the real file, so that SQLite's locks, shared memory and reads work. For each file the VFS has
+an image of the synced content and the list of writes since the last sync. At a power loss both freeze, and
+`write_survivors` writes the files that a machine would find afterwards.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Final, NamedTuple
 import apsw
 
 SECTOR: Final = 512
-"""What a disk writes as a whole."""
-_FOR_GOOD: Final = ("", "-journal", "-wal")
-"""Files that survive a process; the index of the log is rebuilt from it."""
+"""Bytes that a disk writes atomically."""
+_DURABLE_SUFFIXES: Final = ("", "-journal", "-wal")
+"""Files that survive a process; SQLite rebuilds the index of the write-ahead log."""
 
 
-class Written(NamedTuple):
-    """`data` at `offset`, or, without data, the file cut off there."""
+class Write(NamedTuple):
+    """`data` written at `offset`, or a truncation there if `data` is None."""
 
     offset: int
     data: bytes | None
@@ -31,20 +31,20 @@ class Written(NamedTuple):
 
 @dataclass(slots=True)
 class Disk:
-    """One file as the disk has it: not there before its first sync, and not gone before the folder is synced."""
+    """Durable state of one file: created by its first sync, deleted when the folder is synced."""
 
     durable: bytearray = field(default_factory=bytearray)
-    pending: list[Written] = field(default_factory=list)
+    pending: list[Write] = field(default_factory=list)
     exists: bool = False
     deleted: bool = False
 
 
-class PowerLost(Exception):  # noqa: N818 - it is what happened
-    """Whoever hears of this is dead already: a machine without power acknowledges nothing."""
+class PowerLost(Exception):  # noqa: N818 - an event, not a defect
+    """Raised after power loss: a machine without power acknowledges nothing."""
 
 
 class Power:
-    """Goes after so many operations; `lying` is a disk that says that it has synced, and has not."""
+    """Power supply that fails after `operations` file operations; `lying` makes every sync a no-op."""
 
     def __init__(self, operations: int | None = None, *, lying: bool = False) -> None:
         self.used = 0
@@ -55,22 +55,22 @@ class Power:
         self._lock = Lock()
 
     def acknowledge(self) -> None:
-        """Called after each answer of the store: was there still somebody to hear it?"""
+        """Raise `PowerLost` if the power failed before the store's answer."""
         with self._lock:
             if self._is_off:
                 raise PowerLost
 
-    def write(self, path: str, written: Written) -> None:
+    def write(self, path: str, written: Write) -> None:
         with self._lock:
-            if self._goes_on():
+            if self._use_power():
                 if self._disk(path).deleted:
                     self._disks[path] = Disk()
                 self._disk(path).pending.append(written)
 
     def sync(self, path: str) -> None:
-        """The first sync of a new file is one of its folder too, as SQLite sees to."""
+        """Make pending writes durable; the first sync of a new file also syncs its folder, as SQLite does."""
         with self._lock:
-            if self._goes_on() and not self._lying:
+            if self._use_power() and not self._lying:
                 self.syncs[path] += 1
                 disk = self._disk(path)
                 for written in disk.pending:
@@ -82,12 +82,12 @@ class Power:
 
     def delete(self, path: str) -> None:
         with self._lock:
-            if self._goes_on():
+            if self._use_power():
                 self._disk(path).deleted = True
 
-    def wreck(self, store: Path, into: Path, chance: random.Random) -> None:
-        """What is found after the power has come back."""
-        for suffix in _FOR_GOOD:
+    def write_survivors(self, store: Path, into: Path, chance: random.Random) -> None:
+        """Write the files as found after the power is back."""
+        for suffix in _DURABLE_SUFFIXES:
             disk = self._disks.get(f"{store}{suffix}", Disk())
             left = bytearray(disk.durable)
             for written in _survivors(disk.pending, chance):
@@ -100,7 +100,7 @@ class Power:
     def _is_off(self) -> bool:
         return self._operations is not None and self.used >= self._operations
 
-    def _goes_on(self) -> bool:
+    def _use_power(self) -> bool:
         if self._is_off:
             return False
         self.used += 1
@@ -110,21 +110,21 @@ class Power:
         return self._disks.setdefault(path, Disk())
 
 
-def _survivors(pending: list[Written], chance: random.Random) -> list[Written]:
-    """None, the first so many, or any of them in any order of arrival; the last of the first may be torn."""
+def _survivors(pending: list[Write], chance: random.Random) -> list[Write]:
+    """Choose the pending writes that reached the disk: none, a prefix with a torn last write, or a random subset."""
     kind = chance.choice(("none", "prefix", "subset"))
     if kind == "none" or not pending:
         return []
     if kind == "subset":
         return [written for written in pending if chance.random() < 0.5]
-    kept = pending[: chance.randrange(len(pending) + 1)]
-    if kept and kept[-1].data is not None:
-        sectors = chance.randrange(len(kept[-1].data) // SECTOR + 1)
-        kept[-1] = Written(kept[-1].offset, kept[-1].data[: sectors * SECTOR])
-    return kept
+    written = pending[: chance.randrange(len(pending) + 1)]
+    if written and written[-1].data is not None:
+        sectors = chance.randrange(len(written[-1].data) // SECTOR + 1)
+        written[-1] = Write(written[-1].offset, written[-1].data[: sectors * SECTOR])
+    return written
 
 
-def _apply(image: bytearray, written: Written) -> None:
+def _apply(image: bytearray, written: Write) -> None:
     offset, data = written
     if data is None:
         del image[offset:]
@@ -141,14 +141,14 @@ class LossyFile(apsw.VFSFile):
         self._power = power
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802 - SQLite's own name
-        self._power.write(self._path, Written(offset, bytes(data)))
+        self._power.write(self._path, Write(offset, bytes(data)))
         super().xWrite(data, offset)
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
-        self._power.write(self._path, Written(newsize, None))
+        self._power.write(self._path, Write(newsize, None))
         super().xTruncate(newsize)
 
-    def xSync(self, flags: int) -> None:  # noqa: N802, ARG002 - the real disk is spared
+    def xSync(self, flags: int) -> None:  # noqa: N802, ARG002 - the real file is not synced
         self._power.sync(self._path)
 
 

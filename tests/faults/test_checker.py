@@ -1,4 +1,4 @@
-"""Each rule of the checker, alone: an honest case is clean, and each way of breaking it has its word."""
+"""Rules of the checker: a correct history is clean, and each violation is reported by its code."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final, TypeAlias
 
 import pytest
 
-from tests.faults.checker import Case, faults_in
-from tests.faults.evidence import Evidence, Row
+from tests.faults.checker import Case, find_violations
 from tests.faults.ledger import Mark
 from tests.faults.oracle import Due
+from tests.faults.store_snapshot import Row, Snapshot
 
 NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND: Final = timedelta(seconds=1)
@@ -28,8 +28,8 @@ def mark(run: str, planned: datetime, attempt: int) -> Mark:
     return Mark("tsk", f"key {planned}", planned, attempt, run, 1, planned + attempt * SECOND / 4, "effect")
 
 
-def honest() -> Case:
-    """Three instants: one went well, one was lost and done again, and one was skipped."""
+def correct_case() -> Case:
+    """Three instants: one succeeded, one was lost and repeated, one was skipped."""
     first, second, third = NOON, NOON + SECOND, NOON + 2 * SECOND
     skipped = Row("tsk", "skip", third, 1, "skipped", "overlap", 0, None, None, third, (third, third, 1))
     rows = (
@@ -40,15 +40,15 @@ def honest() -> Case:
     )
     events = tuple((each.run, f"run.{each.state}") for each in rows)
     marks = (mark("a", first, 1), mark("b1", second, 1), mark("b2", second, 2))
-    return Case((Due("tsk", (first, second, third)),), marks, Evidence(rows, events))
+    return Case((Due("tsk", (first, second, third)),), marks, Snapshot(rows, events))
 
 
 def with_row(run: str, **changes: object) -> Broken:
-    """The row of that run with something else in it."""
+    """Change fields of the row of that run."""
 
     def broken(case: Case) -> Case:
-        rows = tuple(each._replace(**changes) if each.run == run else each for each in case.evidence.rows)  # type: ignore[arg-type]
-        return case._replace(evidence=case.evidence._replace(rows=rows))
+        rows = tuple(each._replace(**changes) if each.run == run else each for each in case.snapshot.rows)  # type: ignore[arg-type]
+        return case._replace(snapshot=case.snapshot._replace(rows=rows))
 
     return broken
 
@@ -66,12 +66,12 @@ def with_due(**changes: object) -> Broken:
 
 
 def without_row(case: Case) -> Case:
-    return case._replace(evidence=case.evidence._replace(rows=case.evidence.rows[:3]))
+    return case._replace(snapshot=case.snapshot._replace(rows=case.snapshot.rows[:3]))
 
 
 def without_retry(case: Case) -> Case:
-    rows, marks = case.evidence.rows, case.marks
-    return case._replace(evidence=case.evidence._replace(rows=(*rows[:2], rows[3])), marks=marks[:2])
+    rows, marks = case.snapshot.rows, case.marks
+    return case._replace(snapshot=case.snapshot._replace(rows=(*rows[:2], rows[3])), marks=marks[:2])
 
 
 def with_another_mark(case: Case) -> Case:
@@ -79,16 +79,16 @@ def with_another_mark(case: Case) -> Case:
 
 
 def with_a_second_end(case: Case) -> Case:
-    events = (*case.evidence.events, ("b1", "run.succeeded"))
-    return case._replace(evidence=case.evidence._replace(events=events))
+    events = (*case.snapshot.events, ("b1", "run.succeeded"))
+    return case._replace(snapshot=case.snapshot._replace(events=events))
 
 
 def words(case: Case) -> set[str]:
-    return {sentence.partition(":")[0] for sentence in faults_in(*case)}
+    return {sentence.partition(":")[0] for sentence in find_violations(*case)}
 
 
-def test_an_honest_case_is_clean() -> None:
-    assert faults_in(*honest()) == []
+def test_correct_history_has_no_violations() -> None:
+    assert find_violations(*correct_case()) == []
 
 
 @pytest.mark.parametrize(
@@ -115,5 +115,5 @@ def test_an_honest_case_is_clean() -> None:
         (with_row("b2", token=2), "stale"),
     ],
 )
-def test_each_broken_promise_has_its_word(broken: Broken, word: str) -> None:
-    assert word in words(broken(honest()))
+def test_each_violation_is_reported_by_its_code(broken: Broken, word: str) -> None:
+    assert word in words(broken(correct_case()))

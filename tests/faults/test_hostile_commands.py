@@ -1,4 +1,4 @@
-"""Commands that stay, hide, flood, grow and kill: what watches over them ends all of it."""
+"""Hostile commands (endless, daemons, floods, memory, kills): the command target ends all of their processes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.faults.hostile_scene import GROWTH_MEGABYTES, Case, Stage, Window, differs, stage
-from tests.faults.scene import Measure
+from tests.faults.hostile_harness import GROWTH_MEGABYTES, Case, HostileHarness, Window, find_differences, harness
+from tests.faults.scenario import Measure
 
 MEMORY_LIMIT: Final = 256 * 1024**2
 
@@ -42,9 +42,9 @@ KILLS_OWN: Final = "import os, signal; os.killpg(0, signal.SIGKILL)"
 LITTER: Final = "import os\nfor number in range(100): os.makedirs(f'{number}/deep')\nos.chmod('1', 0)\nos.chmod('.', 0)"
 
 
-def python(name: str, code: str, state: str, reason: str | None, says: str = "", **spec: Any) -> Case:
+def python(name: str, code: str, state: str, reason: str | None, contains: str = "", **spec: Any) -> Case:
     target = {"kind": "command", "argv": [sys.executable, "-I", "-S", "-c", code], **spec}
-    return Case(name, target, state, reason, says, timeout=1.0 if state == "timed_out" else 30.0)
+    return Case(name, target, state, reason, contains, timeout=1.0 if state == "timed_out" else 30.0)
 
 
 CASES: Final = (
@@ -62,34 +62,34 @@ CASES: Final = (
 )
 
 
-class Played(NamedTuple):
-    stage: Stage
+class Results(NamedTuple):
+    harness: HostileHarness
     window: Window
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    with stage(tmp_path_factory.mktemp("commands")) as made:
-        yield Played(made, made.play(CASES))
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
+    with harness(tmp_path_factory.mktemp("commands")) as made:
+        yield Results(made, made.run_cases(CASES))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_each_ends_as_it_should(played: Played, case: Case) -> None:
-    assert differs(case, played.stage.ends()[case.name]) == []
+def test_case_ends_in_expected_state(results: Results, case: Case) -> None:
+    assert find_differences(case, results.harness.ends()[case.name]) == []
 
 
-def test_neighbours_run_on_time_each_once(played: Played, measured: Measure) -> None:
-    measured("hostile commands, neighbours' worst lateness", played.stage.latest_start(played.window))
-    assert played.stage.disturbed(played.window) == []
+def test_neighbour_tasks_run_once_and_on_time(results: Results, measured: Measure) -> None:
+    measured("hostile commands, neighbours' worst lateness", results.harness.latest_start(results.window))
+    assert results.harness.find_disturbances(results.window) == []
 
 
-def test_neither_process_nor_folder_is_left(played: Played) -> None:
-    assert played.stage.left_behind() == []
+def test_no_process_or_folder_is_left(results: Results) -> None:
+    assert results.harness.find_leftovers() == []
 
 
-def test_the_node_never_holds_what_they_print_and_ends_in_good_order(played: Played, measured: Measure) -> None:
-    grown = played.stage.grown()
-    measured("hostile commands, node grown by MB", grown.resident)
-    measured("hostile commands, node grown at most by MB", grown.peak)
-    assert grown.peak <= GROWTH_MEGABYTES
-    played.stage.node.end()
+def test_node_memory_stays_bounded_and_node_stops_cleanly(results: Results, measured: Measure) -> None:
+    memory_growth = results.harness.memory_growth()
+    measured("hostile commands, node grown by MB", memory_growth.resident)
+    measured("hostile commands, node grown at most by MB", memory_growth.peak)
+    assert memory_growth.peak <= GROWTH_MEGABYTES
+    results.harness.node.stop()

@@ -1,4 +1,4 @@
-"""Functions that raise, return, hold on to and kill what they can: the node and those beside them go on."""
+"""Hostile functions: the node survives what they raise, return, hold and kill, and neighbour tasks run on time."""
 
 from __future__ import annotations
 
@@ -8,61 +8,70 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from tests.faults import hostile_functions as hostile
-from tests.faults.evidence import query
 from tests.faults.hostile_functions import BLOCKED_SECONDS, PLACES, Where, name_of
-from tests.faults.hostile_scene import GROWTH_MEGABYTES, LATE_SECONDS, PATIENCE, Case, Stage, Window, differs, stage
-from tests.faults.place import until
-from tests.faults.scene import Measure
+from tests.faults.hostile_harness import (
+    GROWTH_MEGABYTES,
+    LATE_SECONDS,
+    PATIENCE,
+    Case,
+    HostileHarness,
+    Window,
+    find_differences,
+    harness,
+)
+from tests.faults.scenario import Measure
+from tests.faults.store_snapshot import query
+from tests.faults.testbed import wait_until
 
 
-def failing(function: Callable[..., Any], says: str, *places: Where) -> list[Case]:
-    return [_case(function, where, "failed", "target_failed", says) for where in places or PLACES]
+def failing(function: Callable[..., Any], contains: str, *places: Where) -> list[Case]:
+    return [_case(function, where, "failed", "target_failed", contains) for where in places or PLACES]
 
 
-def succeeding(function: Callable[..., Any], says: str, *places: Where) -> list[Case]:
-    return [_case(function, where, "succeeded", None, says) for where in places or PLACES]
+def succeeding(function: Callable[..., Any], contains: str, *places: Where) -> list[Case]:
+    return [_case(function, where, "succeeded", None, contains) for where in places or PLACES]
 
 
 def endless(function: Callable[..., Any], where: Where, *, settles: bool = True) -> Case:
-    # A process may take its time to start on a busy machine: silence counts from the claim on.
+    # An isolated process may start late on a busy machine, and the deadline counts from the claim.
     seconds = 6.0 if where == "process" else 1.0
     return _case(function, where, "timed_out", "deadline", "")._replace(timeout=seconds, settles=settles)
 
 
-def _case(function: Callable[..., Any], where: Where, state: str, reason: str | None, says: str) -> Case:
+def _case(function: Callable[..., Any], where: Where, state: str, reason: str | None, contains: str) -> Case:
     name = name_of(function, where)
-    return Case(name, name, state, reason, says)
+    return Case(name, name, state, reason, contains)
 
 
 STAYING: Final = endless(hostile.stays_until_the_gate_opens, "thread", settles=False)
 _ALL: Final = (
-    *failing(hostile.exits, "SystemExit: 3"),
-    *failing(hostile.interrupts, "KeyboardInterrupt"),
-    *failing(hostile.closes, "GeneratorExit"),
-    *failing(hostile.cancels_itself, "CancelledError"),
-    *failing(hostile.is_unusual, "neither this nor that"),
-    *failing(hostile.says_too_much, "ValueError: xxx"),
-    *failing(hostile.says_nothing, "MuteError"),
-    *failing(hostile.groups, "one"),
-    *failing(hostile.asks_again_for_no_reason, ""),
-    *failing(hostile.asks_again_with_a_bang, ""),
+    *failing(hostile.raises_system_exit, "SystemExit: 3"),
+    *failing(hostile.raises_keyboard_interrupt, "KeyboardInterrupt"),
+    *failing(hostile.raises_generator_exit, "GeneratorExit"),
+    *failing(hostile.raises_cancelled_error, "CancelledError"),
+    *failing(hostile.raises_base_exception, "neither this nor that"),
+    *failing(hostile.raises_long_message, "ValueError: xxx"),
+    *failing(hostile.raises_unprintable_error, "MuteError"),
+    *failing(hostile.raises_group, "one"),
+    *failing(hostile.retries_with_unprintable_reason, ""),
+    *failing(hostile.retries_with_interrupting_reason, ""),
     *succeeding(hostile.returns_a_long_text, "xxx"),
     *succeeding(hostile.returns_a_long_list, "xxx"),
     *succeeding(hostile.returns_itself, "RecursionError"),
-    *succeeding(hostile.returns_what_has_no_words, "Unspeakable"),
-    *succeeding(hostile.returns_a_trap, "Unspeakable"),
-    *succeeding(hostile.returns_an_unusual_trap, "Unspeakable"),
+    *succeeding(hostile.returns_unprintable_value, "Unspeakable"),
+    *succeeding(hostile.returns_interrupting_value, "Unspeakable"),
+    *succeeding(hostile.returns_value_raising_base_exception, "Unspeakable"),
     *succeeding(hostile.floods_its_log, ""),
     endless(hostile.awaits_for_ever, "loop"),
-    endless(hostile.will_not_be_cancelled, "loop"),
+    endless(hostile.ignores_cancellation, "loop"),
     STAYING,
     endless(hostile.spins, "process"),
-    endless(hostile.spins_and_is_deaf, "process"),
-    *succeeding(hostile.has_deaf_children, "", "process"),
-    endless(hostile.has_deaf_children_and_stays, "process"),
-    *failing(hostile.leaves_at_once, "code 3", "process"),
+    endless(hostile.spins_ignoring_sigterm, "process"),
+    *succeeding(hostile.forks_children_ignoring_sigterm, "", "process"),
+    endless(hostile.forks_children_and_spins, "process"),
+    *failing(hostile.exits_process, "code 3", "process"),
     *failing(hostile.kills_itself, "SIGKILL", "process"),
-    *failing(hostile.breaks_memory, "SIGSEGV", "process"),
+    *failing(hostile.segfaults, "SIGSEGV", "process"),
     *failing(hostile.overflows_the_stack, "SIGSEGV", "process"),
     *succeeding(hostile.fills_its_output, "", "process"),
 )
@@ -71,74 +80,74 @@ BLOCKING: Final = succeeding(hostile.blocks_the_loop, "", "loop")
 _LIVE: Final = "SELECT tasks.name FROM runs JOIN tasks ON tasks.seq = runs.task WHERE runs.live = 1"
 
 
-class Played(NamedTuple):
-    stage: Stage
+class Results(NamedTuple):
+    harness: HostileHarness
     windows: dict[Where, Window]
     blocked: Window
     still_there: list[str]
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    """On one node, all of a place at once; then the one that stops the loop, for which neighbours have to wait."""
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
+    """Run all cases of each place at once on one node; then the case that blocks the loop."""
     still_there: list[str] = []
-    with stage(tmp_path_factory.mktemp("functions")) as made:
+    with harness(tmp_path_factory.mktemp("functions")) as made:
 
-        def let_go() -> None:
-            until(made.place.gate("asked").exists, PATIENCE, "its deadline")
-            still_there.extend(name for (name,) in query(made.place, _LIVE))
-            made.place.open_gate("thread")
+        def release_thread() -> None:
+            wait_until(made.testbed.gate("cancelled").exists, PATIENCE, "its deadline")
+            still_there.extend(name for (name,) in query(made.testbed, _LIVE))
+            made.testbed.open_gate("thread")
 
-        loop = made.play(CASES["loop"])
-        thread = made.play(CASES["thread"], let_go)
-        # A node has eight processes at once: those that do not end must not be timed out before they begin.
+        loop = made.run_cases(CASES["loop"])
+        thread = made.run_cases(CASES["thread"], release_thread)
+        # A node has eight isolated processes: endless cases must start before they time out.
         endless_ones = [case for case in CASES["process"] if case.state == "timed_out"]
         others = [case for case in CASES["process"] if case not in endless_ones]
-        process = Window(made.play(endless_ones).first, made.play(others).last)
-        yield Played(made, {"loop": loop, "thread": thread, "process": process}, made.play(BLOCKING), still_there)
+        process = Window(made.run_cases(endless_ones).first, made.run_cases(others).last)
+        yield Results(made, {"loop": loop, "thread": thread, "process": process}, made.run_cases(BLOCKING), still_there)
 
 
 @pytest.mark.parametrize("case", [*_ALL, *BLOCKING], ids=lambda case: case.name)
-def test_each_ends_as_it_should(played: Played, case: Case) -> None:
-    assert differs(case, played.stage.ends()[case.name]) == []
+def test_case_ends_in_expected_state(results: Results, case: Case) -> None:
+    assert find_differences(case, results.harness.ends()[case.name]) == []
 
 
-def test_each_that_ran_out_of_time_had_begun(played: Played) -> None:
-    """One that only waited for its turn would end in the same way."""
-    begun = {path.name.removeprefix("began-") for path in played.stage.place.folder.glob("began-*")}
-    assert {case.name.partition(" ")[0] for case in _ALL if case.state == "timed_out"} <= begun
+def test_timed_out_cases_had_started(results: Results) -> None:
+    """A case that only waited in the queue would also time out."""
+    started = {path.name.removeprefix("began-") for path in results.harness.testbed.folder.glob("began-*")}
+    assert {case.name.partition(" ")[0] for case in _ALL if case.state == "timed_out"} <= started
 
 
-def test_a_thread_that_does_not_listen_keeps_its_run_until_it_ends(played: Played) -> None:
-    assert STAYING.name in played.still_there
+def test_thread_that_ignores_cancellation_stays_live_until_it_returns(results: Results) -> None:
+    assert STAYING.name in results.still_there
 
 
-def test_a_flood_of_lines_is_cut_and_says_so(played: Played) -> None:
+def test_log_lines_above_the_limit_are_dropped_with_a_notice(results: Results) -> None:
     for where in PLACES:
-        (end,) = played.stage.ends()[name_of(hostile.floods_its_log, where)]
+        (end,) = results.harness.ends()[name_of(hostile.floods_its_log, where)]
         assert end.lines == 1_001
 
 
 @pytest.mark.parametrize("where", PLACES)
-def test_neighbours_run_on_time_each_once(played: Played, where: Where, measured: Measure) -> None:
-    window = played.windows[where]
-    measured(f"hostile functions ({where}), neighbours' worst lateness", played.stage.latest_start(window))
-    assert played.stage.disturbed(window) == []
+def test_neighbour_tasks_run_once_and_on_time(results: Results, where: Where, measured: Measure) -> None:
+    window = results.windows[where]
+    measured(f"hostile functions ({where}), neighbours' worst lateness", results.harness.latest_start(window))
+    assert results.harness.find_disturbances(window) == []
 
 
-def test_behind_a_blocked_loop_neighbours_wait_no_longer_than_it_is_blocked(played: Played, measured: Measure) -> None:
-    """The lease is shorter than that, and is not lost: nothing was run twice."""
-    measured("a loop blocked for 3 s, neighbours' worst lateness", played.stage.latest_start(played.blocked))
-    assert played.stage.disturbed(played.blocked, BLOCKED_SECONDS + LATE_SECONDS) == []
+def test_blocked_event_loop_delays_neighbours_only_while_blocked(results: Results, measured: Measure) -> None:
+    """The lease is shorter than the block and is not lost: nothing ran twice."""
+    measured("a loop blocked for 3 s, neighbours' worst lateness", results.harness.latest_start(results.blocked))
+    assert results.harness.find_disturbances(results.blocked, BLOCKED_SECONDS + LATE_SECONDS) == []
 
 
-def test_nothing_is_left_behind(played: Played) -> None:
-    assert played.stage.left_behind() == []
+def test_no_process_file_or_socket_is_left(results: Results) -> None:
+    assert results.harness.find_leftovers() == []
 
 
-def test_the_node_is_no_larger_than_before_and_ends_in_good_order(played: Played, measured: Measure) -> None:
-    grown = played.stage.grown()
-    measured("hostile functions, node grown by MB", grown.resident)
-    measured("hostile functions, node grown at most by MB", grown.peak)
-    assert grown.resident <= GROWTH_MEGABYTES
-    played.stage.node.end()
+def test_node_memory_does_not_grow_and_node_stops_cleanly(results: Results, measured: Measure) -> None:
+    memory_growth = results.harness.memory_growth()
+    measured("hostile functions, node grown by MB", memory_growth.resident)
+    measured("hostile functions, node grown at most by MB", memory_growth.peak)
+    assert memory_growth.resident <= GROWTH_MEGABYTES
+    results.harness.node.stop()

@@ -1,4 +1,4 @@
-"""Endpoints that answer too much, too slowly, not at all, with nonsense, or lead where nobody may go."""
+"""Hostile HTTP endpoints: oversized, slow, silent or malformed answers, and redirects to forbidden addresses."""
 
 from __future__ import annotations
 
@@ -8,20 +8,28 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from tests.faults.hostile_harness import (
+    GROWTH_MEGABYTES,
+    ORPHAN_SECONDS,
+    Case,
+    HostileHarness,
+    Window,
+    find_differences,
+    harness,
+)
 from tests.faults.hostile_node import ALLOWED, FORBIDDEN, MIXED, TURNS
-from tests.faults.hostile_scene import GROWTH_MEGABYTES, ORPHAN_SECONDS, Case, Stage, Window, differs, stage
 from tests.faults.hostile_server import Server, server
-from tests.faults.place import until
-from tests.faults.scene import Measure
+from tests.faults.scenario import Measure
+from tests.faults.testbed import wait_until
 
 
 class Expected(NamedTuple):
-    """How the call of a path ends."""
+    """Expected end of a call to a path."""
 
     path: str
     state: str
     reason: str | None
-    says: str = ""
+    contains: str = ""
     host: str = ALLOWED
     name: str = ""
 
@@ -29,7 +37,7 @@ class Expected(NamedTuple):
         target: dict[str, Any] = {"kind": "http", "method": "GET", "url": f"http://{self.host}:{port}/{self.path}"}
         target["redirects"] = 3 if self.path == "inward" else 0
         timeout = 1.0 if self.state == "timed_out" else 30.0
-        return Case(self.name or self.path, target, self.state, self.reason, self.says, timeout)
+        return Case(self.name or self.path, target, self.state, self.reason, self.contains, timeout)
 
 
 ANSWERS: Final = (
@@ -52,50 +60,52 @@ FIRST: Final = Expected("fine", "succeeded", None, "fine", TURNS, "a name before
 SECOND: Final = Expected("fine", "failed", "target_not_allowed", "public", TURNS, "a name after it has turned")
 
 
-class Played(NamedTuple):
-    stage: Stage
+class Results(NamedTuple):
+    harness: HostileHarness
     window: Window
     allowed: Server
     forbidden: Server
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
     with ExitStack() as stack:
         forbidden = stack.enter_context(server(FORBIDDEN))
         allowed = stack.enter_context(server(ALLOWED, f"http://{FORBIDDEN}:{forbidden.port}/fine"))
-        made = stack.enter_context(stage(tmp_path_factory.mktemp("http")))
-        began = made.play([FIRST.case(allowed.port)]).first
-        # What the name meant is not remembered: now it means the other server.
-        made.play([SECOND.case(forbidden.port)])
-        ended = made.play([each.case(allowed.port) for each in ANSWERS]).last
-        yield Played(made, Window(began, ended), allowed, forbidden)
+        made = stack.enter_context(harness(tmp_path_factory.mktemp("http")))
+        began = made.run_cases([FIRST.case(allowed.port)]).first
+        # The address is not cached: the name now resolves to the other server.
+        made.run_cases([SECOND.case(forbidden.port)])
+        ended = made.run_cases([each.case(allowed.port) for each in ANSWERS]).last
+        yield Results(made, Window(began, ended), allowed, forbidden)
 
 
 @pytest.mark.parametrize("expected", [FIRST, SECOND, *ANSWERS], ids=lambda each: each.name or each.path)
-def test_each_ends_as_it_should(played: Played, expected: Expected) -> None:
+def test_case_ends_in_expected_state(results: Results, expected: Expected) -> None:
     case = expected.case(0)
-    assert differs(case, played.stage.ends()[case.name]) == []
+    assert find_differences(case, results.harness.ends()[case.name]) == []
 
 
-def test_nobody_came_where_nobody_may_go(played: Played) -> None:
-    assert played.forbidden.came == 0
-    assert played.allowed.came == len(ANSWERS)  # all but the mixed name, and the one that had not turned yet
+def test_forbidden_address_receives_no_connection(results: Results) -> None:
+    assert results.forbidden.accepted == 0
+    assert results.allowed.accepted == len(
+        ANSWERS
+    )  # all but the mixed name; the rebinding name connected once, before it changed
 
 
-def test_neighbours_run_on_time_each_once(played: Played, measured: Measure) -> None:
-    measured("hostile endpoints, neighbours' worst lateness", played.stage.latest_start(played.window))
-    assert played.stage.disturbed(played.window) == []
+def test_neighbour_tasks_run_once_and_on_time(results: Results, measured: Measure) -> None:
+    measured("hostile endpoints, neighbours' worst lateness", results.harness.latest_start(results.window))
+    assert results.harness.find_disturbances(results.window) == []
 
 
-def test_no_connection_is_left(played: Played) -> None:
-    until(lambda: played.allowed.here == 0, ORPHAN_SECONDS, "all connections gone")
-    assert played.stage.left_behind() == []
+def test_no_connection_is_left(results: Results) -> None:
+    wait_until(lambda: results.allowed.connected == 0, ORPHAN_SECONDS, "all connections gone")
+    assert results.harness.find_leftovers() == []
 
 
-def test_the_node_never_holds_what_they_send_and_ends_in_good_order(played: Played, measured: Measure) -> None:
-    grown = played.stage.grown()
-    measured("hostile endpoints, node grown by MB", grown.resident)
-    measured("hostile endpoints, node grown at most by MB", grown.peak)
-    assert grown.peak <= GROWTH_MEGABYTES
-    played.stage.node.end()
+def test_node_memory_stays_bounded_and_node_stops_cleanly(results: Results, measured: Measure) -> None:
+    memory_growth = results.harness.memory_growth()
+    measured("hostile endpoints, node grown by MB", memory_growth.resident)
+    measured("hostile endpoints, node grown at most by MB", memory_growth.peak)
+    assert memory_growth.peak <= GROWTH_MEGABYTES
+    results.harness.node.stop()

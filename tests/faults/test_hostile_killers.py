@@ -1,4 +1,4 @@
-"""Functions that take their node with them, one after the other: each ends in quarantine, the neighbours go on (F12)."""
+"""Functions that kill their node (F12): each ends in quarantine, and neighbour tasks continue."""
 
 from __future__ import annotations
 
@@ -9,47 +9,45 @@ import pytest
 
 from tests.faults import hostile_functions as hostile
 from tests.faults.hostile_functions import name_of
-from tests.faults.hostile_scene import LATE_SECONDS, Case, Stage, Window, stage
-from tests.faults.scene import Measure
+from tests.faults.hostile_harness import LATE_SECONDS, Case, HostileHarness, Window, harness
+from tests.faults.scenario import Measure
 
-KILLERS: Final = [name_of(each, "thread") for each in (hostile.leaves_at_once, hostile.breaks_memory)]
-"""What kills its process with a signal is in `test_poison.py`."""
+KILLERS: Final = [name_of(each, "thread") for each in (hostile.exits_process, hostile.segfaults)]
+"""`test_poison.py` covers a kill by a signal."""
 DEATHS: Final = 2
 
 
-class Played(NamedTuple):
-    stage: Stage
+class Results(NamedTuple):
+    harness: HostileHarness
     window: Window
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    with stage(tmp_path_factory.mktemp("killers"), supervised=True) as made:
-        windows = [made.play([Case(name, name, "failed", "quarantined")]) for name in KILLERS]
-        yield Played(made, Window(windows[0].first, windows[-1].last))
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
+    with harness(tmp_path_factory.mktemp("killers"), supervised=True) as made:
+        windows = [made.run_cases([Case(name, name, "failed", "quarantined")]) for name in KILLERS]
+        yield Results(made, Window(windows[0].first, windows[-1].last))
 
 
 @pytest.mark.parametrize("name", KILLERS)
-def test_each_is_tried_twice_then_alone_and_quarantined(played: Played, name: str) -> None:
-    ends = [(end.state, end.reason) for end in played.stage.ends()[name]]
+def test_killer_is_quarantined_after_two_lost_attempts_and_one_isolated(results: Results, name: str) -> None:
+    ends = [(end.state, end.reason) for end in results.harness.ends()[name]]
     assert ends == [("lost", "lease_lost")] * DEATHS + [("failed", "quarantined")]
 
 
-def test_the_node_died_twice_for_each_and_never_again(played: Played) -> None:
-    assert len(played.stage.nodes) == 1 + DEATHS * len(KILLERS)
-    assert played.stage.node.alive
+def test_node_dies_twice_per_killer(results: Results) -> None:
+    assert len(results.harness.nodes) == 1 + DEATHS * len(KILLERS)
+    assert results.harness.node.alive
 
 
-def test_every_instant_of_the_neighbours_was_served_once_and_hardly_later_than_the_restart(
-    played: Played, measured: Measure
-) -> None:
-    assert played.stage.unserved(played.window) == []
-    late = played.stage.latest_start(played.window)
+def test_neighbour_instants_run_once_and_wait_at_most_for_the_restart(results: Results, measured: Measure) -> None:
+    assert results.harness.find_unserved(results.window) == []
+    late = results.harness.latest_start(results.window)
     measured("hostile killers, neighbours' worst lateness", late)
-    measured("hostile killers, time without a process, all deaths together", played.stage.down)
-    assert late <= played.stage.down + LATE_SECONDS
+    measured("hostile killers, time without a process, all deaths together", results.harness.down)
+    assert late <= results.harness.down + LATE_SECONDS
 
 
-def test_nothing_is_left_behind(played: Played) -> None:
-    assert played.stage.left_behind() == []
-    played.stage.node.end()
+def test_no_process_file_or_socket_is_left(results: Results) -> None:
+    assert results.harness.find_leftovers() == []
+    results.harness.node.stop()

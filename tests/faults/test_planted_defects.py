@@ -1,4 +1,4 @@
-"""The checker can fail: a worker with a planted defect turns it red, with the word for what was broken."""
+"""Checker against planted defects: a worker with a defect causes a violation with the expected code."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from datetime import timedelta
 
 import pytest
 
-from tests.faults.client import EVERYTHING, Wanted, add, soon
-from tests.faults.evidence import until_quiet
+from tests.faults.client import RUN_EVERY_INSTANT, TaskRequest, add, from_now
 from tests.faults.oracle import Due, Series
-from tests.faults.place import Place, until
 from tests.faults.processes import Workers
-from tests.faults.scene import LONG, freeze, has, judged, one, thaw_after_three_leases
+from tests.faults.scenario import TIMEOUT, freeze, has_marks, one_shot, thaw_after_three_leases, violations
+from tests.faults.store_snapshot import wait_until_quiet
+from tests.faults.testbed import Testbed, wait_until
 
 
-def red(place: Place, *due: Due) -> set[str]:
-    until_quiet(place, max(each.instants[-1] for each in due), LONG)
-    return {sentence.partition(":")[0] for sentence in judged(place, *due)}
+def violation_codes(testbed: Testbed, *due: Due) -> set[str]:
+    wait_until_quiet(testbed, max(each.instants[-1] for each in due), TIMEOUT)
+    return {sentence.partition(":")[0] for sentence in violations(testbed, *due)}
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,12 @@ def red(place: Place, *due: Due) -> set[str]:
         ("the settlement drops the next occurrence", "lost"),
     ],
 )
-def test_in_ordinary_life(place: Place, workers: Workers, defect: str, word: str) -> None:
+def test_checker_detects_defect_in_normal_operation(testbed: Testbed, workers: Workers, defect: str, word: str) -> None:
     workers.ready(defect=defect)
-    due = add(place, Wanted("note", Series(soon(1), timedelta(milliseconds=300), 4), options=EVERYTHING))
-    assert word in red(place, *due)
+    due = add(
+        testbed, TaskRequest("note", Series(from_now(1), timedelta(milliseconds=300), 4), options=RUN_EVERY_INSTANT)
+    )
+    assert word in violation_codes(testbed, *due)
 
 
 @pytest.mark.parametrize(
@@ -42,23 +44,23 @@ def test_in_ordinary_life(place: Place, workers: Workers, defect: str, word: str
         ("each attempt has a key of its own", "key"),
     ],
 )
-def test_after_a_death(place: Place, workers: Workers, defect: str, word: str) -> None:
-    due = add(place, one("awaited", {"gate": "done"}))
+def test_checker_detects_defect_after_kill(testbed: Testbed, workers: Workers, defect: str, word: str) -> None:
+    due = add(testbed, one_shot("awaited", {"gate": "done"}))
     first = workers.ready(defect=defect)
-    until(has(place, "start"), LONG, "the start")
+    wait_until(has_marks(testbed, "start"), TIMEOUT, "the start")
     first.kill()
-    place.open_gate("done")
+    testbed.open_gate("done")
     workers.ready(defect=defect)
-    assert word in red(place, *due)
+    assert word in violation_codes(testbed, *due)
 
 
-def test_after_a_thaw(place: Place, workers: Workers) -> None:
-    due = add(place, one())
+def test_checker_detects_stale_settlement_after_thaw(testbed: Testbed, workers: Workers) -> None:
+    due = add(testbed, one_shot())
     sleeper = workers.ready(point="settling", defect="a stale settlement is written")
     sleeper.expect("at settling")
     workers.ready()
-    frozen = freeze(sleeper, place)
+    frozen = freeze(sleeper, testbed)
     thaw_after_three_leases(sleeper, frozen)
-    place.open_gate("settling")
+    testbed.open_gate("settling")
     sleeper.expect("stale")
-    assert "stale" in red(place, *due)
+    assert "stale" in violation_codes(testbed, *due)

@@ -1,4 +1,4 @@
-"""Power loss (F15): after any loss of what was not synced, all that was acknowledged is there, and nothing is half-written."""
+"""Power loss (F15): every acknowledged write is there after any loss of unsynced data, and nothing is half-written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from horae.stores.sqlite.connection import SqliteConnection
 from tests.faults.powerloss import LossyVFS, Power, PowerLost
 
 LOSSES: Final = 30
-"""Each of two ways."""
+"""Number of losses for each checkpoint setting."""
 ROUNDS: Final = 16
 BATCH: Final = 4
 NODE: Final = "nod_1"
@@ -43,7 +43,7 @@ SECOND: Final = timedelta(seconds=1)
 
 @dataclass
 class Acknowledged:
-    """What the store has said yes to; of the batches it was asked for, each is there as a whole or not at all."""
+    """Writes that the store has acknowledged; each requested batch must be there as a whole or not at all."""
 
     batches: list[list[str]] = field(default_factory=list)
     tasks: list[str] = field(default_factory=list)
@@ -51,12 +51,12 @@ class Acknowledged:
     ended: set[str] = field(default_factory=set)
 
     @property
-    def anything(self) -> bool:
+    def has_tasks(self) -> bool:
         return bool(self.tasks)
 
 
 class Workload:
-    """Tasks that come due every second: added, claimed and settled side by side, as an engine does it."""
+    """Tasks due every second: added, claimed and settled concurrently, as an engine does it."""
 
     def __init__(self, store: SQLiteStore, power: Power, chance: random.Random) -> None:
         self._store = store
@@ -68,11 +68,11 @@ class Workload:
         await self._store.open()
         try:
             with suppress(PowerLost):
-                await self._live()
+                await self._run_rounds()
         finally:
             await self._store.close()
 
-    async def _live(self) -> None:
+    async def _run_rounds(self) -> None:
         await self._store.join(Node(NODE, "elsewhere/1/1", "1.0", NOON, NOON))
         for number in range(ROUNDS):
             now = NOON + (number + 1) * SECOND
@@ -80,7 +80,7 @@ class Workload:
             for lost in await asyncio.gather(*adding, self._work(now), return_exceptions=True):
                 if lost is not None:
                     raise lost
-            await self._store.extend(NODE, now)
+            await self._store.renew_lease(NODE, now)
 
     async def _add(self, number: int, now: datetime) -> None:
         changes = [_new_task(f"tsk_{number:04}{member}", now, self._chance) for member in range(BATCH)]
@@ -107,8 +107,8 @@ def _new_task(name: str, now: datetime, chance: random.Random) -> Change:
     return plan(draft, name, now)
 
 
-class Careless(SQLiteStore):
-    """Answers before what it has written is on the disk."""
+class UnsyncedStore(SQLiteStore):
+    """Store that answers before its writes are synced."""
 
     def _open_writer_connection(self) -> SqliteConnection:
         link = super()._open_writer_connection()
@@ -117,7 +117,7 @@ class Careless(SQLiteStore):
 
 
 class Loss(NamedTuple):
-    """What was acknowledged before it, how often the store's own file had been synced, and what is found after it."""
+    """Acknowledged writes and syncs of the store file before a power loss, and the file found after it."""
 
     known: Acknowledged
     syncs: int
@@ -127,8 +127,8 @@ class Loss(NamedTuple):
         return asyncio.run(faults_after(self.found, self.known))
 
 
-def lose(folder: Path, seed: int, power: Power, kind: type[SQLiteStore] = SQLiteStore) -> Loss:
-    """Work until the power goes, or the work is done."""
+def run_until_power_loss(folder: Path, seed: int, power: Power, kind: type[SQLiteStore] = SQLiteStore) -> Loss:
+    """Run the workload until the power fails or the work is done."""
     chance = random.Random(seed)
     vfs = LossyVFS(f"lossy-{seed}", power)
     path, found = folder / f"{seed}.db", folder / f"{seed}-found.db"
@@ -137,12 +137,12 @@ def lose(folder: Path, seed: int, power: Power, kind: type[SQLiteStore] = SQLite
         asyncio.run(workload.run())
     finally:
         vfs.unregister()
-    power.wreck(path, found, chance)
+    power.write_survivors(path, found, chance)
     return Loss(workload.acknowledged, power.syncs[str(path)], found)
 
 
 async def faults_after(path: Path, known: Acknowledged) -> list[str]:
-    """Everything that is wrong with what was found."""
+    """Return all faults of the file found after a power loss."""
     try:
         async with _opened(path) as store:
             return [*await store.check(), *[fault async for fault in _missing(store, known)]]
@@ -162,27 +162,27 @@ async def _missing(store: SQLiteStore, known: Acknowledged) -> AsyncIterator[str
         each.event.task_id for each in await store.events(0, 10_000) if each.event.kind is EventKind.TASK_CREATED
     ]
     if sorted(created) != sorted(there):
-        yield "half-written: tasks and what was told of them"
+        yield "half-written: tasks without their events"
     for run_id, token in known.claimed.items():
         run = await store.run(run_id, None)
         if run is None or run.token != token:
             yield f"lost: the claim of {run_id}"
         elif run_id in known.ended and run.state is not RunState.SUCCEEDED:
             yield f"lost: the end of {run_id}"
-    async for fault in _does_not_go_on(store, known):
+    async for fault in _check_recovery(store, known):
         yield fault
 
 
-async def _does_not_go_on(store: SQLiteStore, known: Acknowledged) -> AsyncIterator[str]:
-    """A new node finds everything as a death leaves it, and its tokens are higher than all before."""
+async def _check_recovery(store: SQLiteStore, known: Acknowledged) -> AsyncIterator[str]:
+    """Check that a new node recovers everything, with higher tokens than before."""
     later = NOON + 60 * SECOND
     await store.join(Node("nod_2", "elsewhere/2/2", "1.0", later, later))
-    for node in (await store.extend("nod_2", later)).nodes:
+    for node in (await store.renew_lease("nod_2", later)).nodes:
         await store.recover(node.id, node.renewals, partial(recover, now=later), 1_000)
     claim = await store.claim_due(later, "nod_2", 1_000, partial(fire, claim=ClaimContext("nod_2", later, 10 * SECOND)))
     if claim.runs and known.claimed and claim.runs[0].run.token <= max(known.claimed.values()):
         yield "lost: the last token"
-    if known.anything and not claim.runs:
+    if known.has_tasks and not claim.runs:
         yield "lost: everything that is due"
 
 
@@ -198,21 +198,21 @@ async def _opened(path: Path) -> AsyncIterator[SQLiteStore]:
 
 @pytest.fixture(scope="module")
 def operations(tmp_path_factory: pytest.TempPathFactory) -> int:
-    """How many there are in the whole of the work."""
+    """Number of file operations of the whole workload."""
     power = Power()
-    loss = lose(tmp_path_factory.mktemp("whole"), 0, power)
+    loss = run_until_power_loss(tmp_path_factory.mktemp("whole"), 0, power)
     assert len(loss.known.tasks) == 2 * ROUNDS * BATCH
     return power.used
 
 
 def moments(operations: int) -> list[int]:
-    """When the power goes: spread over the whole of the work, and by chance within each part of it."""
+    """Return the operations at which the power fails: one at random in each equal part of the workload."""
     share = operations // LOSSES
     return [1 + share * seed + random.Random(seed).randrange(share) for seed in range(LOSSES)]
 
 
 @pytest.mark.parametrize("checkpointing", ["seldom", "often"])
-def test_f15_what_was_acknowledged_survives_a_loss_of_power(
+def test_f15_acknowledged_writes_survive_power_loss(
     tmp_path: Path, operations: int, monkeypatch: pytest.MonkeyPatch, checkpointing: str
 ) -> None:
     if checkpointing == "often":
@@ -221,15 +221,15 @@ def test_f15_what_was_acknowledged_survives_a_loss_of_power(
         monkeypatch.setattr(writer, "_BUSY_PAGES", 8)
     losses = []
     for seed, moment in enumerate(moments(operations)):
-        losses.append(lose(tmp_path, seed, Power(moment)))
+        losses.append(run_until_power_loss(tmp_path, seed, Power(moment)))
         assert losses[-1].faults() == [], f"seed {seed}, after {moment} operations"
-    assert sum(loss.known.anything for loss in losses) > LOSSES / 2
+    assert sum(loss.known.has_tasks for loss in losses) > LOSSES / 2
     assert (sum(loss.syncs for loss in losses) > 10 * LOSSES) is (checkpointing == "often")
 
 
 @pytest.mark.parametrize("broken", ["a disk that lies", "a store that does not wait"])
-def test_a_broken_promise_is_seen(tmp_path: Path, operations: int, broken: str) -> None:
-    kind, lying = (SQLiteStore, True) if broken == "a disk that lies" else (Careless, False)
-    losses = [lose(tmp_path, seed, Power(operations // 2, lying=lying), kind) for seed in range(4)]
-    assert all(loss.known.anything for loss in losses)
+def test_checker_detects_lost_writes(tmp_path: Path, operations: int, broken: str) -> None:
+    kind, lying = (SQLiteStore, True) if broken == "a disk that lies" else (UnsyncedStore, False)
+    losses = [run_until_power_loss(tmp_path, seed, Power(operations // 2, lying=lying), kind) for seed in range(4)]
+    assert all(loss.known.has_tasks for loss in losses)
     assert any(fault.startswith("lost: the task") for loss in losses for fault in loss.faults())

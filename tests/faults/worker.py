@@ -1,5 +1,4 @@
-"""One process with an engine on the store: started, frozen and killed by the tests. It ends in good order when its input
-does, or when it is asked to by SIGTERM."""
+"""Worker process with an engine on the store of a test; stops cleanly at the end of its input or on SIGTERM."""
 
 from __future__ import annotations
 
@@ -13,31 +12,32 @@ from typing import cast
 
 from horae import Horae
 from horae.app import lifespan as app_module
+from horae.clock import Clock
 from horae.engine import engine as engine_module
 from horae.ports.full_store import FullStore
 from horae.runtime import make_store
-from tests.faults.defects import planted, swapped
+from tests.faults.defects import plant_defect, replace_attribute
 from tests.faults.functions import FOLDER, clock_of, register
-from tests.faults.orders import Orders
-from tests.faults.points import StoppingStore
+from tests.faults.stopping_store import StoppingStore
+from tests.faults.worker_config import WorkerConfig
 
 
-def say(text: str) -> None:
+def report(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
-async def work(orders: Orders) -> None:
-    place = orders.place
-    app = Horae(place.url, settings=orders.settings, clock=clock_of(place))
+async def work(config: WorkerConfig) -> None:
+    testbed = config.testbed
+    app = Horae(testbed.url, settings=config.settings, clock=clock_of(testbed))
     register(app)
     async with app:
-        say("ready")
-        await _until_the_end()
+        report("ready")
+        await _wait_for_stop()
 
 
-async def _until_the_end() -> None:
-    """Nobody says anything to a worker: whatever comes is the end of its input."""
+async def _wait_for_stop() -> None:
+    """Wait for SIGTERM or for the end of the input; tests send no input."""
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, over.set)
     loop.add_reader(sys.stdin.fileno(), over.set)
@@ -47,19 +47,19 @@ async def _until_the_end() -> None:
 
 def main() -> None:
     logging.basicConfig()
-    orders = Orders.read(sys.argv[1])
-    os.environ[FOLDER] = orders.folder
+    config = WorkerConfig.from_json(sys.argv[1])
+    os.environ[FOLDER] = config.folder
 
-    def stopping(url: str) -> FullStore:
-        return cast("FullStore", StoppingStore(make_store(url), orders.place, orders.point, say))
+    def stopping(url: str, clock: Clock) -> FullStore:
+        return cast("FullStore", StoppingStore(make_store(url, clock), config.testbed, config.point, report))
 
     with ExitStack() as stack:
-        stack.enter_context(swapped(app_module, "make_store", stopping))
-        stack.enter_context(planted(orders.defect))
-        if orders.home is not None:
-            stack.enter_context(swapped(engine_module, "own_home", lambda: orders.home))
-        asyncio.run(work(orders))
-    say("ended")
+        stack.enter_context(replace_attribute(app_module, "make_store", stopping))
+        stack.enter_context(plant_defect(config.defect))
+        if config.home is not None:
+            stack.enter_context(replace_attribute(engine_module, "own_home", lambda: config.home))
+        asyncio.run(work(config))
+    report("ended")
 
 
 if __name__ == "__main__":

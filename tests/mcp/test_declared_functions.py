@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 from tests.app.declared_functions import register_in
-from tests.mcp.stage import PERSON, desk_of
+from tests.mcp.tool_client import PERSON, connect_in_memory
 from tests.unit.service.service_harness import ServiceHarness
 
 
-async def test_assistant_gets_the_declaration_of_a_function() -> None:
-    await _scheduled()
+async def test_task_starts_from_the_declaration_of_its_function() -> None:
+    await _check_scheduled()
 
 
-async def _scheduled() -> None:
-    house = ServiceHarness()
-    await register_in(house.service)
-    async with desk_of(house, PERSON) as desk:
+async def _check_scheduled() -> None:
+    harness = ServiceHarness()
+    await register_in(harness.service)
+    async with connect_in_memory(harness, PERSON) as tools:
         do = {"function": "mail", "payload": {"user": 7}}
-        made = await desk("schedule_task", when="every day at 09:00", do=do)
+        made = await tools("schedule_task", when="every day at 09:00", do=do)
         assert (made["zone"], made["task"]["lane"]) == ("Asia/Tokyo", "mailer")
         assert made["task"]["policies"]["guarantee"] == "at_most_once"
         assert {"zone", "lane", "policies.guarantee"} <= set(made["declared"])
-        berlin = await desk("schedule_task", when="every day at 09:00", do=do, zone="Europe/Berlin", if_late="all")
+        berlin = await tools("schedule_task", when="every day at 09:00", do=do, zone="Europe/Berlin", if_late="all")
         assert (berlin["zone"], berlin["task"]["policies"]["missed"]["mode"]) == ("Europe/Berlin", "all")
         assert not {"zone", "policies.missed"} & set(berlin["declared"])
 
 
-async def test_assistant_hears_of_an_unknown_function_and_of_wrong_arguments() -> None:
-    await _misspelled()
+async def test_unknown_function_is_warned_about_and_wrong_arguments_are_refused() -> None:
+    await _check_misspelled()
 
 
-async def _misspelled() -> None:
-    house = ServiceHarness()
-    await register_in(house.service)
-    async with desk_of(house, PERSON) as desk:
-        made = await desk("schedule_task", when="every day at 09:00", do={"function": "mial"})
+async def _check_misspelled() -> None:
+    harness = ServiceHarness()
+    await register_in(harness.service)
+    async with connect_in_memory(harness, PERSON) as tools:
+        made = await tools("schedule_task", when="every day at 09:00", do={"function": "mial"})
         assert made["warnings"][0]["code"] == "function_unknown"
-        assert "'mail'" in await desk.line("schedule_task", when="every day at 09:00", do={"function": "mial"})
+        assert "'mail'" in await tools.line("schedule_task", when="every day at 09:00", do={"function": "mial"})
         wrong = {"function": "mail", "payload": {"user": 7, "body": "x"}}
-        assert await desk.refused("schedule_task", when="every day at 09:00", do=wrong) == "unknown_argument"
-        changed = await desk("update_task", id=made["task"]["id"], do={"function": "reports"})
+        assert await tools.refused("schedule_task", when="every day at 09:00", do=wrong) == "unknown_argument"
+        changed = await tools("update_task", id=made["task"]["id"], do={"function": "reports"})
         assert "'report'" in changed["warnings"][0]["message"]

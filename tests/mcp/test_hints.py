@@ -1,4 +1,4 @@
-"""Hints over MCP can be followed with the tools: names and arguments exist, and commands are only for the person to run."""
+"""Hints over MCP: suggested calls name existing tools and arguments and are accepted; commands are for the person only."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from horae.mcp_server.messages import Message
 from horae.mcp_server.server import PROBLEM
 from horae.refusal_catalogue import RefusalEntry
 from horae.service.tasks.drafts import suggest_key
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.docs.hint_commands import commands_in, mistake_in
-from tests.mcp.process import desk_of
-from tests.mcp.stage import AGENT, Desk, text_of, tools_for
+from tests.mcp.stdio_server import connect_stdio
+from tests.mcp.tool_client import AGENT, ToolClient, text_of, tools_for
 
 TEN_MINUTES = timedelta(minutes=10)
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 PACKAGES = ("model", "schedule", "lifecycle", "service", "encryption", "targets", "outgoing", "wire", "mcp_server")
-"""Whose refusals a call of a tool can meet."""
+"""Packages whose refusals a tool call can raise."""
 NO_TOOL = {
     "no_such_node": "nodes",
     "several_nodes": "nodes",
@@ -51,7 +51,7 @@ NO_TOOL = {
     "too_many_keys": "the header Idempotency-Key",
     "unknown_function": "the Python library",
 }
-"""Refusals of what no tool does, with what they are about."""
+"""Refusals that no tool call can raise, with their subject."""
 # A command, an HTTP request, or an option of a command.
 NOT_FOR_TOOLS = re.compile(
     r"\bhorae [a-z]|/v1/|\b(?:GET|POST|PUT|DELETE) /|\{command\}|Idempotency-Key|@app\.|(?<!\S)--[a-z]"
@@ -71,13 +71,13 @@ def entries() -> dict[str, RefusalEntry[Refusal]]:
 
 
 def sentences() -> list[tuple[str, str]]:
-    """Everything that tools answer, and the hints of refusals, in both languages."""
+    """Return every message of the tools and every hint of a refusal, in both languages."""
     answers = [(name, value) for name, value in vars(messages).items() if isinstance(value, Message)]
     hints = [(code, hint.words) for code, hint in HINTS.items()]
     return [(name, text) for name, pair in (*answers, *hints) for text in pair]
 
 
-def test_refusals_that_tools_can_meet_have_hints_without_commands_and_requests() -> None:
+def test_refusals_of_tools_have_hints_without_commands_and_requests() -> None:
     found = entries()
     assert len(found) > 100
     unfit = {
@@ -123,8 +123,8 @@ def test_commands_in_hints_are_understood_and_meant_for_the_owner() -> None:
         assert [mistake_in(each) for each in commands] == [None] * len(commands), text
 
 
-async def meet(desk: Desk, tool: str, **said: Any) -> dict[str, Any]:
-    result = await desk.raw(tool, **said)
+async def call_refused(tools: ToolClient, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await tools.raw(tool, **arguments)
     assert result.is_error, text_of(result)
     problem: dict[str, Any] = (result.meta or {})[PROBLEM]
     assert not [each for each in TOOL_LIKE.findall(problem["hint"]) if each not in TOOLS]
@@ -134,41 +134,44 @@ async def meet(desk: Desk, tool: str, **said: Any) -> dict[str, Any]:
 
 
 async def test_suggested_calls_of_refusals_work_as_written() -> None:
-    async with tools_for(AGENT) as (_house, desk):
-        said = {"when": "every 1h, 3 times", "do": "look"}
-        short = await meet(desk, "schedule_task", when="every 1s, 3 times", do="look")
+    async with tools_for(AGENT) as (_harness, tools):
+        arguments = {"when": "every 1h, 3 times", "do": "look"}
+        short = await call_refused(tools, "schedule_task", when="every 1s, 3 times", do="look")
         (call,) = short["suggested_calls"]
         assert call["arguments"]["do"] == "look"
-        await desk(call["tool"], **call["arguments"])
-        made = await desk("schedule_task", **said, key="k")
-        await desk("cancel_task", id=made["task"]["id"])
-        refused = await meet(desk, "schedule_task", **said, key="k")
+        await tools(call["tool"], **call["arguments"])
+        made = await tools("schedule_task", **arguments, key="k")
+        await tools("cancel_task", id=made["task"]["id"])
+        refused = await call_refused(tools, "schedule_task", **arguments, key="k")
         assert refused["code"] == "key_of_cancelled"
         (call,) = refused["suggested_calls"]
-        assert call == {"tool": "schedule_task", "arguments": {**said, "key": suggest_key("k", made["task"]["id"])}}
-        assert (await desk(call["tool"], **call["arguments"]))["change"] == "new"
+        assert call == {
+            "tool": "schedule_task",
+            "arguments": {**arguments, "key": suggest_key("k", made["task"]["id"])},
+        }
+        assert (await tools(call["tool"], **call["arguments"]))["change"] == "new"
         for tool in ("pause_task", "resume_task", "run_task_now", "update_task"):
             more = {"name": "other"} if tool == "update_task" else {}
-            assert (await meet(desk, tool, id=made["task"]["id"], **more))["code"] == "task_cancelled"
-        assert (await meet(desk, "get_task", id="nothing"))["suggested_calls"] == [
+            assert (await call_refused(tools, tool, id=made["task"]["id"], **more))["code"] == "task_cancelled"
+        assert (await call_refused(tools, "get_task", id="nothing"))["suggested_calls"] == [
             {"tool": "list_tasks", "arguments": {}}
         ]
-        assert (await meet(desk, "get_run", id="run_nothing"))["suggested_calls"] == [
+        assert (await call_refused(tools, "get_run", id="run_nothing"))["suggested_calls"] == [
             {"tool": "list_runs", "arguments": {}}
         ]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-async def test_task_that_is_over_leads_to_tools(language: Language) -> None:
-    async with tools_for(language=language) as (house, desk):
-        made = await desk("schedule_task", when="in 10m", do="look", name="once")
-        await house.run_due(TEN_MINUTES)
-        refused = await meet(desk, "pause_task", id="once")
+async def test_refusal_of_a_finished_task_suggests_tools(language: Language) -> None:
+    async with tools_for(language=language) as (harness, tools):
+        made = await tools("schedule_task", when="in 10m", do="look", name="once")
+        await harness.run_due(TEN_MINUTES)
+        refused = await call_refused(tools, "pause_task", id="once")
         assert refused["code"] == "task_over"
         again, edited = refused["suggested_calls"]
         assert again == {"tool": "run_task_now", "arguments": {"id": made["task"]["id"]}}
-        await desk(again["tool"], **again["arguments"])
-        await desk(edited["tool"], **edited["arguments"])
+        await tools(again["tool"], **again["arguments"])
+        await tools(edited["tool"], **edited["arguments"])
 
 
 REFUSED_CALLS: list[tuple[str, dict[str, Any], str]] = [
@@ -176,7 +179,7 @@ REFUSED_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("schedule_task", {"when": "every 1s, 3 times", "do": "look"}, "interval_too_short"),
     ("schedule_task", {"schedule_type": "interval", "schedule_value": "1000", "prompt": "look"}, "interval_too_short"),
     ("schedule_task", {"when": "every 1h, 3 times", "do": "look", "key": "gone"}, "key_of_cancelled"),
-    ("update_task", {"id": "kept", "when": "every 1s, 3 times"}, "interval_too_short"),
+    ("update_task", {"id": "remaining", "when": "every 1s, 3 times"}, "interval_too_short"),
     ("schedule_task", {"when": "每天晚上12点, 共3次", "do": "喝水"}, "midnight_twice"),
     ("schedule_task", {"when": "every 1h", "do": "look", "name": "endless"}, "life_too_long"),
     ("schedule_task", {"when": "每小时", "do": "喝水", "name": "水"}, "life_too_long"),
@@ -190,25 +193,25 @@ REFUSED_CALLS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "said", "code"), REFUSED_CALLS)
-async def test_each_suggested_call_is_accepted_as_written(tool: str, said: dict[str, Any], code: str) -> None:
+@pytest.mark.parametrize(("tool", "arguments", "code"), REFUSED_CALLS)
+async def test_each_suggested_call_is_accepted_as_written(tool: str, arguments: dict[str, Any], code: str) -> None:
     life = timedelta(days=30) if code == "life_too_long" else None
-    async with tools_for(AGENT._replace(quotas=AGENT.quotas._replace(longest_life=life))) as (house, desk):
-        await desk("schedule_task", when="every 1h, 3 times", do="look", name="kept")
-        gone = await desk("schedule_task", when="every 1h, 3 times", do="look", key="gone")
-        await desk("cancel_task", id=gone["task"]["id"])
-        await desk("schedule_task", when="in 10m", do="look", name="over")
-        await house.run_due(TEN_MINUTES)
-        await desk("schedule_task", when="every 6h, 3 times", do="look", name="busy")
-        await desk("run_task_now", id="busy")
-        assert await house.claim()
-        refused = await meet(desk, tool, **said)
+    async with tools_for(AGENT._replace(quotas=AGENT.quotas._replace(longest_life=life))) as (harness, tools):
+        await tools("schedule_task", when="every 1h, 3 times", do="look", name="remaining")
+        gone = await tools("schedule_task", when="every 1h, 3 times", do="look", key="gone")
+        await tools("cancel_task", id=gone["task"]["id"])
+        await tools("schedule_task", when="in 10m", do="look", name="over")
+        await harness.run_due(TEN_MINUTES)
+        await tools("schedule_task", when="every 6h, 3 times", do="look", name="busy")
+        await tools("run_task_now", id="busy")
+        assert await harness.claim()
+        refused = await call_refused(tools, tool, **arguments)
         assert refused["code"] == code
         assert refused["suggested_calls"]
         if code == "life_too_long":
-            assert refused["suggested_calls"][0]["arguments"]["when"].startswith(said["when"])
+            assert refused["suggested_calls"][0]["arguments"]["when"].startswith(arguments["when"])
         for each in refused["suggested_calls"]:
-            result = await desk.raw(each["tool"], **each["arguments"])
+            result = await tools.raw(each["tool"], **each["arguments"])
             assert not result.is_error, text_of(result)
 
 
@@ -219,13 +222,13 @@ NOT_A_TOOL = {
 }
 
 
-async def test_agent_with_all_its_tasks_is_led_to_a_list_of_them() -> None:
-    async with tools_for(AGENT._replace(quotas=AGENT.quotas._replace(active_tasks=1))) as (_house, desk):
-        await desk("schedule_task", when="every 1h, 3 times", do="look")
-        refused = await meet(desk, "schedule_task", when="every 1h, 3 times", do="look")
+async def test_refusal_at_the_task_quota_suggests_the_task_list() -> None:
+    async with tools_for(AGENT._replace(quotas=AGENT.quotas._replace(active_tasks=1))) as (_harness, tools):
+        await tools("schedule_task", when="every 1h, 3 times", do="look")
+        refused = await call_refused(tools, "schedule_task", when="every 1h, 3 times", do="look")
         assert refused["code"] == "too_many_tasks"
         (call,) = refused["suggested_calls"]
-        assert len((await desk(call["tool"], **call["arguments"]))["tasks"]) == 1
+        assert len((await tools(call["tool"], **call["arguments"]))["tasks"]) == 1
 
 
 def test_every_hint_with_calls_is_tried() -> None:
@@ -234,24 +237,24 @@ def test_every_hint_with_calls_is_tried() -> None:
 
 
 async def test_calls_that_an_explanation_suggests_are_accepted() -> None:
-    async with tools_for(AGENT) as (house, desk):
-        await desk("schedule_task", when="every 1h, 3 times", do="look", name="kept")
-        await desk("pause_task", id="kept")
-        paused = await desk("explain_task", id="kept", at="in 1h")
-        house.advance(timedelta(hours=2))
-        overdue = await desk("explain_task", id="kept")
+    async with tools_for(AGENT) as (harness, tools):
+        await tools("schedule_task", when="every 1h, 3 times", do="look", name="remaining")
+        await tools("pause_task", id="remaining")
+        paused = await tools("explain_task", id="remaining", at="in 1h")
+        harness.advance(timedelta(hours=2))
+        overdue = await tools("explain_task", id="remaining")
         calls = [*paused["suggested_calls"], *overdue["suggested_calls"]]
         assert calls
         for each in calls:
-            await desk(each["tool"], **each["arguments"])
+            await tools(each["tool"], **each["arguments"])
 
 
 async def test_refusals_name_arguments_that_the_tool_has() -> None:
-    async with tools_for(AGENT) as (_house, desk):
-        refused = await meet(desk, "schedule_task", when="每天9点", do="喝水", if_late="跳过")
+    async with tools_for(AGENT) as (_harness, tools):
+        refused = await call_refused(tools, "schedule_task", when="每天9点", do="喝水", if_late="跳过")
         assert "if_late" in refused["detail"]
         assert "missed" not in refused["detail"]
-        listed = await meet(desk, "list_tasks", cursor="zzz")
+        listed = await call_refused(tools, "list_tasks", cursor="zzz")
         text = listed["detail"] + listed["hint"]
         assert "cursor" in text
         assert "after'" not in text
@@ -259,13 +262,13 @@ async def test_refusals_name_arguments_that_the_tool_has() -> None:
 
 
 async def cancel_and_schedule_again(cli: Cli, language: Language) -> tuple[str, str]:
-    said = {"when": "every day at 9am, 10 times", "do": "look"}
-    async with desk_of(cli, "--lang", language) as desk:
-        made = await desk("schedule_task", **said, key="clock")
-        cancelled = await desk.line("cancel_task", id=made["task"]["id"])
-        refused = await desk.line("schedule_task", **said, key="clock")
+    arguments = {"when": "every day at 9am, 10 times", "do": "look"}
+    async with connect_stdio(cli, "--lang", language) as tools:
+        made = await tools("schedule_task", **arguments, key="clock")
+        cancelled = await tools.line("cancel_task", id=made["task"]["id"])
+        refused = await tools.line("schedule_task", **arguments, key="clock")
         (named,) = re.findall(r'key "([^"]+)"', refused)
-        again = await desk("schedule_task", **said, key=named)
+        again = await tools("schedule_task", **arguments, key=named)
         assert suggest_key("clock", made["task"]["id"]) in cancelled
         return refused, str(again["change"])
 

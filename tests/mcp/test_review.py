@@ -1,17 +1,14 @@
-"""A person sees the whole task before it may run, on every front end; and an agent uses only secrets that it was granted."""
+"""Review before approval shows the whole task on every front end, and an agent uses only granted secrets."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from horae.wire.problems import ExitCode
-from tests.cli.driving import Cli
-from tests.cli.operating.test_schemas import check
+from tests.cli.command_line import Cli
+from tests.cli.json_schemas import check_schema
 from tests.cli.terminal import Terminal
-from tests.mcp.process import desk_of
+from tests.mcp.stdio_server import connect_stdio
 
 CALL: dict[str, Any] = {
     "http": {
@@ -35,43 +32,38 @@ EXPECTED = (
 )
 
 
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
-
-
-async def make_task(cli: Cli) -> dict[str, Any]:
-    async with desk_of(cli, "--agent", "helper") as desk:
-        return await desk("schedule_task", when="every 1h, 3 times", do=CALL, name="hook")
+async def schedule_hook(cli: Cli) -> dict[str, Any]:
+    async with connect_stdio(cli, "--agent", "helper") as tools:
+        return await tools("schedule_task", when="every 1h, 3 times", do=CALL, name="hook")
 
 
 async def test_agent_cannot_reference_a_secret_before_it_is_granted(cli: Cli) -> None:
     cli("secret", "set", "tok", "-", stdin="hush-hush")
-    refused = await refused_with(cli)
+    refused = await schedule_refused(cli)
     assert refused == ("secret_not_granted", "horae secret grant tok --agent helper --owner local")
     # The hint works as written.
     assert cli(*refused[1].split()[1:]).code == ExitCode.OK
-    made = await make_task(cli)
+    made = await schedule_hook(cli)
     assert made["awaiting_approval"] is True
 
 
-async def refused_with(cli: Cli) -> tuple[str, str]:
-    async with desk_of(cli, "--agent", "helper") as desk:
-        line = await desk.line("schedule_task", when="every 1h, 3 times", do=CALL, name="hook")
-        code = await desk.refused("schedule_task", when="every 1h, 3 times", do=CALL, name="hook")
+async def schedule_refused(cli: Cli) -> tuple[str, str]:
+    async with connect_stdio(cli, "--agent", "helper") as tools:
+        line = await tools.line("schedule_task", when="every 1h, 3 times", do=CALL, name="hook")
+        code = await tools.refused("schedule_task", when="every 1h, 3 times", do=CALL, name="hook")
         return code, line[line.index("horae secret grant") :].rstrip(".")
 
 
 async def test_secret_that_does_not_exist_is_refused_like_one_without_a_grant(cli: Cli) -> None:
-    assert (await refused_with(cli))[0] == "secret_not_granted"
+    assert (await schedule_refused(cli))[0] == "secret_not_granted"
 
 
-def test_grants_are_listed_and_taken_back(cli: Cli) -> None:
+def test_grants_are_listed_and_revoked(cli: Cli) -> None:
     cli("secret", "set", "tok", "-", stdin="hush-hush")
-    check("secret", cli("secret", "grant", "tok", "--agent", "helper", "--json").json)
+    check_schema("secret", cli("secret", "grant", "tok", "--agent", "helper", "--json").json)
     assert cli("secret", "grant", "tok", "--agent", "helper", "--json").json["agents"] == ["helper"]
     listed = cli("secret", "ls", "--json")
-    check("secrets", listed.json)
+    check_schema("secrets", listed.json)
     assert listed.json[0]["agents"] == ["helper"]
     assert "helper" in cli("secret", "ls").out
     cli("secret", "set", "tok", "-", stdin="another")
@@ -86,7 +78,7 @@ def test_grants_are_listed_and_taken_back(cli: Cli) -> None:
 async def test_approve_shows_the_whole_task_on_a_terminal_of_80_columns(cli: Cli) -> None:
     cli("secret", "set", "tok", "-", stdin="hush-hush")
     cli("secret", "grant", "tok", "--agent", "helper")
-    made = await make_task(cli)
+    made = await schedule_hook(cli)
     with Terminal(cli, "approve", "hook", COLUMNS="80") as terminal:
         terminal.wait_for("[y/N]")
         for expected in EXPECTED:
@@ -105,30 +97,30 @@ async def test_approve_shows_the_whole_task_on_a_terminal_of_80_columns(cli: Cli
         assert any(expected in line for line in made["review"])
 
 
-async def test_approval_is_refused_when_the_grant_was_taken_back(cli: Cli) -> None:
+async def test_approval_is_refused_after_the_grant_was_revoked(cli: Cli) -> None:
     cli("secret", "set", "tok", "-", stdin="hush-hush")
     cli("secret", "grant", "tok", "--agent", "helper")
-    await make_task(cli)
+    await schedule_hook(cli)
     cli("secret", "revoke", "tok", "--agent", "helper")
     refused = cli("approve", "hook", "--yes", "--json")
     assert (refused.code, refused.problem["code"]) == (ExitCode.NOT_ALLOWED, "secret_not_granted")
 
 
-async def test_edit_cannot_bring_in_a_secret_without_a_grant(cli: Cli) -> None:
-    await edit_scene(cli)
+async def test_edit_with_a_secret_without_a_grant_is_refused(cli: Cli) -> None:
+    await check_edits(cli)
 
 
-async def edit_scene(cli: Cli) -> None:
-    async with desk_of(cli, "--agent", "helper") as desk:
-        await desk("schedule_task", when="every 1h, 3 times", do={"http": "https://example.com/hook"}, name="hook")
-        assert await desk.refused("update_task", id="hook", do=CALL) == "secret_not_granted"
+async def check_edits(cli: Cli) -> None:
+    async with connect_stdio(cli, "--agent", "helper") as tools:
+        await tools("schedule_task", when="every 1h, 3 times", do={"http": "https://example.com/hook"}, name="hook")
+        assert await tools.refused("update_task", id="hook", do=CALL) == "secret_not_granted"
         line = {"payload": {"key": {"secret": "tok"}}}
-        assert await desk.refused("update_task", id="hook", do={**CALL, **line}) == "secret_not_granted"
-        shown = (await desk("get_task", id="hook"))["review"]
+        assert await tools.refused("update_task", id="hook", do={**CALL, **line}) == "secret_not_granted"
+        shown = (await tools("get_task", id="hook"))["review"]
         assert 'target.url = "https://example.com/hook"' in shown
 
 
-def test_show_quotes_arguments_so_that_they_cannot_be_mistaken(cli: Cli) -> None:
+def test_show_quotes_arguments_unambiguously(cli: Cli) -> None:
     allowed = {"HORAE_COMMAND_ALLOW": "*"}
     done = cli("add", "every 1h", "--name", "args", "--command", "--", "echo", "a b", "c", "", **allowed)
     assert done.code == ExitCode.OK, done.err

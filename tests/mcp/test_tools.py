@@ -1,4 +1,4 @@
-"""Every tool as an assistant uses it: what it answers fits its schema, and what it says fits on one line."""
+"""Every MCP tool: results match the output schema, and each answer is one line."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from horae.mcp_server.call import ToolContext as Room
+from horae.mcp_server.call import ToolContext
 from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.server import PROBLEM, Caller, make_server
 from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed, Succeeded
-from tests.mcp.stage import AGENT, BOSS, PERSON, ZONE, Desk, tools_for
+from tests.mcp.tool_client import ADMIN, AGENT, PERSON, ZONE, ToolClient, tools_for
 from tests.unit.service.service_harness import ServiceHarness
 
 MINUTE = timedelta(minutes=1)
 
 
-async def test_what_was_understood_is_said_back_with_the_next_three_times() -> None:
-    async with tools_for() as (house, desk):
-        made = await desk("schedule_task", when="every weekday at 9am", do="look at the mail", name="mail")
+async def test_scheduled_task_is_returned_with_its_meaning_and_next_runs() -> None:
+    async with tools_for() as (harness, tools):
+        made = await tools("schedule_task", when="every weekday at 9am", do="look at the mail", name="mail")
         assert made["change"] == "new"
         assert made["zone"] == ZONE
         assert made["means"].startswith("Monday to Friday at 09:00")
@@ -36,133 +36,133 @@ async def test_what_was_understood_is_said_back_with_the_next_three_times() -> N
             "at_local": "2026-03-02T09:00:00.000+01:00",
             "relative": "in 20 h",
         }
-        facts = await house.tasks.get(PERSON, made["task"]["id"])
+        facts = await harness.tasks.get(PERSON, made["task"]["id"])
         assert facts.task.name == "mail"
         assert made["task"]["target"] == {"kind": "event", "say": "look at the mail"}
-        line = await desk.line("get_task", id="mail")
+        line = await tools.line("get_task", id="mail")
         assert "2026-03-02 09:00 Europe/Berlin" in line
         assert "2026-03-02T08:00Z" in line
 
 
-async def test_a_key_makes_a_call_safe_to_repeat() -> None:
-    async with tools_for() as (house, desk):
-        said = {"when": "every 2h", "do": "breathe", "key": "calm"}
-        first = await desk("schedule_task", **said)
-        again = await desk("schedule_task", **said)
-        other = await desk("schedule_task", **(said | {"when": "every 3h"}))
+async def test_repeated_call_with_a_key_makes_one_task() -> None:
+    async with tools_for() as (harness, tools):
+        arguments = {"when": "every 2h", "do": "breathe", "key": "calm"}
+        first = await tools("schedule_task", **arguments)
+        again = await tools("schedule_task", **arguments)
+        other = await tools("schedule_task", **(arguments | {"when": "every 3h"}))
         assert [each["change"] for each in (first, again, other)] == ["new", "same", "changed"]
         assert {each["task"]["id"] for each in (first, again, other)} == {first["task"]["id"]}
-        assert len((await house.tasks.page(PERSON)).items) == 1
+        assert len((await harness.tasks.page(PERSON)).items) == 1
 
 
-async def test_a_rehearsal_writes_nothing_and_refuses_what_would_be_refused() -> None:
-    async with tools_for() as (house, desk):
-        tried = await desk("schedule_task", when="every 2h", do="breathe", dry_run=True)
+async def test_dry_run_validates_and_writes_nothing() -> None:
+    async with tools_for() as (harness, tools):
+        tried = await tools("schedule_task", when="every 2h", do="breathe", dry_run=True)
         assert tried["dry_run"]
         assert tried["task"]["id"] is None
         assert tried["task"]["key"] is None
         assert len(tried["next_runs"]) == 3
-        assert await desk.refused("schedule_task", when="every 1s", do="breathe", dry_run=True) == "interval_too_short"
-        assert not (await house.tasks.page(PERSON)).items
+        assert await tools.refused("schedule_task", when="every 1s", do="breathe", dry_run=True) == "interval_too_short"
+        assert not (await harness.tasks.page(PERSON)).items
 
 
-async def test_without_any_zone_nothing_is_guessed() -> None:
-    async with tools_for(PERSON._replace(zone=None)) as (house, desk):
-        said = {"when": "every day at 09:00", "do": "wake up"}
-        assert await desk.refused("schedule_task", **said) == "zone_needed"
-        assert await desk.refused("preview_schedule", when=said["when"]) == "zone_needed"
-        assert not (await house.tasks.page(PERSON)).items
-        made = await desk("schedule_task", **said, zone="Tokyo")
+async def test_missing_zone_is_refused() -> None:
+    async with tools_for(PERSON._replace(zone=None)) as (harness, tools):
+        arguments = {"when": "every day at 09:00", "do": "wake up"}
+        assert await tools.refused("schedule_task", **arguments) == "zone_needed"
+        assert await tools.refused("preview_schedule", when=arguments["when"]) == "zone_needed"
+        assert not (await harness.tasks.page(PERSON)).items
+        made = await tools("schedule_task", **arguments, zone="Tokyo")
         assert made["zone"] == "Asia/Tokyo"
-        named = await desk("schedule_task", do="wake up", when="every day at 09:00 in London")
+        named = await tools("schedule_task", do="wake up", when="every day at 09:00 in London")
         assert named["zone"] == "Europe/London"
-        assert await desk.refused("schedule_task", **said, zone="../../etc/passwd") == "unknown_zone"
+        assert await tools.refused("schedule_task", **arguments, zone="../../etc/passwd") == "unknown_zone"
 
 
 async def test_tasks_are_listed_one_row_each_in_pages() -> None:
-    async with tools_for() as (house, desk):
-        assert (await desk("list_tasks")) == {"tasks": [], "next_cursor": None}
+    async with tools_for() as (harness, tools):
+        assert (await tools("list_tasks")) == {"tasks": [], "next_cursor": None}
         for number in range(5):
-            await desk("schedule_task", when="every 2h", do="x", name=f"report {number}")
-        await desk("pause_task", id="report 3", reason="rain")
-        first = await desk("list_tasks", limit=3)
-        rest = await desk("list_tasks", limit=3, cursor=first["next_cursor"])
+            await tools("schedule_task", when="every 2h", do="x", name=f"report {number}")
+        await tools("pause_task", id="report 3", reason="rain")
+        first = await tools("list_tasks", limit=3)
+        rest = await tools("list_tasks", limit=3, cursor=first["next_cursor"])
         assert [each["name"] for each in first["tasks"] + rest["tasks"]] == [f"report {n}" for n in range(5)]
         assert rest["next_cursor"] is None
-        found = await desk("list_tasks", q="state:paused report")
+        found = await tools("list_tasks", q="state:paused report")
         assert [each["name"] for each in found["tasks"]] == ["report 3"]
-        assert len((await desk("list_tasks", q="-state:paused report"))["tasks"]) == 4
-        assert (await desk("list_tasks", q="kind:http"))["tasks"] == []
-        assert await desk.refused("list_tasks", q="colour:red") == "unknown_query_key"
-        assert await desk.refused("list_tasks", q="state:happy") == "bad_query"
-        assert await desk.refused("list_tasks", limit=10**9) == "bad_number"
-        assert await desk.refused("list_tasks", cursor="nonsense\n") == "bad_page"
-        assert len((await house.tasks.page(PERSON)).items) == 5
+        assert len((await tools("list_tasks", q="-state:paused report"))["tasks"]) == 4
+        assert (await tools("list_tasks", q="kind:http"))["tasks"] == []
+        assert await tools.refused("list_tasks", q="colour:red") == "unknown_query_key"
+        assert await tools.refused("list_tasks", q="state:happy") == "bad_query"
+        assert await tools.refused("list_tasks", limit=10**9) == "bad_number"
+        assert await tools.refused("list_tasks", cursor="nonsense\n") == "bad_page"
+        assert len((await harness.tasks.page(PERSON)).items) == 5
 
 
-async def test_a_change_tells_what_it_does_to_the_times_ahead() -> None:
-    async with tools_for() as (_house, desk):
-        made = await desk("schedule_task", when="every day at 09:00", do="x", name="walk")
-        tried = await desk("update_task", id="walk", when="every day at 10:00", dry_run=True)
+async def test_update_returns_removed_and_added_fires() -> None:
+    async with tools_for() as (_harness, tools):
+        made = await tools("schedule_task", when="every day at 09:00", do="x", name="walk")
+        tried = await tools("update_task", id="walk", when="every day at 10:00", dry_run=True)
         assert (tried["dry_run"], tried["changed"]) == (True, ["when"])
-        done = await desk("update_task", id="walk", when="every day at 10:00", version=made["task"]["version"])
+        done = await tools("update_task", id="walk", when="every day at 10:00", version=made["task"]["version"])
         assert done["changed"] == ["when"]
         assert done["removed"][0]["at_local"].startswith("2026-03-02T09:00")
         assert done["added"][0]["at_local"].startswith("2026-03-02T10:00")
         assert done["before"]["when"] != done["task"]["when"]
-        assert (await desk("update_task", id="walk", name="stroll"))["changed"] == ["name"]
-        assert (await desk("update_task", id="stroll", name="stroll"))["changed"] == []
-        assert await desk.refused("update_task", id="stroll", when="every day at 11:00", version=1) == "stale_version"
-        assert await desk.refused("update_task", id="stroll") == "missing_field"
-        moved = await desk("update_task", id="stroll", zone="Asia/Shanghai")
+        assert (await tools("update_task", id="walk", name="stroll"))["changed"] == ["name"]
+        assert (await tools("update_task", id="stroll", name="stroll"))["changed"] == []
+        assert await tools.refused("update_task", id="stroll", when="every day at 11:00", version=1) == "stale_version"
+        assert await tools.refused("update_task", id="stroll") == "missing_field"
+        moved = await tools("update_task", id="stroll", zone="Asia/Shanghai")
         assert (moved["zone"], moved["next_runs"][0]["at_local"][11:16]) == ("Asia/Shanghai", "10:00")
 
 
-async def test_a_task_is_paused_resumed_and_ended() -> None:
-    async with tools_for() as (_house, desk):
-        await desk("schedule_task", when="every day at 09:00", do="x", name="walk")
-        assert (await desk("pause_task", id="walk"))["task"]["pause"]["note"] == ""
-        await desk("resume_task", id="walk")
-        paused = await desk("pause_task", id="walk", reason="rain", until="tomorrow at 8am")
+async def test_task_is_paused_resumed_and_cancelled() -> None:
+    async with tools_for() as (_harness, tools):
+        await tools("schedule_task", when="every day at 09:00", do="x", name="walk")
+        assert (await tools("pause_task", id="walk"))["task"]["pause"]["note"] == ""
+        await tools("resume_task", id="walk")
+        paused = await tools("pause_task", id="walk", reason="rain", until="tomorrow at 8am")
         assert paused["task"]["pause"]["note"] == "rain"
         assert paused["task"]["pause"]["until"] == "2026-03-02T07:00:00.000Z"
-        again = await desk("resume_task", id="walk", missed="latest")
+        again = await tools("resume_task", id="walk", missed="latest")
         assert again["task"]["state"] == "active"
         assert len(again["next_runs"]) == 3
-        assert await desk.refused("resume_task", id="walk", missed="maybe") == "bad_choice"
-        ended = await desk("cancel_task", id="walk")
+        assert await tools.refused("resume_task", id="walk", missed="maybe") == "bad_choice"
+        ended = await tools("cancel_task", id="walk")
         assert ended["task"]["state"] == "cancelled"
-        assert await desk.refused("resume_task", id="walk") == "task_cancelled"
-        seen = await desk("get_task", id="walk")
+        assert await tools.refused("resume_task", id="walk") == "task_cancelled"
+        seen = await tools("get_task", id="walk")
         assert seen["next_runs"] == []
         assert [each["code"] for each in seen["warnings"]] == ["not_active"]
 
 
-async def test_runs_are_listed_explained_and_read_with_their_last_lines() -> None:
-    async with tools_for() as (house, desk):
-        made = await desk("schedule_task", when="every 10m", do="x", name="tick")
-        good = await house.run_due(10 * MINUTE, Succeeded('{"birds": 3}'))
-        bad = await house.run_due(10 * MINUTE, Failed("the wind\nwas wrong " * 100, permanent=True))
+async def test_runs_are_listed_explained_and_read_with_their_log() -> None:
+    async with tools_for() as (harness, tools):
+        made = await tools("schedule_task", when="every 10m", do="x", name="tick")
+        good = await harness.run_due(10 * MINUTE, Succeeded('{"birds": 3}'))
+        bad = await harness.run_due(10 * MINUTE, Failed("the wind\nwas wrong " * 100, permanent=True))
         task_id = made["task"]["id"]
-        (row,) = (await desk("list_runs", state="failed"))["runs"]
+        (row,) = (await tools("list_runs", state="failed"))["runs"]
         assert (row["task"], row["task_id"]) == ("tick", task_id)
-        assert f"{bad.id} of 'tick' ({task_id}) failed, planned " in await desk.line("list_runs", state="failed")
-        runs = await desk("list_runs", task="tick")
+        assert f"{bad.id} of 'tick' ({task_id}) failed, planned " in await tools.line("list_runs", state="failed")
+        runs = await tools("list_runs", task="tick")
         assert [each["id"] for each in runs["runs"]] == [bad.id, good.id]
         assert len(runs["runs"][0]["error"]) <= 200
-        assert [each["id"] for each in (await desk("list_runs", state="failed,lost"))["runs"]] == [bad.id]
-        assert await desk.refused("list_runs", state="odd") == "bad_query"
-        seen = await desk("get_run", id=good.id, log_tail=5)
+        assert [each["id"] for each in (await tools("list_runs", state="failed,lost"))["runs"]] == [bad.id]
+        assert await tools.refused("list_runs", state="odd") == "bad_query"
+        seen = await tools("get_run", id=good.id, log_tail=5)
         assert seen["run"]["result"] == {"birds": 3}
         assert (seen["run"]["task"], seen["lines"]) == ("tick", [])
-        assert "birds" in await desk.line("get_run", id=good.id)
-        why = await desk("explain_task", id=made["task"]["id"], at="13:10")
+        assert "birds" in await tools.line("get_run", id=good.id)
+        why = await tools("explain_task", id=made["task"]["id"], at="13:10")
         assert (why["verdict"], why["runs"][0]["id"]) == ("ran", good.id)
         assert why["suggested_calls"] == [{"tool": "list_runs", "arguments": {"task": made["task"]["id"]}}]
-        coming = await desk("explain_task", id="tick", at="tomorrow")
+        coming = await tools("explain_task", id="tick", at="tomorrow")
         assert coming["verdict"] == "pending"
-        assert await desk.refused("get_run", id="run_nobody") == "no_such_run"
-        assert await desk.refused("explain_task", id="tick", at="whenever") == "unclear_moment"
+        assert await tools.refused("get_run", id="run_absent") == "no_such_run"
+        assert await tools.refused("explain_task", id="tick", at="whenever") == "unclear_moment"
 
 
 @pytest.mark.parametrize(
@@ -176,72 +176,72 @@ async def test_runs_are_listed_explained_and_read_with_their_last_lines() -> Non
     ],
 )
 async def test_explain_task_reads_moment_in_words_in_the_zone_of_the_task(at: str, local: str) -> None:
-    async with tools_for() as (_house, desk):
-        await desk("schedule_task", when="every day at 08:00", do="x", name="tick", zone="UTC")
-        why = await desk("explain_task", id="tick", at=at)
+    async with tools_for() as (_harness, tools):
+        await tools("schedule_task", when="every day at 08:00", do="x", name="tick", zone="UTC")
+        why = await tools("explain_task", id="tick", at=at)
         assert why["at_local"] == f"{local}:00.000+00:00"
-        elsewhere = await desk("explain_task", id="tick", at=at, zone="Europe/Berlin")
+        elsewhere = await tools("explain_task", id="tick", at=at, zone="Europe/Berlin")
         assert elsewhere["at_local"] == f"{local}:00.000+01:00"
 
 
-async def test_pause_and_question_about_a_task_read_the_same_moment() -> None:
-    async with tools_for() as (_house, desk):
-        await desk("schedule_task", when="每天早上9点", do="x", name="tick", zone="Asia/Shanghai")
-        paused = await desk("pause_task", id="tick", until="后天早上8点半")
+async def test_pause_until_and_explain_at_parse_a_moment_alike() -> None:
+    async with tools_for() as (_harness, tools):
+        await tools("schedule_task", when="每天早上9点", do="x", name="tick", zone="Asia/Shanghai")
+        paused = await tools("pause_task", id="tick", until="后天早上8点半")
         assert paused["task"]["pause"]["until"] == "2026-03-03T00:30:00.000Z"
-        why = await desk("explain_task", id="tick", at="明天早上8点半")
+        why = await tools("explain_task", id="tick", at="明天早上8点半")
         assert why["at"] == "2026-03-02T00:30:00.000Z"
         assert "2026-03-03 08:30 +08:00" in why["sentence"]
-        assert (await desk("explain_task", id="tick", at="明天早上9点"))["verdict"] == "paused"
-        assert await desk.refused("explain_task", id="tick", at="明天早上9点", zone="Nowhere") == "unknown_zone"
+        assert (await tools("explain_task", id="tick", at="明天早上9点"))["verdict"] == "paused"
+        assert await tools.refused("explain_task", id="tick", at="明天早上9点", zone="Nowhere") == "unknown_zone"
 
 
 async def test_explain_task_offers_both_hours_as_its_own_argument() -> None:
-    async with tools_for() as (_house, desk):
-        await desk("schedule_task", when="every day at 08:00", do="x", name="tick")
+    async with tools_for() as (_harness, tools):
+        await tools("schedule_task", when="every day at 08:00", do="x", name="tick")
         for at in ("yesterday at 9", "yesterday at nine"):
-            refused = await desk.raw("explain_task", id="tick", at=at)
+            refused = await tools.raw("explain_task", id="tick", at=at)
             choices = (refused.meta or {})[PROBLEM]["choices"]
             assert choices == {"argument": "at", "values": ["yesterday at 09:00", "yesterday at 21:00"]}
             for value in choices["values"]:
-                await desk("explain_task", id="tick", at=value)
+                await tools("explain_task", id="tick", at=value)
 
 
-async def test_a_run_is_asked_for_and_waited_for() -> None:
-    async with tools_for() as (house, desk):
-        await desk("schedule_task", when="every 10h", do="x", name="tick")
-        asked = await desk("run_task_now", id="tick")
-        assert (asked["ended"], asked["run"]) == (False, None)
-        (run,) = await house.claim()
-        assert run.id == asked["run_id"]
-        await house.settle(run, Succeeded('"done"'))
-        seen = await desk("get_run", id=asked["run_id"])
+async def test_run_now_queues_a_run_that_can_be_read() -> None:
+    async with tools_for() as (harness, tools):
+        await tools("schedule_task", when="every 10h", do="x", name="tick")
+        queued = await tools("run_task_now", id="tick")
+        assert (queued["ended"], queued["run"]) == (False, None)
+        (run,) = await harness.claim()
+        assert run.id == queued["run_id"]
+        await harness.settle(run, Succeeded('"done"'))
+        seen = await tools("get_run", id=queued["run_id"])
         assert (seen["run"]["state"], seen["run"]["result"]) == ("succeeded", "done")
-        assert await desk.refused("run_task_now", id="tick", wait_seconds=61) == "bad_number"
+        assert await tools.refused("run_task_now", id="tick", wait_seconds=61) == "bad_number"
 
 
-async def test_a_preview_lists_what_could_be_meant() -> None:
-    async with tools_for() as (_house, desk):
-        clear = await desk("preview_schedule", when="every day at 09:00")
+async def test_preview_lists_the_choices_of_an_ambiguous_text() -> None:
+    async with tools_for() as (_harness, tools):
+        clear = await tools("preview_schedule", when="every day at 09:00")
         assert (len(clear["next_runs"]), clear["choices"]) == (5, [])
         assert clear["schedule"]["kind"] == "calendar"
-        unclear = await desk("preview_schedule", when="every day at 9")
+        unclear = await tools("preview_schedule", when="every day at 9")
         assert [each["when"] for each in unclear["choices"]] == ["every day at 09:00", "every day at 21:00"]
         assert all(each["means"] for each in unclear["choices"])
         assert unclear["means"] is None
-        assert await desk.refused("preview_schedule", when="every blue moon") != "tool_broke"
-        assert await desk.refused("preview_schedule", when="0 0 30 2 *") != "tool_broke"
+        assert await tools.refused("preview_schedule", when="every blue moon") != "tool_broke"
+        assert await tools.refused("preview_schedule", when="0 0 30 2 *") != "tool_broke"
 
 
-@pytest.mark.parametrize(("who", "left"), [(PERSON, 19), (BOSS, None), (AGENT, 9)])
-async def test_who_is_asking_is_told_what_is_left(who: Principal, left: int | None) -> None:
-    async with tools_for(who) as (_house, desk):
-        await desk("schedule_task", when="every 1h, 10 times", do="x")
-        told = await desk("whoami")
-        assert (told["owner"], told["agent"], told["zone"]) == (who.owner, who.agent, ZONE)
-        assert told["active_tasks"] == 1
-        assert told["active_tasks_left"] == left
-        assert told["now_local"].startswith("2026-03-01T13:00")
+@pytest.mark.parametrize(("who", "left"), [(PERSON, 19), (ADMIN, None), (AGENT, 9)])
+async def test_whoami_shows_the_remaining_quota(who: Principal, left: int | None) -> None:
+    async with tools_for(who) as (_harness, tools):
+        await tools("schedule_task", when="every 1h, 10 times", do="x")
+        identity = await tools("whoami")
+        assert (identity["owner"], identity["agent"], identity["zone"]) == (who.owner, who.agent, ZONE)
+        assert identity["active_tasks"] == 1
+        assert identity["active_tasks_left"] == left
+        assert identity["now_local"].startswith("2026-03-01T13:00")
 
 
 @pytest.mark.parametrize(
@@ -258,16 +258,16 @@ async def test_who_is_asking_is_told_what_is_left(who: Principal, left: int | No
         ("{not json", {"kind": "event", "say": "{not json"}),
     ],
 )
-async def test_what_is_to_be_done_is_a_prompt_or_one_of_the_targets(do: Any, target: dict[str, Any]) -> None:
-    async with tools_for(BOSS) as (_house, desk):
-        made = await desk("schedule_task", when="every 1h", do=do)
+async def test_do_is_a_prompt_or_a_target(do: Any, target: dict[str, Any]) -> None:
+    async with tools_for(ADMIN) as (_harness, tools):
+        made = await tools("schedule_task", when="every 1h", do=do)
         assert made["task"]["target"] == target
         if isinstance(do, dict) and "payload" in do:
             assert made["task"]["payload"] == do["payload"]
 
 
 @pytest.mark.parametrize(
-    ("said", "code"),
+    ("arguments", "code"),
     [
         ({"when": "every 1h"}, "missing_field"),
         ({"do": "x"}, "missing_field"),
@@ -289,83 +289,85 @@ async def test_what_is_to_be_done_is_a_prompt_or_one_of_the_targets(do: Any, tar
         ({"when": "every 1h", "do": "x", "prompt": "y"}, "two_spellings"),
     ],
 )
-async def test_what_does_not_fit_is_refused_and_nothing_is_made(said: dict[str, Any], code: str) -> None:
-    async with tools_for() as (house, desk):
-        assert await desk.refused("schedule_task", **said) == code
-        assert not (await house.tasks.page(PERSON)).items
+async def test_invalid_arguments_are_refused_and_nothing_is_stored(arguments: dict[str, Any], code: str) -> None:
+    async with tools_for() as (harness, tools):
+        assert await tools.refused("schedule_task", **arguments) == code
+        assert not (await harness.tasks.page(PERSON)).items
 
 
-async def test_what_is_null_is_not_said() -> None:
-    async with tools_for() as (_house, desk):
-        made = await desk("schedule_task", when="every 1h", do="x", name=None, key=None, zone=None, dry_run=None)
+async def test_null_arguments_are_ignored() -> None:
+    async with tools_for() as (_harness, tools):
+        made = await tools("schedule_task", when="every 1h", do="x", name=None, key=None, zone=None, dry_run=None)
         assert made["task"]["key"] is None
 
 
-async def test_a_refusal_names_the_limit_and_the_nearest_that_is_allowed() -> None:
-    async with tools_for() as (_house, desk):
-        line = await desk.line("schedule_task", when="every 1s", do="x")
+async def test_refusal_names_the_limit_and_an_allowed_schedule() -> None:
+    async with tools_for() as (_harness, tools):
+        line = await tools.line("schedule_task", when="every 1s", do="x")
         assert "10s" in line
         assert "every 10s" in line
 
 
-async def test_an_unknown_tool_is_refused_by_name() -> None:
-    async with tools_for() as (_house, desk):
+async def test_unknown_tool_is_refused_with_the_nearest_name() -> None:
+    async with tools_for() as (_harness, tools):
         for name in ("drop_database", "list_task", "", "x" * 10_000):
             with pytest.raises(MCPError) as refused:
-                await desk.raw(name)
+                await tools.raw(name)
             assert refused.value.code == -32602
             assert refused.value.data[PROBLEM]["code"] == "unknown_tool"
         with pytest.raises(MCPError, match="the nearest name is 'list_tasks'"):
-            await desk.raw("list_task")
+            await tools.raw("list_task")
 
 
-async def test_who_writes_chinese_is_answered_in_chinese() -> None:
-    async with tools_for() as (_house, desk):
-        made = await desk("schedule_task", when="每天早上9点", do="看邮件", name="邮件")
+async def test_chinese_text_is_answered_in_chinese() -> None:
+    async with tools_for() as (_harness, tools):
+        made = await tools("schedule_task", when="每天早上9点", do="看邮件", name="邮件")
         assert made["means"].startswith("每天")
-        assert "已安排" in await desk.line("schedule_task", when="每天早上9点", do="看邮件", name="邮件")
-        assert "没有" in await desk.line("get_task", id="不存在")
+        assert "已安排" in await tools.line("schedule_task", when="每天早上9点", do="看邮件", name="邮件")
+        assert "没有" in await tools.line("get_task", id="不存在")
 
 
-async def test_language_of_the_session_counts_for_calls_without_text() -> None:
-    async with tools_for() as (_house, desk):
-        assert "times in" in await desk.line("list_tasks") or "No task" in await desk.line("list_tasks")
-        await desk("schedule_task", when="every 5m", do="看邮件", name="mail")
-        assert "时区" in await desk.line("list_tasks")
-        assert "时区" in await desk.line("whoami")
-        assert "没有符合条件的运行" in await desk.line("list_runs", state="failed")
-        assert "没有任务“nothing”" in await desk.line("get_task", id="nothing")
-        await desk("schedule_task", when="every 5m", do="look at the mail", name="post")
-        assert "You act for" in await desk.line("whoami")
+async def test_calls_without_text_use_the_language_of_the_session() -> None:
+    async with tools_for() as (_harness, tools):
+        assert "times in" in await tools.line("list_tasks") or "No task" in await tools.line("list_tasks")
+        await tools("schedule_task", when="every 5m", do="看邮件", name="mail")
+        assert "时区" in await tools.line("list_tasks")
+        assert "时区" in await tools.line("whoami")
+        assert "没有符合条件的运行" in await tools.line("list_runs", state="failed")
+        assert "没有任务“nothing”" in await tools.line("get_task", id="nothing")
+        await tools("schedule_task", when="every 5m", do="look at the mail", name="post")
+        assert "You act for" in await tools.line("whoami")
 
 
 async def test_stated_language_is_not_replaced_by_the_last_one() -> None:
-    house = ServiceHarness()
-    server = make_server(Room(house.service, house.clock), lambda _context: Caller(PERSON, "en", states_language=True))
+    harness = ServiceHarness()
+    server = make_server(
+        ToolContext(harness.service, harness.clock), lambda _context: Caller(PERSON, "en", states_language=True)
+    )
     async with Client(server) as client:
-        desk = Desk(client)
-        assert "已安排" in await desk.line("schedule_task", when="每天早上9点", do="看邮件")
-        assert "You act for" in await desk.line("whoami")
+        tools = ToolClient(client)
+        assert "已安排" in await tools.line("schedule_task", when="每天早上9点", do="看邮件")
+        assert "You act for" in await tools.line("whoami")
 
 
 async def test_language_of_one_caller_does_not_reach_another() -> None:
-    house, callers = ServiceHarness(), [PERSON, AGENT]
-    server = make_server(Room(house.service, house.clock), lambda _context: Caller(callers.pop(0), "en"))
+    harness, callers = ServiceHarness(), [PERSON, AGENT]
+    server = make_server(ToolContext(harness.service, harness.clock), lambda _context: Caller(callers.pop(0), "en"))
     async with Client(server) as client:
-        desk = Desk(client)
-        assert "已安排" in await desk.line("schedule_task", when="每天早上9点", do="看邮件")
-        assert "You act for" in await desk.line("whoami")
+        tools = ToolClient(client)
+        assert "已安排" in await tools.line("schedule_task", when="每天早上9点", do="看邮件")
+        assert "You act for" in await tools.line("whoami")
 
 
-async def test_a_language_that_was_chosen_counts_for_every_tool() -> None:
-    async with tools_for(language="zh") as (_house, desk):
-        assert "时区" in await desk.line("whoami")
-        assert "没有符合条件" in await desk.line("list_tasks")
-        assert "至少需要 10秒" in await desk.line("schedule_task", when="every 1s", do="x")
+async def test_configured_language_applies_to_every_tool() -> None:
+    async with tools_for(language="zh") as (_harness, tools):
+        assert "时区" in await tools.line("whoami")
+        assert "没有符合条件" in await tools.line("list_tasks")
+        assert "至少需要 10秒" in await tools.line("schedule_task", when="every 1s", do="x")
 
 
-def test_every_tool_was_called_here() -> None:
+def test_every_tool_is_called_in_this_file() -> None:
     """A new tool needs a test in this file."""
     with open(__file__, encoding="utf-8") as file:  # noqa: PTH123 - this very file
-        here = file.read()
-    assert [name for name in TOOLS if f'"{name}"' not in here] == []
+        source = file.read()
+    assert [name for name in TOOLS if f'"{name}"' not in source] == []

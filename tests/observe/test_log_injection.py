@@ -1,4 +1,4 @@
-"""Log injection: nothing that is logged can forge a line, steer a terminal, or turn the direction of text."""
+"""Log injection: logged text cannot forge a line, control a terminal, or change the direction of text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import io
 import json
 import logging
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from horae.observe.log_context import bind_ids
-from horae.observe.logs import configure_logging
+from horae.observe.logs import bind_ids, configure_logging
 from tests.cli.operating.deployment import Deployment
 
 PREFIX: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{3} \+00:00 (DEBUG|INFO|WARNING|ERROR) (\| )?")
@@ -31,42 +29,29 @@ HOSTILE: Final = (
     "txt.\u202eexe\u202c",
     "\u2066isolated\u2069 \u200e \u200f \u061c",
     "zero\u200bwidth \ufeff \U000e0041",
-    "half \ud800 letter",
+    "lone \ud800 surrogate",
 )
-"""Line breaks of every kind, escapes of C0 and C1, marks of direction, invisible and broken characters."""
+"""Line breaks, C0 and C1 escapes, direction marks, invisible characters and a lone surrogate."""
 
 
-@pytest.fixture
-def heard() -> Iterator[io.StringIO]:
-    """Logging as a fresh process has it: a server that another test ran leaves loggers that do not propagate."""
-    loggers = [logging.getLogger(name) for name in (None, "horae", "horae.test", "uvicorn", "uvicorn.error")]
-    before = [(each, each.handlers[:], each.level, each.propagate) for each in loggers]
-    for each in loggers:
-        each.handlers[:], each.propagate = [], True
-    yield io.StringIO()
-    for each, handlers, level, propagate in before:
-        each.handlers[:], each.propagate = handlers, propagate
-        each.setLevel(level)
+def fail(text: str) -> None:
+    raise ValueError(text)
 
 
-def fail(said: str) -> None:
-    raise ValueError(said)
-
-
-def _log_everywhere(said: str) -> None:
-    """In a message, an argument, an id, a traceback, and from a library."""
+def _log_everywhere(text: str) -> None:
+    """Log the text in a message, an argument, a traceback, and from a library."""
     log = logging.getLogger("horae.test")
-    log.warning("the task %s failed", said)
-    log.warning(said.replace("%", ""))
-    logging.getLogger("uvicorn.error").error("from a library: %s", said)
+    log.warning("the task %s failed", text)
+    log.warning(text.replace("%", ""))
+    logging.getLogger("uvicorn.error").error("from a library: %s", text)
     try:
-        fail(said)
+        fail(text)
     except ValueError:
         log.exception("it broke")
 
 
-async def _bound(said: str) -> None:
-    bind_ids(task=said)
+async def _log_with_id(text: str) -> None:
+    bind_ids(task=text)
     logging.getLogger("horae").warning("with an id")
 
 
@@ -77,47 +62,47 @@ def _check_lines(text: str) -> None:
     text.encode()
 
 
-@pytest.mark.parametrize("said", HOSTILE, ids=ascii)
-async def test_text_log_spells_out_what_could_forge_a_line_or_steer_a_terminal(heard: io.StringIO, said: str) -> None:
-    configure_logging("text", "debug", heard)
-    _log_everywhere(said)
-    await _bound(said)
-    text = heard.getvalue()
-    _check_lines(text)
-    assert not re.search(rf"^{FORGED}", text, re.MULTILINE)
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+async def test_text_log_escapes_line_breaks_and_control_characters(log_output: io.StringIO, text: str) -> None:
+    configure_logging("text", "debug", log_output)
+    _log_everywhere(text)
+    await _log_with_id(text)
+    output = log_output.getvalue()
+    _check_lines(output)
+    assert not re.search(rf"^{FORGED}", output, re.MULTILINE)
 
 
-def test_continuation_lines_repeat_the_prefix(heard: io.StringIO) -> None:
-    configure_logging("text", "info", heard)
+def test_continuation_lines_repeat_the_prefix(log_output: io.StringIO) -> None:
+    configure_logging("text", "info", log_output)
     try:
         fail("first\nsecond")
     except ValueError:
         logging.getLogger("horae").exception("it broke")
-    first, *rest = heard.getvalue().splitlines()
+    first, *rest = log_output.getvalue().splitlines()
     assert first.endswith(" ERROR it broke")
     assert rest[0] == first.replace("it broke", "| Traceback (most recent call last):")
     assert rest[-1].endswith(" ERROR | second")
 
 
-def test_plain_text_of_any_language_stays_as_it_is(heard: io.StringIO) -> None:
-    configure_logging("text", "info", heard)
-    said = "每天早上 9 点　提醒\tüber 10\u00a0€"
-    logging.getLogger("horae").warning(said)
-    assert said in heard.getvalue()
+def test_printable_text_of_any_language_is_unchanged(log_output: io.StringIO) -> None:
+    configure_logging("text", "info", log_output)
+    text = "每天早上 9 点　提醒\tüber 10\u00a0€"
+    logging.getLogger("horae").warning(text)
+    assert text in log_output.getvalue()
 
 
-@pytest.mark.parametrize("said", HOSTILE, ids=ascii)
-def test_json_log_escapes_the_same_and_is_read_back_unchanged(heard: io.StringIO, said: str) -> None:
-    configure_logging("json", "debug", heard)
-    _log_everywhere(said)
-    text = heard.getvalue()
-    assert all(sign.isprintable() for line in text.split("\n") for sign in line)
-    text.encode()
-    events = [json.loads(line)["event"] for line in text.split("\n")[:-1]]
-    assert f"the task {said} failed" in events
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_json_log_escapes_the_same_and_is_read_back_unchanged(log_output: io.StringIO, text: str) -> None:
+    configure_logging("json", "debug", log_output)
+    _log_everywhere(text)
+    output = log_output.getvalue()
+    assert all(sign.isprintable() for line in output.split("\n") for sign in line)
+    output.encode()
+    events = [json.loads(line)["event"] for line in output.split("\n")[:-1]]
+    assert f"the task {text} failed" in events
 
 
-def test_installed_node_logs_what_a_command_said_without_letting_it_forge_lines(tmp_path: Path) -> None:
+def test_output_of_a_command_cannot_forge_log_lines_of_a_node(tmp_path: Path) -> None:
     deployment = Deployment(tmp_path)
     script = deployment.write("loud.py", f"import sys\nsys.exit('boom\\n{FORGED}\\n\\x1b[31mred')\n")
     allowed = {"HORAE_COMMAND_ALLOW": "*", "HORAE_LOG_LEVEL": "debug"}
@@ -129,6 +114,6 @@ def test_installed_node_logs_what_a_command_said_without_letting_it_forge_lines(
     try:
         line = up.expect("| 2026-01-01")
         assert not line.startswith(FORGED[:10])
-        assert "\x1b" not in "".join(up.said)
+        assert "\x1b" not in "".join(up.output)
     finally:
         deployment.end()

@@ -179,7 +179,7 @@ DAYS = (
     Defect(
         "leap_year_every_four",
         "2100 is no leap year",
-        "gregorian.py",
+        "days.py",
         "return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)",
         "return year % 4 == 0",
         UTC,

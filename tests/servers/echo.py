@@ -1,4 +1,4 @@
-"""A server that says everything back, and remembers what it heard."""
+"""Echo server that records what it received."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PIECE: Final = 64 * 1024
 
 class EchoServer:
     def __init__(self) -> None:
-        self.heard: SimpleQueue[bytes] = SimpleQueue()
+        self.received: SimpleQueue[bytes] = SimpleQueue()
         self._entrance = socket.create_server((HOST, 0))
         self._threads = [Thread(target=self._accept, daemon=True)]
 
@@ -31,7 +31,7 @@ class EchoServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # Closing alone would not wake the thread that waits in accept.
+        # close() alone would not wake the thread that waits in accept.
         self._entrance.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join()
@@ -51,7 +51,7 @@ class EchoServer:
         with connection:
             try:
                 while piece := connection.recv(_PIECE):
-                    self.heard.put(piece)
+                    self.received.put(piece)
                     connection.sendall(piece)
             except OSError:
                 return

@@ -1,4 +1,4 @@
-"""Fixtures that other folders' conftest.py import: one server of each kind per test process, a fresh database per test."""
+"""Fixtures imported by conftest.py files: one server of each kind per test process, a fresh database per test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One connection through a proxy, from its client to its server."""
+"""One proxied connection between a client and a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.servers.ports import HOST
 from tests.servers.wire import Toward, Wire
 
 PIECE: Final = 64 * 1024
-"""About as much is held in each direction, beside what the kernel holds."""
+"""Approximate bytes buffered in each direction, besides kernel buffers."""
 _RESET_AT_CLOSE: Final = struct.pack("ii", 1, 0)
 
 
@@ -27,11 +27,11 @@ class Link:
 
     @property
     def spoiled(self) -> bool:
-        """Something was lost on the way, so that what comes after it would make no sense."""
+        """Whether bytes were lost, so that later bytes would make no sense."""
         return bool(self._lost)
 
     async def carry(self) -> None:
-        """Until both ends have said all; when it is cancelled or one end breaks off, both are reset."""
+        """Copy both directions until both ends have closed; reset both on cancellation or a broken connection."""
         try:
             await self._join()
             await self._close()
@@ -41,7 +41,7 @@ class Link:
             self._break_off()
 
     async def reset(self) -> None:
-        """Both ends, also when it was cancelled before it began; returns when they are."""
+        """Reset both ends, also of a link that was cancelled before it started."""
         self._break_off()
         for writer in self._writers:
             with suppress(OSError):
@@ -59,7 +59,7 @@ class Link:
             self._lost.add(Toward.SERVER)
             await self._pump(self._reader, client, Toward.SERVER)
         if self.spoiled:
-            # Neither end is told that the other has gone; the proxy ends this when it heals.
+            # Neither end learns that the other has gone; the proxy resets the link when it heals.
             await asyncio.Event().wait()
 
     async def _pump(self, source: StreamReader, sink: StreamWriter, toward: Toward) -> None:
@@ -71,7 +71,7 @@ class Link:
             if await self._arrives(toward):
                 sink.write_eof()
         except OSError:
-            # That one end broke off is news too, and may be lost like any other.
+            # The end of a connection may be lost like any other data.
             if await self._arrives(toward):
                 raise
 
@@ -87,7 +87,7 @@ class Link:
             await writer.wait_closed()
 
     def _break_off(self) -> None:
-        """Does nothing to what is closed already."""
+        """Reset an open end; a closed one is ignored."""
         for writer in self._writers:
             with suppress(OSError):
                 writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)

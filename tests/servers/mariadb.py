@@ -1,4 +1,4 @@
-"""A throw-away MariaDB: durable as by default, small, on the loopback."""
+"""Temporary MariaDB server: default durability, small buffers, on the loopback."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SETTINGS: Final = {
 
 
 class MariaDBServer(Server):
-    """Everybody is let in as root, unless there is a password."""
+    """Every client is root, unless there is a password."""
 
     name = "mariadb"
     daemon = "mariadbd"
@@ -55,7 +55,7 @@ class MariaDBServer(Server):
         self.ask(f"DROP DATABASE `{urlsplit(url).path[1:]}`")
 
     def ask(self, sql: str, *, database: str = "mysql") -> str:
-        """One statement over the local socket, which asks nobody for a password; fields between tabs."""
+        """Run one statement over the local socket without a password; fields are separated by tabs."""
         where = ["-u", "root", "-S", str(self._socket), database]
         command = [self._program("mariadb"), "--no-defaults", "-BN", "-e", sql, *where]
         answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)

@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode before a throw-away PostgreSQL."""
+"""PgBouncer in transaction mode before a temporary PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.servers.server import Server
 
 
 class PgBouncer(Server):
-    """Each transaction of a client may meet another of `pool_size` connections, as on a busy day."""
+    """Each transaction of a client may use another of `pool_size` connections."""
 
     name = "pgbouncer"
     daemon = "pgbouncer"
@@ -25,7 +25,7 @@ class PgBouncer(Server):
         self._pool_size = pool_size
 
     def through(self, url: str) -> str:
-        """The same database of that server, by way of the pooler."""
+        """Return the address of the same database through the pooler."""
         return with_port(url, self.port)
 
     def _lay_out(self) -> None:
@@ -39,7 +39,7 @@ class PgBouncer(Server):
             "max_client_conn": 500,
         }
         lines = [f"{name} = {value}" for name, value in settings.items()]
-        # Over the local socket, which asks for no password: nobody has to tell it one.
+        # The local socket needs no password.
         databases = f"* = host={self._server.folder} port={self._server.port} user=postgres"
         self._settings_path.write_text("\n".join(["[databases]", databases, "[pgbouncer]", *lines, ""]))
 

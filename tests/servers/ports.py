@@ -1,4 +1,4 @@
-"""Ports that stay ours while the server behind them is down."""
+"""Reserved loopback ports, which stay reserved while the server behind them is down."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final
 from urllib.parse import urlsplit
 
 HOST: Final = "127.0.0.1"
-# Below the range from which the kernel takes the near end of connections: a client that knocks at a server that is
-# down could otherwise be given the very port it knocks at, and would be connected to itself.
+# Below the ephemeral range: a client that connects to a server that is down could otherwise get that port as its
+# own local port, and connect to itself.
 _RANGE: Final = range(15_000, 32_000)
 _ATTEMPTS: Final = 1_000
 _CHANCE: Final = random.SystemRandom()
 
 
 class ReservedPort:
-    """A free port on the loopback, which no other test process will reserve until this one lets go or dies."""
+    """A free loopback port that no other test process reserves until this process releases it or dies."""
 
     def __init__(self) -> None:
         self.number, self._claim = _reserved()
@@ -26,7 +26,7 @@ class ReservedPort:
 
 
 def with_port(url: str, port: int) -> str:
-    """The same address behind another port of the loopback: a pooler's or a proxy's."""
+    """Return the address with another loopback port: of a pooler or a proxy."""
     parts = urlsplit(url)
     user, at, _ = parts.netloc.rpartition("@")
     return parts._replace(netloc=f"{user}{at}{HOST}:{port}").geturl()
@@ -37,7 +37,7 @@ def _reserved() -> tuple[int, socket.socket]:
         number = _CHANCE.choice(_RANGE)
         claim = socket.socket(socket.AF_UNIX)
         try:
-            # An abstract name is exclusive, lives in the same network namespace as the port, and dies with us.
+            # An abstract socket name is exclusive, in the network namespace of the port, and dies with the process.
             claim.bind(f"\0horae-tests-port-{number}")
             with socket.create_server((HOST, number)):
                 return number, claim

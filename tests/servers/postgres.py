@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL: durable as by default, small, on the loopback."""
+"""Temporary PostgreSQL server: default durability, small buffers, on the loopback."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.servers.ports import HOST
 from tests.servers.server import PATIENCE, Server
 from tests.servers.templates import lay_out
 
-AWKWARD_PASSWORD: Final = "p@ss:w/r d?#%&+=é"  # noqa: S105 - it guards nothing
-"""Every character of it means something else in an address."""
+AWKWARD_PASSWORD: Final = "p@ss:w/r d?#%&+=é"  # noqa: S105 - test password
+"""Password whose every character has a meaning in an address."""
 _SETTINGS: Final = {"listen_addresses": HOST, "max_connections": "200", "shared_buffers": "64MB"}
 
 
 class PostgresServer(Server):
-    """Everybody is let in, unless `auth` names one of its ways to ask for a password."""
+    """Every client is accepted, unless `auth` names a password method."""
 
     name = "postgres"
     daemon = "postgres"
@@ -51,21 +51,21 @@ class PostgresServer(Server):
         return f"postgresql://postgres{secret}@{HOST}:{self.port}/{database}"
 
     def new_database(self, *, icu_locale: str | None = None) -> str:
-        """An empty one; `icu_locale` (`en-US`) sorts text as people do, by default it is sorted by its bytes."""
+        """Create an empty database; `icu_locale` (`en-US`) selects its collation, by default byte order."""
         name = f"test_{secrets.token_hex(6)}"
         rules = "" if icu_locale is None else f"LOCALE_PROVIDER icu ICU_LOCALE '{icu_locale}' LOCALE 'C'"
         self.ask(f'CREATE DATABASE "{name}" TEMPLATE template0 {rules}')
         return self.url_of(name)
 
     def drop_database(self, url: str) -> None:
-        """Even while somebody is connected to it."""
+        """Drop a database, also while clients are connected."""
         self.ask(f'DROP DATABASE "{urlsplit(url).path[1:]}" WITH (FORCE)')
 
     def ask(self, sql: str, *, database: str = "postgres") -> str:
-        """One statement over the local socket, which asks nobody for a password; fields between bars."""
+        """Run one statement over the local socket without a password; fields are separated by bars."""
         where = ["-h", str(self.folder), "-p", str(self.port), "-U", "postgres", "-d", database]
         command = [self._program("psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", *where, "-c", sql]
-        # The administrator may write even where the server's own setting says that nobody does.
+        # The administrator may write even if the server is read-only by default.
         environment = {"LC_ALL": "C", "PGOPTIONS": "-c default_transaction_read_only=off"}
         answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment, check=False)
         assert answer.returncode == 0, f"{sql}: {answer.stderr}"

@@ -1,4 +1,4 @@
-"""The programs of real servers: found on this machine, or installed when they are missing and we are root."""
+"""Server programs: found on this machine, or installed as root when they are missing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _SYSTEM_FOLDERS: Final = "/usr/local/sbin:/usr/sbin:/sbin"
 _POLICY: Final = Path("/usr/sbin/policy-rc.d")
 
 
-class ProgramMissing(RuntimeError):  # noqa: N818 - the name says what happened
+class ProgramMissing(RuntimeError):  # noqa: N818 - a condition of the machine, not a defect
     pass
 
 
 def program(name: str, *, package: str) -> str:
-    """The path of a program, which Debian keeps in this package."""
+    """Return the path of a program of this Debian package."""
     found = _found(name) or _installed(name, package)
     if found is None:
         raise ProgramMissing(
@@ -33,12 +33,12 @@ def program(name: str, *, package: str) -> str:
 
 
 def account(name: str) -> str | None:
-    """The account that a server runs under: servers refuse root, and nobody else can change accounts."""
+    """Return the account that a server runs under: servers refuse root, and only root can change accounts."""
     return name if os.geteuid() == 0 else None
 
 
 def _found(name: str) -> str | None:
-    # Debian's own commands in PATH are wrappers around these, and ten times as slow to start.
+    # Debian's commands in PATH are wrappers around these, and ten times as slow to start.
     versions = sorted(_DEBIAN_POSTGRES.glob("*/bin"), key=_version, reverse=True)
     places = ":".join([*map(str, versions), os.environ.get("PATH", os.defpath), _SYSTEM_FOLDERS])
     return shutil.which(name, path=places)
@@ -55,7 +55,7 @@ def _installed(name: str, package: str) -> str | None:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return None
     with (Path(tempfile.gettempdir()) / "horae-tests-apt.lock").open("w") as lock:
-        # Several test processes may miss it at once: the first installs, the others find.
+        # Several test processes may need it at once: the first installs it.
         fcntl.flock(lock, fcntl.LOCK_EX)
         if _found(name) is None:
             with _no_services():
@@ -65,13 +65,13 @@ def _installed(name: str, package: str) -> str | None:
 
 def _install(package: str) -> None:
     if not _apt("install", "--no-install-recommends", package):
-        # The lists of packages are absent or too old.
+        # The package lists are absent or too old.
         _apt("update")
         _apt("install", "--no-install-recommends", package)
 
 
 def _apt(*words: str) -> bool:
-    """What it complains about is seen beside the test that then fails."""
+    """Run apt; its errors appear in the output of the failing test."""
     command = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", *words)
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     return subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False).returncode == 0
@@ -79,7 +79,7 @@ def _apt(*words: str) -> bool:
 
 @contextmanager
 def _no_services() -> Iterator[None]:
-    """Debian starts what it installs unless this file forbids it; the tests start their own."""
+    """Debian starts installed services unless this file forbids it; the tests start their own."""
     if _POLICY.exists():
         yield
         return

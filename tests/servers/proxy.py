@@ -1,4 +1,4 @@
-"""A wire that can be made slow, dead or treacherous: a TCP proxy on the loopback, in a thread of its own."""
+"""TCP proxy on the loopback that can delay, stall, drop or reset connections; runs in its own thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PATIENCE: Final = 30.0
 
 
 class Proxy:
-    """Each method returns when what it says is so: safe from any thread, and from a loop, which it holds for a moment."""
+    """Each method returns when its effect holds; callable from any thread and, briefly blocking, from an event loop."""
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
@@ -51,30 +51,30 @@ class Proxy:
         return len(self._links)
 
     def through(self, url: str) -> str:
-        """The same address by way of this proxy."""
+        """Return the address through this proxy."""
         return with_port(url, self.port)
 
     def delay(self, seconds: float) -> None:
-        """Each piece, in each direction, waits so long before it goes on; those behind it wait for it."""
+        """Delay each chunk in each direction by `seconds`, in order."""
         self._do(self._change(Mode.OPEN, seconds))
 
     def stall(self) -> None:
-        """Nothing passes, and nothing is lost: what was sent arrives late, when it is healed."""
+        """Hold all data until `heal`; nothing is lost."""
         self._do(self._change(Mode.STALLED))
 
     def half_open(self, *, answers_only: bool = False) -> None:
-        """What is sent is lost, the end of a connection too, and nobody is told; new connections come to nothing.
+        """Drop all data and connection ends without telling either side; new connections stay silent.
 
-        With `answers_only` requests still arrive: the server does what it is asked, and the client never learns of it.
+        With `answers_only` requests still arrive: the server executes them, and the client gets no answer.
         """
         self._do(self._change(Mode.DEAF if answers_only else Mode.HALF_OPEN))
 
     def cut(self) -> None:
-        """All connections are reset, new ones refused."""
+        """Reset all connections and refuse new ones."""
         self._do(self._change(Mode.CUT))
 
     def heal(self) -> None:
-        """All as at first; connections that lost something are reset, as after a partition that outlived them."""
+        """Restore normal operation; reset connections that lost data, as after a partition."""
         self._do(self._change(Mode.OPEN))
 
     def _do(self, change: Coroutine[None, None, None]) -> None:
@@ -100,7 +100,7 @@ class Proxy:
 
     def _take(self, reader: StreamReader, writer: StreamWriter) -> None:
         if self._wire.mode is Mode.CUT:
-            # It slipped in while the entrance was closing.
+            # The connection was accepted while the listener was closing.
             writer.transport.abort()
             return
         link = Link(self._wire, self._target_port, reader, writer)

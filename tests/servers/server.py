@@ -1,4 +1,4 @@
-"""A real server for tests: in a private folder, on a port of its own, gone without a trace even when its owner dies."""
+"""Temporary database server: private folder, reserved port, removed even when its owner process dies."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, ClassVar, Final, Self, TypedDict
 
-from tests.servers import families
+from tests.servers import process_tree
 from tests.servers.ports import ReservedPort
 from tests.servers.programs import account, program
 from tests.servers.watcher import PID_FILE
 
 ROOT: Final = Path(__file__).parents[2]
 PATIENCE: Final = 60.0
-"""A server may take its time on a busy machine; nothing is measured by this."""
+"""Longest wait for a server on a busy machine; tests measure nothing with it."""
 _LOOK_SECONDS: Final = 0.005
 _LOOKS: Final = int(PATIENCE / _LOOK_SECONDS)
 _LOG_END: Final = 4_000
 _MEMORY: Final = "/dev/shm"  # noqa: S108 - each server has a private folder in it
 _MEMORY_BYTES: Final = 4 * 1024**3
-"""Free there before a server uses it; one takes a few hundred megabytes."""
+"""Free space that an in-memory folder needs; a server takes a few hundred megabytes."""
 
 
 class Server(ABC):
-    """`stop` throws everything away; `shut_down` and `kill` leave the data, and `restart` goes on with them."""
+    """`stop` removes everything; `shut_down` and `kill` leave the data, and `restart` continues with them."""
 
     name: ClassVar[str]
     daemon: ClassVar[str]
     package: ClassVar[str]
     user: ClassVar[str]
-    """The account that the package brings."""
+    """Account created by the package."""
     ready: ClassVar[str]
-    """What it writes to its log when it takes connections."""
+    """Log text that means that the server accepts connections."""
     gentle: ClassVar[signal.Signals] = signal.SIGTERM
-    """Ends it in good order without waiting for its clients."""
+    """Signal for a clean shutdown that does not wait for clients."""
 
     def __init__(self, *, in_memory: bool = False) -> None:
-        """`in_memory` keeps the data in a file system of memory where there is one with room: a commit waits for no disk."""
+        """`in_memory` puts the data into a tmpfs with enough space, if there is one: commits wait for no disk."""
         self._within = _memory_folder() if in_memory else None
         self._reserved: ReservedPort | None = None
         self._watcher: subprocess.Popen[bytes] | None = None
@@ -55,7 +55,7 @@ class Server(ABC):
 
     @abstractmethod
     def _lay_out(self) -> None:
-        """Fill the fresh folder; runs once."""
+        """Create the initial files in the empty folder; runs once."""
 
     @abstractmethod
     def _command(self) -> Sequence[str]: ...
@@ -102,7 +102,7 @@ class Server(ABC):
         return self
 
     def stop(self) -> None:
-        """Safe twice. The data go without ceremony: nobody will read them again."""
+        """Stop the server and delete its data; idempotent."""
         if self._watcher is not None:
             self._watcher.communicate()
             self._watcher = None
@@ -114,28 +114,28 @@ class Server(ABC):
     def shut_down(self) -> None:
         if self._process is None:
             return
-        families.thaw(self.pid)
+        process_tree.thaw(self.pid)
         self._process.send_signal(self.gentle)
         self._process.wait(PATIENCE)
         self._reap()
 
     def kill(self) -> None:
-        """`kill -9`, to all its processes."""
+        """Send SIGKILL to all its processes."""
         if self._process is not None:
-            families.kill(self.pid)
+            process_tree.kill(self.pid)
             self._reap()
 
     def restart(self) -> None:
-        """On the same port, with the same data."""
+        """Restart on the same port with the same data."""
         self.shut_down()
         self.start()
 
     def freeze(self) -> None:
-        """It keeps its connections, takes new ones, and answers nobody."""
-        families.freeze(self.pid)
+        """Freeze the server: connections stay open and are accepted, and get no answer."""
+        process_tree.freeze(self.pid)
 
     def thaw(self) -> None:
-        families.thaw(self.pid)
+        process_tree.thaw(self.pid)
 
     @property
     def _log_path(self) -> Path:
@@ -145,19 +145,19 @@ class Server(ABC):
         return program(name, package=self.package)
 
     def _move_in(self) -> None:
-        # First, because the account comes with the package.
+        # First, because the package creates the account.
         self._program(self.daemon)
         self._reserved = ReservedPort()
         self._folder = Path(tempfile.mkdtemp(prefix=f"horae-tests-{self.name}-", dir=self._within))
         command = (sys.executable, "-m", "tests.servers.watcher", str(self._folder))
-        # In a session of its own, so that what ends the tests does not end it too.
+        # A new session, so that a signal to the tests does not end the server.
         self._watcher = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=ROOT, start_new_session=True)
         if (user := account(self.user)) is not None:
             shutil.chown(self._folder, user)
         self._lay_out()
 
     def _run(self, command: Sequence[str], stdout: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Under its own account, in its own folder and session, and without what our environment may say."""
+        """Run a program under the server's account, folder and session, with a clean environment."""
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -170,7 +170,7 @@ class Server(ABC):
         )
 
     def _prepare(self, command: Sequence[str]) -> None:
-        """Run one of its programs to the end."""
+        """Run one of the server's programs to its end."""
         with self._log_path.open("ab") as log, self._run(command, log) as process:
             code = process.wait()
         assert code == 0, f"{command[0]} ended with {code}:\n{self.log()[-_LOG_END:]}"

@@ -1,4 +1,4 @@
-"""What a server's first start lays out takes a second; it is kept as one archive and unpacked for each further server."""
+"""Archive of a server's initial files: built once per command, and unpacked for each further server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def lay_out(name: str, command: Sequence[str], into: Path, build: Callable[[], None]) -> None:
-    """Fill `into` as `build` would: `command` is what it runs, without the folder, and decides what may be reused."""
+    """Fill `into` as `build` would: `command` is what it runs, without the folder, and is the cache key."""
     place = _place()
     archive = place / f"{name}-{_digest(command)}.tar"
     with (place / f"{name}.lock").open("w") as lock:
@@ -21,7 +21,7 @@ def lay_out(name: str, command: Sequence[str], into: Path, build: Callable[[], N
             build()
             _pack(into, archive)
             return
-    # Under root the archive gives each file back to its account.
+    # As root, the archive restores the owner of each file.
     subprocess.run(["tar", "-xpf", archive, "-C", into], check=True)
 
 
@@ -34,7 +34,7 @@ def _pack(folder: Path, archive: Path) -> None:
 def _place() -> Path:
     place = Path(tempfile.gettempdir()) / f"horae-tests-{os.geteuid()}"
     place.mkdir(mode=0o700, exist_ok=True)
-    assert place.stat().st_uid == os.geteuid(), f"{place} belongs to somebody else"
+    assert place.stat().st_uid == os.geteuid(), f"{place} belongs to another user"
     return place
 
 

@@ -1,4 +1,4 @@
-"""The database servers: what they keep, what they lose, and that nothing of them is left."""
+"""Temporary database servers: durability, kill, freeze, and cleanup."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import families
+from tests.servers import process_tree
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.server import PATIENCE, ROOT
@@ -29,7 +29,7 @@ sys.stdin.read()
 
 
 def states(pid: int) -> set[str]:
-    family = (pid, *families.children(pid))
+    family = (pid, *process_tree.children(pid))
     return {Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[0] for one in family}
 
 
@@ -45,7 +45,7 @@ def ended(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("server", ["postgres_server", "mariadb_server"])
-def test_databases_are_apart_and_go_when_dropped(server: str, request: pytest.FixtureRequest) -> None:
+def test_databases_are_separate_and_removed_when_dropped(server: str, request: pytest.FixtureRequest) -> None:
     database: Database = request.getfixturevalue(server)
     names = [database.new_database().rpartition("/")[2] for _ in range(2)]
     for name in names:
@@ -56,26 +56,26 @@ def test_databases_are_apart_and_go_when_dropped(server: str, request: pytest.Fi
 
 
 @KINDS
-def test_what_was_committed_outlives_a_kill_and_a_restart(kind: type[Database]) -> None:
+def test_committed_rows_survive_a_kill_and_a_restart(kind: type[Database]) -> None:
     with kind() as server:
         name = server.new_database().rpartition("/")[2]
         first, port = server.pid, server.port
-        server.ask("CREATE TABLE kept (n int)", database=name)
-        server.ask("INSERT INTO kept VALUES (1)", database=name)
+        server.ask("CREATE TABLE numbers (n int)", database=name)
+        server.ask("INSERT INTO numbers VALUES (1)", database=name)
         server.kill()
         assert not server.running
         assert ended(first)
         server.restart()
-        server.ask("INSERT INTO kept VALUES (2)", database=name)
+        server.ask("INSERT INTO numbers VALUES (2)", database=name)
         server.shut_down()
         assert not server.running
         server.start()
-        assert server.ask("SELECT n FROM kept ORDER BY n", database=name) == "1\n2"
+        assert server.ask("SELECT n FROM numbers ORDER BY n", database=name) == "1\n2"
         assert server.port == port
 
 
 @KINDS
-def test_a_frozen_server_does_nothing_until_it_is_thawed(kind: type[Database]) -> None:
+def test_frozen_server_answers_after_thaw(kind: type[Database]) -> None:
     with kind() as server:
         server.freeze()
         assert states(server.pid) == {"T"}
@@ -87,7 +87,7 @@ def test_a_frozen_server_does_nothing_until_it_is_thawed(kind: type[Database]) -
 
 
 @KINDS
-def test_it_stops_twice_and_from_any_state_without_a_trace(kind: type[Database]) -> None:
+def test_stop_is_idempotent_and_leaves_no_trace(kind: type[Database]) -> None:
     with kind() as server:
         folder, pid = server.folder, server.pid
         server.freeze()
@@ -97,7 +97,7 @@ def test_it_stops_twice_and_from_any_state_without_a_trace(kind: type[Database])
 
 
 @KINDS
-def test_it_goes_when_its_owner_is_killed(kind: type[Database]) -> None:
+def test_server_is_removed_when_its_owner_is_killed(kind: type[Database]) -> None:
     code = OWNER.format(module=kind.__module__, kind=kind.__name__)
     command = (sys.executable, "-c", code)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as owner:
@@ -111,7 +111,7 @@ def test_it_goes_when_its_owner_is_killed(kind: type[Database]) -> None:
 
 
 @KINDS
-def test_one_that_cannot_start_says_why_and_leaves_nothing(kind: type[Database]) -> None:
+def test_failed_start_is_explained_and_cleaned_up(kind: type[Database]) -> None:
     server = kind(settings={"no_such_setting_here": "1"})
     with pytest.raises(AssertionError, match=r"no.such.setting.here"):
         server.start()
@@ -120,7 +120,7 @@ def test_one_that_cannot_start_says_why_and_leaves_nothing(kind: type[Database])
 
 
 @KINDS
-def test_nothing_of_ours_sets_it_up_for_speed_over_safety(kind: type[Database], request: pytest.FixtureRequest) -> None:
+def test_server_has_default_durability(kind: type[Database], request: pytest.FixtureRequest) -> None:
     server: Database = request.getfixturevalue("postgres_server" if kind is PostgresServer else "mariadb_server")
     if isinstance(server, PostgresServer):
         assert [server.ask(f"SHOW {name}") for name in ("fsync", "synchronous_commit", "full_page_writes")] == [

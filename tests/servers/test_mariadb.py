@@ -1,4 +1,4 @@
-"""What MariaDB alone offers, seen with a real client."""
+"""Temporary MariaDB server with a real client: passwords and collations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.servers.postgres import AWKWARD_PASSWORD
 
 async def ask(url: str, sql: str, *, password: str | None = None) -> object:
     parts = urlsplit(url)
-    # As bytes: of a text the client would make Latin-1, which is not what the server was told.
+    # As bytes: the client would encode text as Latin-1.
     secret = (unquote(parts.password or "") if password is None else password).encode()
     where = {"host": parts.hostname, "port": parts.port, "user": parts.username, "db": parts.path[1:]}
     connection: Any = await asyncmy.connect(**where, password=secret)
@@ -27,21 +27,21 @@ async def ask(url: str, sql: str, *, password: str | None = None) -> object:
         await connection.ensure_closed()
 
 
-async def test_its_address_leads_to_it(mariadb_url: str) -> None:
+async def test_address_connects_to_the_server(mariadb_url: str) -> None:
     assert (await ask(mariadb_url, "SELECT database()")) == urlsplit(mariadb_url).path[1:]
 
 
-async def test_a_password_is_demanded_and_survives_the_address_and_a_restart() -> None:
+async def test_password_is_required_also_after_a_restart() -> None:
     with MariaDBServer(password=AWKWARD_PASSWORD + "\\'") as server:
         url = server.new_database()
         assert (await ask(url, "SELECT 1")) == 1
         with pytest.raises(OperationalError, match="Access denied"):
-            (await ask(url, "SELECT 1", password="guess"))  # noqa: S106 - a wrong one
+            (await ask(url, "SELECT 1", password="guess"))  # noqa: S106 - a wrong password
         server.restart()
         assert (await ask(url, "SELECT 1")) == 1
 
 
-async def test_a_database_has_the_collation_it_is_told(mariadb_server: MariaDBServer) -> None:
+async def test_database_has_the_given_collation(mariadb_server: MariaDBServer) -> None:
     url = mariadb_server.new_database(collation="utf8mb4_bin")
     assert (await ask(url, "SELECT @@collation_database")) == "utf8mb4_bin"
     mariadb_server.drop_database(url)

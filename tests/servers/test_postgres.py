@@ -1,4 +1,4 @@
-"""What PostgreSQL alone offers, seen with a real client; and the pooler before it."""
+"""Temporary PostgreSQL server and PgBouncer with a real client."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ async def ask(url: str, sql: str) -> object:
         await connection.close()
 
 
-async def test_its_address_leads_to_it(postgres_url: str) -> None:
+async def test_address_connects_to_the_server(postgres_url: str) -> None:
     assert (await ask(postgres_url, "SELECT current_database()")) == urlsplit(postgres_url).path[1:]
 
 
 @pytest.mark.parametrize("auth", ["scram-sha-256", "md5"])
-async def test_a_password_is_demanded_and_survives_the_address(auth: str) -> None:
+async def test_password_is_required(auth: str) -> None:
     with PostgresServer(auth=auth) as server:
         password = urlsplit(server.url).password
         assert password is not None
@@ -34,14 +34,14 @@ async def test_a_password_is_demanded_and_survives_the_address(auth: str) -> Non
             await ask(server.url.replace(password, "guess"), "SELECT 1")
 
 
-async def test_settings_bind_the_clients_but_not_the_administrator() -> None:
+async def test_settings_apply_to_clients_but_not_to_the_administrator() -> None:
     with PostgresServer(settings={"default_transaction_read_only": "on"}) as server:
         url = server.new_database()
         with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
             await ask(url, "CREATE TABLE never (n int)")
 
 
-async def test_a_database_can_sort_as_people_do(postgres_server: PostgresServer) -> None:
+async def test_database_can_use_an_icu_collation(postgres_server: PostgresServer) -> None:
     sorting = "SELECT string_agg(word, '' ORDER BY word) FROM unnest(ARRAY['b', 'A', 'a', 'B']) AS word"
     plain, human = postgres_server.new_database(), postgres_server.new_database(icu_locale="en-US")
     assert (await ask(plain, sorting)) == "ABab"
@@ -50,12 +50,10 @@ async def test_a_database_can_sort_as_people_do(postgres_server: PostgresServer)
         postgres_server.drop_database(url)
 
 
-async def test_a_pooler_lends_one_connection_to_many_clients(
-    postgres_server: PostgresServer, postgres_url: str
-) -> None:
+async def test_pooler_shares_one_connection_between_clients(postgres_server: PostgresServer, postgres_url: str) -> None:
     with PgBouncer(postgres_server, pool_size=1) as pooler:
         url = pooler.through(postgres_url)
-        # Neither has left when the other asks: in any other mode the second would wait for ever.
+        # Both clients are connected at once: in session mode the second would wait for ever.
         clients = [await asyncpg.connect(url, statement_cache_size=0) for _ in range(2)]
         servers = {await client.fetchval("SELECT pg_backend_pid()") for client in clients}
         for client in clients:
@@ -68,6 +66,6 @@ async def test_a_pooler_lends_one_connection_to_many_clients(
         assert await ask(pooler.through(postgres_url), "SELECT 1") == 1
 
 
-async def test_a_pooler_stands_before_a_server_with_a_password() -> None:
+async def test_pooler_works_with_a_password() -> None:
     with PostgresServer(auth="scram-sha-256") as server, PgBouncer(server) as pooler:
         assert (await ask(pooler.through(server.url), "SELECT 1")) == 1

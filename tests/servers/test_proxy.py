@@ -1,4 +1,4 @@
-"""The proxy, mode by mode, against a server that echoes."""
+"""TCP proxy modes against an echo server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.servers.proxy import Proxy
 
 PATIENCE = 30
 MORE_THAN_BUFFERS = 32 * 1024 * 1024
-"""The kernel and the proxy together hold less: whoever got rid of so much was read."""
+"""More than the kernel and the proxy buffer together: a sender that got rid of it was read."""
 
 
 @pytest.fixture
@@ -35,20 +35,20 @@ def connect(proxy: Proxy) -> socket.socket:
     return socket.create_connection((HOST, proxy.port), timeout=PATIENCE)
 
 
-def say(client: socket.socket, words: bytes) -> bytes:
+def send(client: socket.socket, words: bytes) -> bytes:
     client.sendall(words)
-    return hear(client, len(words))
+    return receive(client, len(words))
 
 
-def hear(client: socket.socket, number: int) -> bytes:
-    heard = b""
-    while len(heard) < number and (piece := client.recv(number - len(heard))):
-        heard += piece
-    return heard
+def receive(client: socket.socket, number: int) -> bytes:
+    received = b""
+    while len(received) < number and (piece := client.recv(number - len(received))):
+        received += piece
+    return received
 
 
-def says_nothing(client: socket.socket) -> bool:
-    """Neither words nor an end of the connection."""
+def is_silent(client: socket.socket) -> bool:
+    """Return whether neither data nor an end of the connection arrives."""
     client.settimeout(0)
     try:
         client.recv(1)
@@ -59,8 +59,8 @@ def says_nothing(client: socket.socket) -> bool:
     return False
 
 
-def drown(client: socket.socket) -> int:
-    """Send until nobody takes any more."""
+def fill_buffers(client: socket.socket) -> int:
+    """Send until the buffers are full."""
     client.settimeout(0)
     sent = 0
     with suppress(BlockingIOError):
@@ -70,46 +70,46 @@ def drown(client: socket.socket) -> int:
     return sent
 
 
-def test_words_and_the_end_of_them_pass_both_ways(proxy: Proxy) -> None:
+def test_data_and_end_pass_in_both_directions(proxy: Proxy) -> None:
     with connect(proxy) as first, connect(proxy) as second:
-        assert say(first, b"one") == b"one"
-        assert say(second, b"two") == b"two"
+        assert send(first, b"one") == b"one"
+        assert send(second, b"two") == b"two"
         first.shutdown(socket.SHUT_WR)
         assert first.recv(1) == b""
-        assert say(second, b"still here") == b"still here"
+        assert send(second, b"still here") == b"still here"
 
 
-def test_much_passes_unharmed(proxy: Proxy) -> None:
+def test_large_data_pass_unchanged(proxy: Proxy) -> None:
     much = bytes(range(256)) * 16_384
     with connect(proxy) as client:
         sending = threading.Thread(target=client.sendall, args=(much,))
         sending.start()
-        assert hear(client, len(much)) == much
+        assert receive(client, len(much)) == much
         sending.join()
 
 
-def test_a_delayed_piece_is_never_early(proxy: Proxy) -> None:
+def test_delayed_chunk_is_never_early(proxy: Proxy) -> None:
     clock = SystemClock()
     with connect(proxy) as client:
-        say(client, b"warm")
+        send(client, b"warm")
         proxy.delay(0.1)
         begun = clock.steady()
-        assert say(client, b"slow") == b"slow"
+        assert send(client, b"slow") == b"slow"
         assert clock.steady() - begun >= 0.2
 
 
-def test_healing_lets_go_what_a_delay_holds_back(proxy: Proxy) -> None:
+def test_heal_releases_delayed_data(proxy: Proxy) -> None:
     with connect(proxy) as client:
-        say(client, b"warm")
+        send(client, b"warm")
         proxy.delay(86_400)
         client.sendall(b"held")
         proxy.heal()
-        assert hear(client, 4) == b"held"
+        assert receive(client, 4) == b"held"
 
 
-def test_a_cut_resets_the_connected_and_refuses_the_new(proxy: Proxy) -> None:
+def test_cut_resets_connections_and_refuses_new_ones(proxy: Proxy) -> None:
     with connect(proxy) as client:
-        say(client, b"before")
+        send(client, b"before")
         proxy.cut()
         assert proxy.connections == 0
         with pytest.raises(ConnectionResetError):
@@ -118,68 +118,68 @@ def test_a_cut_resets_the_connected_and_refuses_the_new(proxy: Proxy) -> None:
             connect(proxy)
     proxy.heal()
     with connect(proxy) as client:
-        assert say(client, b"after") == b"after"
+        assert send(client, b"after") == b"after"
 
 
-def test_half_open_takes_everything_and_tells_nobody(proxy: Proxy, server: EchoServer) -> None:
+def test_half_open_drops_data_silently(proxy: Proxy, server: EchoServer) -> None:
     with connect(proxy) as old:
-        say(old, b"before")
-        server.heard.get(timeout=PATIENCE)
+        send(old, b"before")
+        server.received.get(timeout=PATIENCE)
         proxy.half_open()
         with connect(proxy) as new:
             for client in (old, new):
                 client.sendall(bytes(MORE_THAN_BUFFERS))
-                assert says_nothing(client)
-            assert server.heard.empty()
+                assert is_silent(client)
+            assert server.received.empty()
             proxy.heal()
             for client in (old, new):
                 with pytest.raises(ConnectionResetError):
                     client.recv(1)
 
 
-def test_what_lost_nothing_while_half_open_goes_on_after_it(proxy: Proxy) -> None:
+def test_link_without_losses_continues_after_half_open(proxy: Proxy) -> None:
     with connect(proxy) as client:
-        say(client, b"before")
+        send(client, b"before")
         proxy.half_open()
         proxy.heal()
-        assert say(client, b"after") == b"after"
+        assert send(client, b"after") == b"after"
 
 
-def test_answers_alone_can_be_lost(proxy: Proxy, server: EchoServer) -> None:
+def test_half_open_can_drop_answers_only(proxy: Proxy, server: EchoServer) -> None:
     with connect(proxy) as client:
-        say(client, b"before")
-        server.heard.get(timeout=PATIENCE)
+        send(client, b"before")
+        server.received.get(timeout=PATIENCE)
         proxy.half_open(answers_only=True)
         for words in (b"do it", b"and this"):
             client.sendall(words)
-            assert server.heard.get(timeout=PATIENCE) == words
-        # The echo of this is more than can wait on the way: it was taken from the server, and thrown away.
+            assert server.received.get(timeout=PATIENCE) == words
+        # The echo exceeds all buffers: the proxy read it from the server and dropped it.
         client.sendall(bytes(MORE_THAN_BUFFERS))
-        assert says_nothing(client)
+        assert is_silent(client)
         proxy.heal()
         with pytest.raises(ConnectionResetError):
             client.recv(1)
 
 
-def test_a_stall_holds_little_loses_nothing_and_ends(proxy: Proxy) -> None:
+def test_stall_buffers_little_and_loses_nothing(proxy: Proxy) -> None:
     with connect(proxy) as client:
-        say(client, b"before")
+        send(client, b"before")
         proxy.stall()
-        sent = drown(client)
+        sent = fill_buffers(client)
         assert sent < MORE_THAN_BUFFERS
         proxy.heal()
-        assert hear(client, sent) == bytes(sent)
+        assert receive(client, sent) == bytes(sent)
 
 
-def test_a_server_that_is_down_is_a_reset() -> None:
+def test_unreachable_server_resets_the_client() -> None:
     with socket.create_server((HOST, 0)) as closed_soon:
         port = closed_soon.getsockname()[1]
-    # So soon, perhaps, that connecting already fails.
+    # The reset may come so soon that connect() fails.
     with Proxy(port) as proxy, pytest.raises(ConnectionResetError), connect(proxy) as client:
         client.recv(1)
 
 
-def test_nothing_is_left_when_it_stops(server: EchoServer) -> None:
+def test_stop_closes_every_connection(server: EchoServer) -> None:
     threads = threading.active_count()
     with Proxy(server.port) as proxy:
         client = connect(proxy)

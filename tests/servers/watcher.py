@@ -1,4 +1,4 @@
-"""Outlives the process that started a server: when that one closes the pipe or dies, the server and its folder go too."""
+"""Watchdog process of a server: removes the server and its folder when the owner closes the pipe or dies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tests.servers import families
+from tests.servers import process_tree
 
 PID_FILE = "owner-saw.pid"
 
@@ -15,7 +15,7 @@ def watch(folder: Path) -> None:
     sys.stdin.buffer.read()
     pid_file = folder / PID_FILE
     if pid_file.exists():
-        families.kill(int(pid_file.read_text()))
+        process_tree.kill(int(pid_file.read_text()))
     shutil.rmtree(folder, ignore_errors=True)
 
 

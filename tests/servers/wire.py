@@ -1,4 +1,4 @@
-"""What a proxy's wire does to the pieces that it carries: everything passes, waits, or is lost."""
+"""Wire model of the proxy: data pass, wait, or are dropped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Toward(Enum):
 
 
 class Wire:
-    """One for all links of a proxy; belongs to the proxy's loop."""
+    """State shared by all links of a proxy; used on the proxy's loop only."""
 
     def __init__(self) -> None:
         self.mode = Mode.OPEN
@@ -31,7 +31,7 @@ class Wire:
     def change(self, mode: Mode, delay: float) -> None:
         self.mode = mode
         self._delay = delay
-        # What waits now looks anew; what comes later waits for the next change.
+        # Waiting chunks look again now; later ones wait for the next change.
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
@@ -39,9 +39,9 @@ class Wire:
         return self.mode is Mode.HALF_OPEN or (self.mode is Mode.DEAF and toward is Toward.CLIENT)
 
     async def admits(self, toward: Toward) -> bool:
-        """Keeps a piece as long as the wire is slow or stalled, and says whether it arrives at all."""
+        """Delay a chunk while the wire is slow or stalled; return whether it arrives."""
         if self._delay > 0:
-            # Not wait_for, which before Python 3.12 forgets a cancellation that comes together with the change.
+            # Not wait_for, which before Python 3.12 loses a cancellation that comes together with the change.
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._delay):
                     await self._changed.wait()

@@ -10,21 +10,11 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from horae.engine import dispatcher, verdict
+from horae.engine import active_run, dispatcher
 from horae.engine.active_run import ActiveRun
-from horae.engine.lease import Lease
-from horae.lifecycle import (
-    agenda,
-    control,
-    failure_notices,
-    fire,
-    missed,
-    occurrence,
-    occurrence_end,
-    recover,
-    settle,
-)
-from horae.lifecycle.backlog_accounting import BacklogAccount
+from horae.engine.keeper import Lease
+from horae.lifecycle import agenda, control, event_rows, fire, missed, occurrence, occurrence_end, recover, settle
+from horae.lifecycle.missed import BacklogAccount
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.events.event import Event, EventKind
@@ -203,7 +193,7 @@ def _notifies_each_time(patch: pytest.MonkeyPatch) -> None:
     """A notice decided from the current state alone repeats for the same incident."""
 
     def noticed(_facts: Facts, task: Task, standing: TaskStatus, now: datetime, *_: object) -> tuple[Event, ...]:
-        failing = failure_notices.is_failing(task, standing)
+        failing = event_rows.is_failing(task, standing)
         return (Event(EventKind.TASK_FAILING, now, task.owner, task.id),) if failing else ()
 
     patch.setattr(occurrence_end, "failure_events", noticed)
@@ -272,7 +262,7 @@ def _events_not_filtered_by_owner(patch: pytest.MonkeyPatch) -> None:
 
 
 def _errors_of_any_length(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(verdict, "shorten", lambda text, _most: text)
+    patch.setattr(active_run, "shorten", lambda text, _most: text)
 
 
 def _capacity_ignored(patch: pytest.MonkeyPatch) -> None:

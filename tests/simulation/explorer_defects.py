@@ -157,8 +157,10 @@ class _PauseKeepsAgenda(RestorableStore):
 class _HidesCancelRequests(RestorableStore):
     """Renewals do not report cancel requests."""
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
-        return (await super().extend(node, now, load, offset))._replace(cancel_requests=())
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
+        return (await super().renew_lease(node, now, load, offset))._replace(cancel_requests=())
 
 
 class _StartsAnything(RestorableStore):

@@ -54,7 +54,7 @@ class Walk:
             self._at = self._stage.join(self._at, node)
 
     def _renew(self) -> None:
-        answer_of(self._store.extend(self._chance.choice(_NODES), self._now))
+        answer_of(self._store.renew_lease(self._chance.choice(_NODES), self._now))
 
     def _claim(self) -> None:
         node, room = self._chance.choice(_NODES), self._chance.choice((1, 2))

@@ -11,7 +11,7 @@ from horae.mcp_server.lines import shorten_line
 from horae.model.limits import shorten
 from horae.model.refusals import refuse
 from horae.schedule.refusals import refuse as refuse_schedule
-from horae.truncation import ELLIPSIS, truncate
+from horae.typography import ELLIPSIS, truncate
 
 WORDS = "the quick brown fox jumps over the lazy dog and runs on "
 

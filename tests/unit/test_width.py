@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from horae.cli.output.line_breaks import wrap_cell
-from horae.cli.output.styled_text import StyledText, cell_text
-from horae.cli.output.width import display_width
+from horae.cli.output.styled_text import StyledText, cell_text, display_width
 
 COMMAND = "horae rm tsk_01a1e71b0412ab34cd --yes"
 

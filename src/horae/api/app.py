@@ -11,7 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from ..clock import Clock
 from ..errors import HoraeError
-from ..observe.catalogue import EVENT_READERS
+from ..observe.metric_definitions import EVENT_READERS
 from ..observe.metrics_server import Observability
 from ..observe.observer import Observer
 from ..observe.requests import ObservedRequests

@@ -12,7 +12,9 @@ from starlette.responses import Response
 from ..errors import Refusal
 from ..model.accounts.principal import Principal
 from ..model.change import Facts
+from ..model.events.trace_context import first_traceparent
 from ..model.record import RecordWrite
+from ..observe.traces import LINKS_KEY
 from ..schedule import Schedule
 from ..schedule.lint import lint
 from ..schedule.warnings import ScheduleWarning
@@ -31,7 +33,18 @@ from ..wire.receipts import receipt_additions
 from ..wire.tasks import read_task
 from .parameters import service_for
 from .task_json_cache import encode_task
-from .trace_links import link_first_run
+
+
+def set_trace_links(request: Request, *traces: str) -> None:
+    """Link the span of a request to the traces of the runs that it causes."""
+    request.scope["state"][LINKS_KEY] = traces
+
+
+def link_first_run(request: Request, facts: Facts) -> None:
+    """Link to the first run of a task that was just created."""
+    if app_context(request).observability.observer.tracing is not None and facts.entries:
+        first = min(facts.entries, key=lambda entry: entry.due)
+        set_trace_links(request, first_traceparent(facts.task.id, first.origin, first.planned))
 
 
 class ParsedTask(NamedTuple):

@@ -12,6 +12,7 @@ from ..choices import Language
 from ..errors import NotFound
 from ..model.accounts.principal import Principal
 from ..model.change import Facts
+from ..model.page import MAX_HTTP_PAGE_SIZE
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Task, TaskState
@@ -20,14 +21,13 @@ from ..service.query.filters import narrow_task_filter
 from ..service.query.instants import parse_span
 from ..service.query.parser import MAX_CHARACTERS
 from ..service.service import Service
-from ..web.pagination import MAX_PAGE_SIZE
 from ..web.parameters import Path, Query
 from ..web.request_context import app_context
 from ..wire.agenda import agenda_json
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
 
-Limit = Annotated[int, Query(minimum=1, maximum=MAX_PAGE_SIZE, description="How many at once.")]
+Limit = Annotated[int, Query(minimum=1, maximum=MAX_HTTP_PAGE_SIZE, description="How many at once.")]
 Cursor = Annotated[str | None, Query(max_length=1_000, description="`next_cursor` of the page before.")]
 DryRun = Annotated[bool, Query(description="Return what would be done, or its refusal, without doing it.")]
 Include = Annotated[

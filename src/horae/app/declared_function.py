@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, ParamSpec, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    ParamSpec,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    cast,
+)
 
 from ..errors import InvalidTask
+from ..model.policy import Guarantee, Missed, Overlap, RetryPolicy
 from ..model.refusals import refuse
 from ..schedule import Schedule
 from ..schedule.describe import describe_schedule
-from ..service.tasks.function_records import FormerName
-from ..service.tasks.task_request import NO_OPTIONS, Delay, Options, When, read_delay
+from ..service.tasks.function_records import Argument, FormerName, Signature
+from ..service.tasks.task_request import NO_OPTIONS, Delay, Duration, Options, When, read_delay
+from ..targets.function.arguments.binding import Binding
 from .module_names import former_identities, function_name, module_identity, qualified_name
-from .suggestions import FUNCTION_NAMES, OPTIONS, refuse_attribute, suggest_call
+from .suggestions import FUNCTION_NAMES, OPTIONS, refuse_attribute, suggest_call, suggest_option
 
 if TYPE_CHECKING:
     from .handles import TaskHandle
     from .horae import Horae
-from ..service.tasks.function_records import Argument, Signature
-from ..targets.function.arguments.binding import Binding
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -136,3 +150,33 @@ def signature_of(binding: Binding) -> Signature:
         for name, part in binding.fields.items()
     )
     return Signature(arguments, binding.rest is not None)
+
+
+Never: TypeAlias = Literal["never"]
+_OTHER_ARGUMENTS: Final = ("key", "owner", "zone", "name", "lane", "labels", "using", "payload", "isolate")
+
+
+class PolicyArguments(TypedDict, total=False):
+    """`retries=3` is short for four attempts; `missed` is a mode such as "latest within 1h"."""
+
+    missed: str | Missed
+    overlap: Overlap
+    retries: int | Never
+    retry: RetryPolicy
+    give_up_after: int | Never
+    timeout: Duration
+    max_duration: Duration
+    guarantee: Guarantee
+    priority: int
+    notify_after: int | Never
+
+
+def to_options(chosen: PolicyArguments) -> Options:
+    """Convert keyword arguments to `Options`; raises a refusal, with a suggestion, for an unknown one."""
+    unknown = sorted(chosen.keys() - set(Options._fields))
+    if unknown:
+        suggested = suggest_option(unknown[0], dict(chosen)[unknown[0]], (*Options._fields, *_OTHER_ARGUMENTS))
+        if suggested is not None:
+            raise suggested
+        raise refuse("unknown_policy", name=unknown[0])
+    return Options(**chosen) if chosen else NO_OPTIONS

@@ -1,11 +1,11 @@
-"""Handles of a task and of a run: the methods that users call to query and control them."""
+"""Handles of a task and of a run, and listings of both: the methods that users call to query and control them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Generator, Mapping
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Unpack
 
 from ..choices import Language
 from ..lifecycle.explain import Explanation
@@ -14,14 +14,14 @@ from ..model.policy import MissedMode
 from ..model.run import Origin, Run
 from ..model.task import Task, TaskState, TaskStatus, past_of
 from ..ports.journal import Line
-from ..ports.store import RunFilter
+from ..ports.store import RunFilter, TaskFilter
 from ..schedule import iterate
 from ..schedule.describe import describe_schedule
 from ..service.query.instants import parse_future_instant
 from ..service.tasks.edits import KEEP, EditResult, Edits
 from ..service.tasks.task_request import Duration, When
 from ..targets.function.arguments.encode import encode_arguments
-from .policy_arguments import PolicyArguments, to_options
+from .declared_function import PolicyArguments, to_options
 from .suggestions import HANDLE_NAMES, RUN_NAMES, refuse_attribute
 from .wait import Occurrence
 
@@ -197,3 +197,73 @@ class RunHandle:
 
         def __getattr__(self, name: str) -> NoReturn:
             refuse_attribute(self, "A run handle", name, RUN_NAMES, "run")
+
+
+_PAGE_SIZE: Final = 500
+
+
+class TaskListing:
+    """`await app.tasks(state="paused")`, or `async for task in app.tasks(labels={"source": "import"})`."""
+
+    def __init__(self, app: Horae, task_filter: TaskFilter, limit: int | None) -> None:
+        self._app = app
+        self._filter = task_filter
+        self._limit = limit
+
+    async def __aiter__(self) -> AsyncIterator[TaskHandle]:
+        left = self._limit
+        after: str | None = None
+        while left is None or left > 0:
+            size = _PAGE_SIZE if left is None else min(_PAGE_SIZE, left)
+            page = await self._app.service.tasks.page(self._app.who, self._filter, after, size)
+            for facts in page.items:
+                yield TaskHandle(self._app, facts.task)
+            left = None if left is None else left - len(page.items)
+            after = page.after
+            if after is None:
+                return
+
+    def __await__(self) -> Generator[Any, None, list[TaskHandle]]:
+        return self._collect().__await__()
+
+    async def _collect(self) -> list[TaskHandle]:
+        return [task async for task in self]
+
+    def __repr__(self) -> str:
+        return "<tasks: await it for a list, or go through it with async for>"
+
+
+class RunListing:
+    """`await app.runs("backup")`, or `async for run in app.runs(state="failed", limit=None)`. Newest planned first."""
+
+    def __init__(self, app: Horae, task: TaskHandle | str | None, run_filter: RunFilter, limit: int | None) -> None:
+        self._app = app
+        self._task = task
+        self._filter = run_filter
+        self._limit = limit
+
+    async def __aiter__(self) -> AsyncIterator[Run]:
+        left = self._limit
+        after: str | None = None
+        wanted = self._filter
+        if self._task is not None:
+            task = await self._app.get(self._task) if isinstance(self._task, str) else self._task
+            wanted = wanted._replace(task_id=task.id)
+        while left is None or left > 0:
+            size = _PAGE_SIZE if left is None else min(_PAGE_SIZE, left)
+            page = await self._app.service.runs.page(self._app.who, wanted, after, size)
+            for run in page.items:
+                yield run
+            left = None if left is None else left - len(page.items)
+            after = page.after
+            if after is None:
+                return
+
+    def __await__(self) -> Generator[Any, None, list[Run]]:
+        return self._collect().__await__()
+
+    async def _collect(self) -> list[Run]:
+        return [run async for run in self]
+
+    def __repr__(self) -> str:
+        return "<runs: await it for a list, or go through it with async for>"

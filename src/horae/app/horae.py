@@ -19,7 +19,7 @@ from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Target as TargetSpec
 from ..model.task import TaskState
-from ..outgoing.callbacks import verify_callback_token
+from ..outgoing.signatures import verify_callback_token
 from ..ports.store import RunFilter, TaskFilter
 from ..runtime.service_factory import callback_key
 from ..runtime.stores import mask_url
@@ -42,14 +42,20 @@ from ..service.tasks.task_request import (
 from ..stores.shared_transaction_refusals import refuse as refuse_to_share
 from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
-from .declared_function import Declaration, TaskFunction, former_modules, former_name, signature_of
-from .handles import RunHandle, TaskHandle
-from .interpreter import interpreter
+from .declared_function import (
+    Declaration,
+    PolicyArguments,
+    TaskFunction,
+    former_modules,
+    former_name,
+    signature_of,
+    to_options,
+)
+from .gc_tuning import interpreter_tuning
+from .handles import RunHandle, RunListing, TaskHandle, TaskListing
 from .lifespan import AppLifespan
 from .listeners import Handler
 from .module_names import function_name
-from .pages import RunListing, TaskListing
-from .policy_arguments import PolicyArguments, to_options
 from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggest_keywords
 from .sync_app import BlockingHorae
 from .wait import Occurrence
@@ -166,7 +172,7 @@ class Horae(AppLifespan):
         # A generator: building all requests up front would block the event loop and delay due runs.
         catalogue = await self.service.functions.load()
         requests = (self._make_request(*_item_parts(item), None, owner, catalogue) for item in items)
-        with interpreter.without_gc():
+        with interpreter_tuning.without_gc():
             return await self.service.tasks.create_many(self.who, requests, partial(TaskHandle, self))
 
     async def get(self, task: str) -> TaskHandle:
@@ -220,7 +226,7 @@ class Horae(AppLifespan):
         newest occurrence.
         """
         task_id = (await self.service.tasks.find_by_name(self.who, task)).task.id if isinstance(task, str) else task.id
-        return (await self.service.ledger.explain(self.who, task_id, at, self.zone)).explanation
+        return (await self.service.explanations.explain(self.who, task_id, at, self.zone)).explanation
 
     async def wait_for(
         self,

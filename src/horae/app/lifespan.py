@@ -21,9 +21,8 @@ from ..errors import Conflict, Refusal
 from ..model.accounts.principal import LOCAL_OWNER, Principal
 from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
-from ..ports.full_store import FullStore
+from ..ports.full_store import FullStore, Wakeup
 from ..ports.target import Target
-from ..ports.wakeup import Wakeup
 from ..runtime import DEFAULT_STORE, NoNotifier, make_store, make_wakeup
 from ..runtime.node_policy import merge_policy, store_policy
 from ..runtime.plain_connection import warn_about_plain_connection
@@ -43,7 +42,7 @@ from ..targets.function.target import FunctionTarget
 from ..version import __version__
 from .declared_function import TaskFunction
 from .environment import AppEnvironment
-from .interpreter import interpreter
+from .gc_tuning import interpreter_tuning
 from .listeners import Handler, Listeners
 from .suggestions import APP_OPTIONS, suggest_keywords
 from .wait import RunWaiters
@@ -100,7 +99,7 @@ class AppLifespan:
         self._targets: dict[str, Any] = {}
         self._routes: tuple[int, frozenset[str]] = (-1, frozenset())
         self._warned_kinds: set[str] = set()
-        self._wakeup = make_wakeup(self.url, precise=self.settings.precise)
+        self._wakeup = make_wakeup(self.url, precise=self.settings.precise, clock=self.clock)
         self._waiters = RunWaiters()
         self._listeners = Listeners(lambda: self.store, self.clock)
         self._environment: AppEnvironment | None = None
@@ -114,7 +113,7 @@ class AppLifespan:
             raise refuse("already_open")
         if store is not None:
             self.url = store
-            self._wakeup = make_wakeup(store, precise=self.settings.precise)
+            self._wakeup = make_wakeup(store, precise=self.settings.precise, clock=self.clock)
         self._with_engine = self._with_engine if engine is None else engine
 
     @property
@@ -195,7 +194,7 @@ class AppLifespan:
         self._apply_wake_setting(settings)
         self._apply_clock_tolerance(settings)
         outer = self._environment
-        store = make_store(self.url if outer is None else outer.store_url(self.url))
+        store = make_store(self.url if outer is None else outer.store_url(self.url), self.clock)
         if outer is not None:
             store = outer.store(store)
         if self._observer is not None:
@@ -211,14 +210,14 @@ class AppLifespan:
         self._kinds = TargetKinds(settings if self._with_engine else await merge_policy(store, settings))
         key_url = self.url if outer is None else outer.key_url(self.url)
         self._service = make_service(key_url, store, self.clock, self.zone, self._kinds, self._on_write)
-        interpreter.acquire()
+        interpreter_tuning.acquire()
         await self.begin()
 
     def _apply_wake_setting(self, settings: Settings) -> None:
         """Apply the wake mode of the settings file, which is read only on opening; a virtual environment keeps its own."""
         if not read_wake_mode(settings, os.environ) and self._environment is None and self.settings.precise:
             self.settings = replace(self.settings, precise=False)
-            self._wakeup = make_wakeup(self.url, precise=False)
+            self._wakeup = make_wakeup(self.url, precise=False, clock=self.clock)
         if self.settings.precise and self.settings.poll_interval is None and self._environment is None:
             self.settings = replace(self.settings, poll_interval=default_poll_interval(self.url))
 
@@ -233,7 +232,7 @@ class AppLifespan:
         self._waiters.notify_all()
         await self._wakeup.finish()
         if store is not None:
-            interpreter.release()
+            interpreter_tuning.release()
             await store.close()
 
     # --- the engine ------------------------------------------------------------------------------------------------

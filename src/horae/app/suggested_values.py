@@ -115,6 +115,11 @@ def _as_mapping(option: str) -> _Writer:
     return write
 
 
+def _guarantee(value: Any) -> str | None:
+    """Translate Celery's late acknowledgement: acknowledged after the run, a task is repeated when its worker dies."""
+    return f'guarantee="{"at_least_once" if value else "at_most_once"}"' if isinstance(value, bool) else None
+
+
 def _for_names(names: str, write: _Writer) -> dict[str, _Writer]:
     return dict.fromkeys(names.split(), write)
 
@@ -137,6 +142,7 @@ _WRITERS: Final[dict[str, _Writer]] = {
     **_for_names("kwargs params parameters data input", _as_mapping("payload")),
     **_for_names("time_limit hard_time_limit max_runtime", _as_length("max_duration")),
     **_for_names("soft_time_limit job_timeout timeout_seconds time_out", _as_length("timeout")),
+    **_for_names("acks_late ack_late reject_on_worker_lost", _guarantee),
     **_for_names("metadata meta annotations", _as_mapping("labels")),
     **_for_names("task_name title", _as_text("name")),
     **_for_names("tenant user user_id account", _as_text("owner")),

@@ -11,10 +11,33 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from ..errors import Refusal
+from ..errors import InvalidTask, Refusal, UnknownAttribute
+from ..refusal_catalogue import RefusalCatalogue, RefusalEntry
 from ..service.tasks.task_request import Options
-from .refusals import refuse
 from .suggested_values import write_moment, write_with_value
+
+CATALOGUE: Final = RefusalCatalogue(
+    {
+        "unknown_option": RefusalEntry(
+            InvalidTask,
+            "There is no option '{name}'.",
+            "Did you mean {way}?",
+            "没有名为“{name}”的选项。",
+            "是不是 {way_zh}?",
+        ),
+        "unknown_attribute": RefusalEntry(
+            UnknownAttribute,
+            "{owner} has no attribute '{name}'.",
+            "Did you mean {way}?",
+            "{owner} 没有属性“{name}”。",
+            "是不是 {way_zh}?",
+        ),
+    }
+)
+
+
+refuse: Final = CATALOGUE.refuse
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -73,7 +96,8 @@ OPTIONS: Final[dict[str, Suggestion]] = {
     **_for_names("args kwargs arguments params parameters data input", _same('payload={"user": 7}')),
     **_for_names("time_limit hard_time_limit max_runtime", _same('max_duration="10m"')),
     **_for_names("soft_time_limit job_timeout timeout_seconds time_out", _same('timeout="2m"')),
-    **_for_names("acks_late ack_late reject_on_worker_lost at_most_once", _same('guarantee="at_most_once"')),
+    **_for_names("acks_late ack_late reject_on_worker_lost at_least_once", _same('guarantee="at_least_once"')),
+    **_for_names("at_most_once", _same('guarantee="at_most_once"')),
     **_for_names("tags metadata meta annotations", _same('labels={"source": "web"}')),
     **_for_names("bind context pass_context", Suggestion("a parameter ctx: Context", "参数 ctx: Context")),
     **_for_names("ignore_result store_results persist_result result_ttl failure_ttl keep_result", _NOT_NEEDED),

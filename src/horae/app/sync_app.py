@@ -17,9 +17,8 @@ from ..model.run import Run, RunState
 from ..model.task import TaskState
 from ..service.tasks.edits import EditResult
 from ..service.tasks.task_request import Duration, When
-from .declared_function import TaskFunction
+from .declared_function import PolicyArguments, TaskFunction
 from .handles import RunHandle, TaskHandle
-from .policy_arguments import PolicyArguments
 from .suggestions import OPTIONS, suggest_keywords
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "doctor": CommandEntry(
                 "doctor.doctor:doctor",
                 Message(
-                    "Look for what is wrong here; exit code 1 when there is an error.",
+                    "Check this deployment for problems; exit code 1 when there is an error.",
                     "检查有哪些问题;有错误时退出码为 1。",
                 ),
             ),
@@ -65,15 +65,16 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             ),
             "explain": CommandEntry(
                 "commands.tasks.next:explain",
-                Message("Say what a schedule means, with its JSON and what may surprise.", "说明计划的含义。"),
+                Message("Explain what a schedule means, with its JSON and warnings.", "说明计划的含义。"),
             ),
             "run": CommandEntry(
                 "commands.runs.run:run", Message("Run a task now, once more.", "立即额外运行一次任务。")
             ),
             "pause": CommandEntry(
-                "commands.tasks.control:pause", Message("Let nothing of a task start any more.", "暂停任务。")
+                "commands.tasks.control:pause",
+                Message("Pause a task: it starts no runs until it is resumed.", "暂停任务。"),
             ),
-            "resume": CommandEntry("commands.tasks.control:resume", Message("Let a task go on.", "恢复任务。")),
+            "resume": CommandEntry("commands.tasks.control:resume", Message("Resume a task.", "恢复任务。")),
             "skip": CommandEntry(
                 "commands.tasks.control:skip", Message("Skip the next occurrences of a task.", "跳过任务接下来的几次。")
             ),
@@ -92,7 +93,9 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "runs": CommandEntry(
                 "commands.runs.runs:runs", Message("List runs, newest first.", "列出运行记录,最新的在前。")
             ),
-            "logs": CommandEntry("commands.runs.runs:logs", Message("Show what a run said.", "查看一次运行的输出。")),
+            "logs": CommandEntry(
+                "commands.runs.runs:logs", Message("Show the log lines of a run.", "查看一次运行的输出。")
+            ),
             "retry": CommandEntry("commands.runs.run:retry", Message("Try a failed run again.", "重试失败的运行。")),
             "stop": CommandEntry("commands.runs.run:stop", Message("Ask a run to end.", "要求一次运行结束。")),
             "backfill": CommandEntry(
@@ -110,11 +113,13 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 Message("Say whether a node is up, and what needs attention.", "查看节点是否运行,以及有哪些需要处理。"),
             ),
             "overview": CommandEntry(
-                "commands.operate.overview:overview", Message("Show how it stands, at a glance.", "查看总体状况。")
+                "commands.operate.overview:overview",
+                Message("Show the state of all tasks and nodes at a glance.", "查看总体状况。"),
             ),
             "events": CommandEntry("commands.runs.runs:events", Message("Read the event log.", "读取事件日志。")),
             "lanes": CommandEntry(
-                "commands.operate.overview:lanes", Message("List lanes and who is in them.", "列出通道及其占用。")
+                "commands.operate.overview:lanes",
+                Message("List lanes and how many runs are in each.", "列出通道及其占用。"),
             ),
             "lane": CommandEntry(
                 "commands.operate.overview:lane",
@@ -123,7 +128,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "nodes": CommandEntry(
                 "commands.operate.nodes:nodes",
                 Message(
-                    "List the processes that run tasks, show one, or let one go.",
+                    "List the nodes (processes that run tasks), show one, or drain one.",
                     "列出运行任务的进程,查看其中一个,或让其离开。",
                 ),
             ),
@@ -133,16 +138,16 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             ),
             "owner": CommandEntry(
                 "commands.access.owner:owner_commands",
-                Message("Say who has tasks here, and what they may.", "管理任务的所有者及其权限。"),
+                Message("Manage the owners of tasks, and their rights.", "管理任务的所有者及其权限。"),
             ),
             "webhook": CommandEntry(
                 "commands.access.webhook:webhook_commands",
-                Message("Tell other systems what happens.", "将动态通知其他系统。"),
+                Message("Send events to other systems.", "将动态通知其他系统。"),
             ),
             "audit": CommandEntry(
                 "commands.access.audit:audit_commands",
                 Message(
-                    "See who did what, and that nobody has touched the record of it.",
+                    "Show who did what, and verify that the record is unchanged.",
                     "查看谁做了什么,并验证记录未被改动。",
                 ),
             ),
@@ -156,19 +161,19 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             ),
             "secret": CommandEntry(
                 "commands.access.secret:secret_commands",
-                Message("Keep values that tasks name but never hold.", "管理任务引用的机密。"),
+                Message("Manage secrets: tasks name them but never hold their values.", "管理任务引用的机密。"),
             ),
             "approve": CommandEntry(
                 "commands.access.approve:approve",
                 Message(
-                    "Let a task run that an agent made and that waits for a person.",
+                    "Approve a task that an agent made, so that it runs.",
                     "批准智能体创建并等待人员确认的任务。",
                 ),
             ),
             "agent": CommandEntry(
                 "commands.access.approve:agent_commands",
                 Message(
-                    "Limit an agent, stop all that it made, or let it go on.",
+                    "Limit an agent, stop it with all its tasks, or restart it.",
                     "限制智能体,停止其创建的全部任务,或让其继续。",
                 ),
             ),
@@ -192,7 +197,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "import": CommandEntry(
                 "transfer.import_export:import_file",
                 Message(
-                    "Take tasks over; doing it twice changes nothing.",
+                    "Import tasks; importing twice changes nothing.",
                     "导入任务;重复导入不会产生变化。",
                 ),
             ),
@@ -204,7 +209,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 ),
             ),
             "apply": CommandEntry(
-                "transfer.apply:apply", Message("Make the tasks what a file says.", "使任务与文件一致。")
+                "transfer.apply:apply", Message("Make the tasks equal to those of a file.", "使任务与文件一致。")
             ),
             "simulate": CommandEntry(
                 "commands.tasks.simulate:simulate",

@@ -107,7 +107,7 @@ def option_group(name: str, *options: Decorator) -> Decorator:
 limit_option: Final = click.option(
     "--limit", "-n", type=IntegerRange(1, MAX_PAGE_SIZE), default=PAGE, show_default=True, help="So many on a page."
 )
-after_option: Final = click.option("--after", help="Go on after this one; the page before says it.")
+after_option: Final = click.option("--after", help="Continue after this cursor; the previous page shows it.")
 
 
 def typed_limit(limit: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Preview of a typed schedule for `horae next`, `explain` and `add`: parse, list the next fires, collect warnings."""
+"""Preview of a typed schedule for `horae next`, `explain` and `add`: default zone, next fires, warnings."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ from ..schedule.text import parse_text
 from ..schedule.text.zone_words import resolve_zone
 from ..schedule.value import Past, first_instant, is_wall, last_instant
 from ..schedule.zones import find_zone
-from ..service.tasks.default_zone import AssumedZone, needs_zone
+from ..service.tasks.default_zone import AssumedZone, needs_zone, zone_of_owner
+from ..service.tasks.task_request import TaskRequest
 from ..settings import DefaultZone, Settings
 from .output.schedule_text import Answer
+from .session.command_session import CommandSession
 from .session.open_store import process_zone
 
 
@@ -137,3 +139,24 @@ def hint_explain_command(text: str) -> Iterator[None]:
             "zh": zh._replace(hint=f"请检查它的起止时间和重复次数：{command}"),
         }
         raise type(refused)(refused.code, sentences, facts=refused.facts) from None
+
+
+async def owner_zone(app: CommandSession, owner: str | None = None) -> AssumedZone | None:
+    """Return the zone of an owner (None: of the caller), which takes precedence over that of the process, or None."""
+    own = await app.owner()
+    name = own if owner is None else owner
+    try:
+        zone = (await app.service.accounts.get(app.principal, name)).zone
+    except Refusal:
+        return None
+    return None if zone is None else zone_of_owner(name, zone, own=name == own)
+
+
+async def with_assumed_zone(app: CommandSession, request: TaskRequest) -> tuple[TaskRequest, AssumedZone | None]:
+    """Return the request with the zone of its owner, else of this process, if neither the request nor its function names
+    one. The zone is returned too if the schedule's instants depend on it."""
+    if (await app.resolve(request)).request.zone is not None:
+        return request, None
+    assumed = await owner_zone(app, request.owner) or zone_of_process(app.default_zone)
+    depends = isinstance(request.when, str) and needs_zone(request.when, app.clock.now())
+    return request._replace(zone=assumed.name), assumed if depends else None

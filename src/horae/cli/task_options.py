@@ -26,7 +26,7 @@ _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _HTTP_URL: Final = re.compile(r"https?://", re.IGNORECASE)
 
 _TARGET_OPTIONS: Final = (
-    click.option("--say", metavar="TEXT", help="Say this: an event with a sentence."),
+    click.option("--say", metavar="TEXT", help="Publish this sentence as an event."),
     click.option("--http", metavar="[METHOD] URL", help="Call this address."),
     click.option("--command", is_flag=True, help="Run a program: --command -- PROGRAM ARGUMENTS."),
     click.option("--function", metavar="NAME", help="Call this task function."),
@@ -44,13 +44,13 @@ _SETTING_OPTIONS: Final = (
 )
 _POLICY_OPTIONS: Final = (
     click.option("--missed", "--late", metavar="MODE", help="skip, latest, all, merge; 'latest within 1h'."),
-    click.option("--overlap", type=one_of(Overlap), help="While an earlier run still goes."),
+    click.option("--overlap", type=one_of(Overlap), help="What happens while an earlier run is still going."),
     click.option("--retries", metavar="N|never", help="Further tries; never: no end."),
-    click.option("--timeout", metavar="5m", help="So long it may say nothing."),
-    click.option("--max-duration", metavar="1h|never", help="So long in all."),
-    click.option("--give-up-after", metavar="N|never", help="Failures in a row, then it stands still."),
-    click.option("--notify-after", metavar="N|never", help="Failures in a row, then it is told of once."),
-    click.option("--guarantee", type=one_of(Guarantee), help="What a crash may cost."),
+    click.option("--timeout", metavar="5m", help="Longest time without a response."),
+    click.option("--max-duration", metavar="1h|never", help="Longest time in all."),
+    click.option("--give-up-after", metavar="N|never", help="Failures in a row after which it stops."),
+    click.option("--notify-after", metavar="N|never", help="Failures in a row after which one notice is sent."),
+    click.option("--guarantee", type=one_of(Guarantee), help="Whether a run is repeated after a crash."),
     click.option("--priority", type=INTEGER, help="-100 to 100; higher comes first."),
 )
 definition_options: Final = option_group("definition", *_TARGET_OPTIONS, *_SETTING_OPTIONS, *_POLICY_OPTIONS)

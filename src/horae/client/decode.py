@@ -4,15 +4,13 @@ reported as a version mismatch."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from ..errors import Refusal
-from ..model.page import Page
+from ..model.page import MAX_HTTP_PAGE_SIZE, Page
 from .connection import Connection, QueryParameters
 
 T = TypeVar("T")
-_MAX_PAGE: Final = 200
-"""Largest page that a server returns."""
 
 
 async def decode_response(connection: Connection, read: Callable[[Any], T], response: Any) -> T:
@@ -35,7 +33,7 @@ async def fetch_page(
     """Return up to `limit` items, read in as many server pages as needed."""
     items_read: list[T] = []
     while True:
-        page_query = [*query, ("limit", str(min(limit - len(items_read), _MAX_PAGE)))]
+        page_query = [*query, ("limit", str(min(limit - len(items_read), MAX_HTTP_PAGE_SIZE)))]
         if after is not None:
             page_query.append(("cursor", after))
         response = await connection.get(path, page_query)

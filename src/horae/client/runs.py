@@ -12,7 +12,7 @@ from ..model.run import Run
 from ..model.task import Task
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
-from ..service.runs.ledger import OccurrenceExplanation
+from ..service.runs.explanations import OccurrenceExplanation
 from ..wire.instants import parse_instant, utc
 from ..wire.overview import partial_task
 from ..wire.runs import read_explanation, read_line, read_outage, read_run
@@ -72,7 +72,7 @@ class RemoteRuns:
         return run
 
 
-class RemoteLedger:
+class RemoteExplanations:
     def __init__(self, connection: Connection, tasks: RemoteTasks) -> None:
         self._connection = connection
         self._tasks = tasks

@@ -9,9 +9,11 @@ from .accounts import RemoteAccounts, RemoteAgents, RemoteApprovals, RemoteAudit
 from .bulk import RemoteBulk
 from .connection import Connection
 from .decode import decode_response
-from .overview import RemoteEvents, RemoteFunctions, RemoteLanes, RemoteNodes, RemoteOverviews, RemoteSecrets
-from .runs import RemoteLedger, RemoteRuns
-from .tasks import RemoteTasks
+from .events import RemoteEvents
+from .nodes import RemoteLanes, RemoteNodes, RemoteOverviews
+from .runs import RemoteExplanations, RemoteRuns
+from .secrets import RemoteSecrets
+from .tasks import RemoteFunctions, RemoteTasks
 from .webhooks import RemoteWebhooks
 
 
@@ -32,7 +34,7 @@ class RemoteService:
         self.connection = connection
         self.tasks = RemoteTasks(connection, clock, zone)
         self.runs = RemoteRuns(connection)
-        self.ledger = RemoteLedger(connection, self.tasks)
+        self.explanations = RemoteExplanations(connection, self.tasks)
         self.overview = RemoteOverviews(connection)
         self.events = RemoteEvents(connection, clock)
         self.lanes = RemoteLanes(connection)

@@ -1,4 +1,4 @@
-"""Tasks of a server: create, find, pause, resume, edit, cancel and run now, with the same results as the local service."""
+"""Tasks of a server: create, find, pause, resume, edit, cancel and run now, as the local service; zones of functions."""
 
 from __future__ import annotations
 
@@ -251,3 +251,21 @@ def filter_parameters(wanted: TaskFilter) -> list[tuple[str, str]]:
 
 def _read_count(response: Any) -> TaskCount:
     return TaskCount(int(response["count"]), bool(response["more"]))
+
+
+class RemoteFunctions:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def zone(self, name: str) -> str | None:
+        """Return the zone that a function declares; None if it declares none or is unknown to the server."""
+        try:
+            response = await self._connection.get(f"/v1/functions/{path_segment(name)}")
+        except NotFound:
+            return None
+        return await decode_response(self._connection, _declared_zone, response)
+
+
+def _declared_zone(value: Any) -> str | None:
+    zone = value["defaults"]["zone"]
+    return None if zone is None else str(zone)

@@ -2,10 +2,10 @@
 
 alarm           sleeps until an entry is due              dispatcher      claims due entries
 runner          executes runs, one asyncio task each      settler         commits settlements in batches (group commit)
-releaser        releases runs that the node gives up      lost_claims     finds runs of a claim whose answer was lost
-keeper          renews the lease, recovers dead nodes     janitor         applies retention
-journal_writer  writes run logs in batches                clock_follower  replans after the wall clock was set back
-admission       checks clock and lease at the start       engine          starts and stops all of them
+releaser        releases runs that the node gives up      keeper          renews the lease, recovers dead nodes
+janitor         applies retention                         journal_writer  writes run logs in batches
+admission       checks clock and lease at the start       clock_follower  replans after the wall clock was set back
+engine          starts and stops all of them
 
 Where the store has a clock of its own, all actors use it (`store_clock`).
 """

@@ -1,16 +1,18 @@
-"""Active run: the `Invocation` that a target sees, with its heartbeat, deadlines, cancellation and log."""
+"""Active run: the `Invocation` that a target sees, its deadlines, cancellation and log, and its outcome if asked to end."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
+from ..clock import Clock
 from ..model.events.trace_context import traceparent
 from ..model.ids import occurrence_key
-from ..model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
+from ..model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, LOG_LINES, shorten
+from ..model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut, Waiting
 from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Task
@@ -18,6 +20,7 @@ from ..ports.journal import Line
 
 if TYPE_CHECKING:
     from .runner import Runner
+
 
 LOG: Final = logging.getLogger("horae")
 
@@ -135,3 +138,87 @@ class ActiveRun:
     def _write_line(self, text: str, level: str) -> None:
         line = Line(self.run.id, self._runner.clock.now(), level, shorten(text, LOG_LINE_CHARACTERS))
         self._runner.journal_writer.write(line)
+
+
+OUTCOMES: Final = frozenset(get_args(Outcome))
+
+
+def error_outcome(error: BaseException) -> Outcome:
+    try:
+        return Failed(shorten(f"{type(error).__name__}: {error}", ERROR_CHARACTERS))
+    except BaseException:  # noqa: BLE001 - str() of a foreign exception may raise anything
+        return Failed(f"{type(error).__name__}, which cannot be told")
+
+
+def unknown_target_outcome(kind: str) -> Outcome:
+    return Failed(f"no target of kind '{kind}'", reason=Reason.TARGET_UNKNOWN)
+
+
+def invalid_outcome(answer: object) -> Outcome:
+    return Failed(f"the target answered with {type(answer).__name__}, which is no outcome")
+
+
+def cancelled_outcome(active: ActiveRun) -> Outcome:
+    """Return the outcome of a run whose target was cancelled."""
+    if active.end_reason is Reason.DEADLINE:
+        return TimedOut(_timeout_text(active))
+    if active.end_reason is None:
+        return Failed("the function cancelled itself")
+    return Cancelled()
+
+
+def late_outcome(active: ActiveRun, outcome: Outcome) -> Outcome:
+    """Return the outcome of a run that answered after it was asked to end: a result counts, an error becomes the timeout."""
+    if active.end_reason is not Reason.DEADLINE or isinstance(outcome, Succeeded | Waiting):
+        return outcome
+    return TimedOut(outcome.error if isinstance(outcome, Failed) else _timeout_text(active))
+
+
+def _timeout_text(active: ActiveRun) -> str:
+    policies = active.task.policies
+    silent_until = active.last_heartbeat + policies.timeout.total_seconds()
+    if policies.max_duration is not None and active.deadline_at < silent_until:
+        return f"not over after {policies.max_duration.total_seconds():g} s"
+    return f"silent for {policies.timeout.total_seconds():g} s"
+
+
+class DeadlineTimer:
+    """One loop timer for the earliest deadline of all active runs.
+
+    Heartbeats move deadlines without touching the timer: it fires early, finds nothing overdue and is set again.
+    """
+
+    def __init__(self, clock: Clock, active_runs: Mapping[str, ActiveRun]) -> None:
+        self._clock = clock
+        self._active_runs = active_runs
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = float("inf")
+
+    def watch(self, run: ActiveRun) -> None:
+        """Watch another run."""
+        until = run.deadline_at
+        if until < self._timer_at:
+            self._set_timer(until)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._timer_at = None, float("inf")
+
+    def _set_timer(self, at: float) -> None:
+        self.stop()
+        self._timer_at = at
+        delay = max(0.0, at - self._clock.steady())
+        self._timer = asyncio.get_running_loop().call_later(delay, self._check_deadlines)
+
+    def _check_deadlines(self) -> None:
+        """End runs past their deadline, ask again those that do not react, and set the timer for the next deadline."""
+        self._timer, self._timer_at = None, float("inf")
+        steady = self._clock.steady()
+        # A run whose start is not committed yet has no job, so it cannot have timed out.
+        executing = [run for run in self._active_runs.values() if run.job is not None]
+        for run in executing:
+            if run.next_check_at <= steady:
+                run.request_end(Reason.DEADLINE)
+        if executing:
+            self._set_timer(min(run.next_check_at for run in executing))

@@ -19,9 +19,8 @@ from ..ports.records import Records
 from ..ports.store import Book, Feed, TaskFilter
 from ..store_retry import StoreRetry
 from .alarm import WakeTimer
-from .lease import Lease
+from .keeper import Lease
 
-MIN_STEP: Final = timedelta(seconds=1)
 MAX_EVENT_LEAD: Final = timedelta(seconds=60)
 """An event further in the future than other machines' clocks may be was written before the clock was set back."""
 PAGE_SIZE: Final = 200

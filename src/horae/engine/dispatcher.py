@@ -18,8 +18,8 @@ from ..model.route import is_route
 from ..ports.store import Agenda, Claim, Terms
 from ..store_retry import StoreRetry
 from .alarm import WakeTimer
-from .lease import Lease
-from .lost_claims import LostClaims
+from .keeper import Lease
+from .releaser import LostClaims
 from .runner import Runner
 from .settler import TRANSIENT_ERRORS
 

@@ -21,19 +21,15 @@ from ..store_retry import restart_on_error
 from .admission import Admission
 from .alarm import WakeTimer
 from .clock_follower import ClockFollower
-from .delay_reporter import DelayReporter
 from .dispatcher import Dispatcher
 from .janitor import Janitor
 from .journal_writer import JournalWriter
-from .keeper import KeeperCallbacks, LeaseKeeper
-from .lease import Lease
-from .loop_thread import LoopThread
-from .lost_claims import LostClaims
+from .keeper import KeeperCallbacks, Lease, LeaseKeeper, LeaseThread
 from .process_identity import is_gone, own_home
-from .releaser import Releaser
+from .releaser import LostClaims, Releaser
 from .runner import Permit, Runner, permit_all
 from .settings import EngineSettings
-from .settler import Settler
+from .settler import DelayReporter, Settler
 from .store_clock import CorrectedClock
 
 LOG: Final = logging.getLogger("horae")
@@ -104,7 +100,7 @@ class Engine:
         self.dispatcher.on_claimed = self._check_drained
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         self._actors: dict[str, asyncio.Task[None]] = {}
-        self._thread: LoopThread | None = None
+        self._thread: LeaseThread | None = None
         self._start_stop_lock = asyncio.Lock()
 
     @property
@@ -254,7 +250,7 @@ class Engine:
     async def _join(self) -> LeaseKeeper:
         loop = asyncio.get_running_loop()
         if self._settings.lease_thread:
-            self._thread = LoopThread("horae-keeper")
+            self._thread = LeaseThread("horae-keeper")
             self.keeper = await asyncio.wrap_future(self._thread.submit(self._start_keeper(self._thread, loop)))
         else:
             self.keeper = self._build_keeper(_call_directly)
@@ -262,7 +258,7 @@ class Engine:
             await self.keeper.step()
         return self.keeper
 
-    async def _start_keeper(self, thread: LoopThread, loop: asyncio.AbstractEventLoop) -> LeaseKeeper:
+    async def _start_keeper(self, thread: LeaseThread, loop: asyncio.AbstractEventLoop) -> LeaseKeeper:
         """Join, renew once and start the keeper loop; runs on the event loop of the keeper thread."""
         keeper = self._build_keeper(loop.call_soon_threadsafe)
         await keeper.join()

@@ -1,23 +1,60 @@
-"""Lease keeper: renews the node's lease by heartbeat, reports its loss, and recovers the runs of dead nodes."""
+"""Lease keeper, on a thread of its own: renews the node's lease, reports its loss, and recovers the runs of dead nodes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Any, Final, TypeVar
 
+from ..clock import Clock
 from ..errors import StoreError
 from ..lifecycle.recover import recover
 from ..ports.store import Agenda, CancelRequest, LeaseRenewal, Node, Terms
 from ..store_retry import StoreRetry
-from .clock_follower import MIN_STEP
-from .lease import Lease
 from .store_clock import CorrectedClock
 
+
+class Lease:
+    """Local view of the node's lease, on the monotonic clock and with a safety margin before its expiry in the store.
+
+    Written by the keeper, read by all other actors. Each write is a single assignment, so any thread may read.
+    """
+
+    def __init__(self, clock: Clock, terms: Terms) -> None:
+        self._clock = clock
+        self._self_stop = terms.self_stop.total_seconds()
+        self._renewed_at: float | None = None
+        self.node = ""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the lease holds: until T − T/4 after the last renewal was sent, before another node may take over."""
+        return self.seconds_left > 0
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until this node must have stopped its runs."""
+        if self._renewed_at is None:
+            return 0.0
+        return self._renewed_at + self._self_stop - self._clock.steady()
+
+    def mark_renewed(self, sent_at: float) -> None:
+        """Record a successful renewal that was sent at monotonic time `sent_at`."""
+        self._renewed_at = sent_at
+
+    def mark_lost(self) -> None:
+        self._renewed_at = None
+
+
 MAX_BATCH: Final = 256
+MIN_CLOCK_STEP: Final = timedelta(seconds=1)
+"""A wall clock that went back by less is not replanned for."""
 RETRY_SECONDS: Final = 0.5
 """Delay of a retry after a failed renewal; shorter where the lease is short."""
 MIN_RENEWAL_SECONDS: Final = 0.05
@@ -129,14 +166,14 @@ class LeaseKeeper:
         self._renewal_requested = False
         sent_at = self._last_renewal = self._clock.steady()
         at = self._clock.now()
-        extension = await self._store.extend(self._lease.node, at, self._load(), self._clock.offset)
+        renewal = await self._store.renew_lease(self._lease.node, at, self._load(), self._clock.offset)
         self._retry.succeeded()
-        if extension.now is not None and self._clock.correct(at, extension.now, self._clock.now()):
+        if renewal.now is not None and self._clock.correct(at, renewal.now, self._clock.now()):
             # The clock was corrected, so actors that sleep until an instant must compute the wait again.
             self._signals.on_recovered()
         self._compare_clocks()
         self._next_renewal = sent_at + self._terms.renewal.total_seconds()
-        if not extension.held:
+        if not renewal.held:
             # Other nodes have recovered this one as dead, so none of its active runs belongs to it any more.
             self._lease.mark_lost()
             self._signals.on_lost()
@@ -147,7 +184,7 @@ class LeaseKeeper:
             # What kept this node from renewing may have affected the others too: their leases are measured anew.
             self._peers.clear()
         self._lease.mark_renewed(sent_at)
-        self._apply_extension(extension)
+        self._apply_renewal(renewal)
 
     def _compare_clocks(self) -> None:
         """Detect a wall clock that was set back, by comparing it with the monotonic clock between two renewals."""
@@ -155,23 +192,23 @@ class LeaseKeeper:
         if self._last_clocks is not None:
             passed = timedelta(seconds=steady - self._last_clocks[1])
             back = self._last_clocks[0] + passed - wall
-            if back >= MIN_STEP:
+            if back >= MIN_CLOCK_STEP:
                 self._signals.on_clock_set_back(back)
         self._last_clocks = wall, steady
 
-    def _apply_extension(self, extension: LeaseRenewal) -> None:
-        if extension.cancel_requests:
-            self._signals.on_cancel_requests(extension.cancel_requests)
-        if extension.draining is not self._draining:
-            self._draining = extension.draining
+    def _apply_renewal(self, renewal: LeaseRenewal) -> None:
+        if renewal.cancel_requests:
+            self._signals.on_cancel_requests(renewal.cancel_requests)
+        if renewal.draining is not self._draining:
+            self._draining = renewal.draining
             self._signals.on_draining(self._draining)
-        self._signals.on_head_seen(extension.next_due)
-        if bool(extension.nodes) is not self._has_peers:
-            self._has_peers = bool(extension.nodes)
+        self._signals.on_head_seen(renewal.next_due)
+        if bool(renewal.nodes) is not self._has_peers:
+            self._has_peers = bool(renewal.nodes)
             self._signals.on_peers_changed(self._has_peers)
         steady = self._clock.steady()
         previous, self._peers = self._peers, {}
-        for node in extension.nodes:
+        for node in renewal.nodes:
             before = previous.get(node.id)
             if self._is_gone(node.home):
                 self._peers[node.id] = (node.renewals, float("-inf"))
@@ -218,3 +255,45 @@ class LeaseKeeper:
         wake = min([self._renewal_at, *(since + lease for _, since in self._peers.values())])
         seconds = max(wake, self._not_before) - self._clock.steady()
         return min(seconds, self._lease.seconds_left) if self._lease.is_held else seconds
+
+
+_T = TypeVar("_T")
+
+
+class LeaseThread:
+    """Thread with an event loop of its own: the keeper must not wait for a function that blocks the main loop."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._jobs: list[asyncio.Task[None]] = []
+        self._end_lock = threading.Lock()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+        """Run a coroutine on this thread's loop; callable from any thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine until `stop`; callable only on this thread's loop."""
+        self._jobs.append(self._loop.create_task(work))
+
+    def call(self, action: Callable[[], None]) -> None:
+        # A call while the thread ends is dropped.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(action)
+
+    def stop(self) -> None:
+        """Cancel the jobs and block until the thread has ended; idempotent."""
+        with self._end_lock:
+            if self._loop.is_closed():
+                return
+            asyncio.run_coroutine_threadsafe(self._cancel_jobs(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    async def _cancel_jobs(self) -> None:
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Releaser: gives runs that this node will not finish back to the store in batches, at a stop or after a lost lease."""
+"""Releaser: gives runs back to the store in batches: at a stop, after a lost lease, after a lost answer to a claim."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from ..lifecycle.recover import release
 from ..ports.store import Agenda
 from ..store_retry import StoreRetry
 from .alarm import WakeTimer
+from .keeper import Lease
+from .runner import Runner
+from .settler import Settler
 
 MAX_BATCH: Final = 256
 MAX_BACKOFF: Final = 0.5
@@ -68,3 +71,26 @@ class Releaser:
     async def flush(self) -> None:
         while self._claims:
             await self.step()
+
+
+class LostClaims:
+    """The lease covers every run of its node, so a run that the node does not know would never be recovered while it lives."""
+
+    def __init__(self, store: Agenda, lease: Lease, runner: Runner, settler: Settler, releaser: Releaser) -> None:
+        self._store = store
+        self._lease = lease
+        self._runner = runner
+        self._settler = settler
+        self._releaser = releaser
+
+    async def step(self) -> int:
+        """Release unknown runs of this node; return their number.
+
+        No claim may be in flight. A run that ends meanwhile has a stale token by then.
+        """
+        lost = [claim for claim in await self._store.held(self._lease.node) if not self._is_known(claim[0])]
+        self._releaser.add(lost)
+        return len(lost)
+
+    def _is_known(self, run_id: str) -> bool:
+        return self._runner.has_run(run_id) or self._settler.has_settlement(run_id)

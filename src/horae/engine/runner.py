@@ -15,11 +15,18 @@ from ..model.run import RunState
 from ..model.task import Task
 from ..ports.store import Agenda, Claimed
 from ..ports.target import Target
-from .active_run import ActiveRun
-from .deadline_timer import DeadlineTimer
+from .active_run import (
+    OUTCOMES,
+    ActiveRun,
+    DeadlineTimer,
+    cancelled_outcome,
+    error_outcome,
+    invalid_outcome,
+    late_outcome,
+    unknown_target_outcome,
+)
 from .journal_writer import JournalWriter
 from .settler import Settler
-from .verdict import OUTCOMES, cancelled_outcome, error_outcome, invalid_outcome, late_outcome, unknown_target_outcome
 
 LOG: Final = logging.getLogger("horae")
 Permit: TypeAlias = Callable[[Task], Awaitable[Outcome | None]]

@@ -1,14 +1,15 @@
-"""Settler: group commit of settlements, fair between owners; batches grow with the load."""
+"""Settler: group commit of settlements, fair between owners; batches grow with the load; their delays are reported."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
@@ -18,10 +19,68 @@ from ..model.entry import EntryState
 from ..model.limits import ERROR_CHARACTERS, shorten
 from ..model.outcome import Failed, Settlement
 from ..model.run import Run
+from ..ports.node_records import SETTLEMENT_DELAY, WINDOW, DelayWindow
+from ..ports.records import Record, Records
 from ..ports.store import Agenda
 from ..store_retry import StoreRetry
 from .alarm import WakeTimer
-from .fair_queue import FairQueue, QueuedSettlement
+from .keeper import Lease
+
+
+class QueuedSettlement(NamedTuple):
+    owner: str
+    settlement: Settlement
+
+
+class FairQueue:
+    """First in, first out within an owner; round-robin between owners, so that a burst of one does not delay another."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, deque[QueuedSettlement]] = {}
+        self._owners: deque[str] = deque()
+        """Owners with queued settlements, each once, in round-robin order."""
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[QueuedSettlement]:
+        return chain.from_iterable(self._queues.values())
+
+    def add(self, queued: QueuedSettlement) -> None:
+        queue = self._queues.get(queued.owner)
+        if queue is None:
+            queue = self._queues[queued.owner] = deque()
+            self._owners.append(queued.owner)
+        queue.append(queued)
+        self._size += 1
+
+    def take(self, most: int) -> deque[QueuedSettlement]:
+        """Remove and return up to `most` settlements."""
+        size = min(most, self._size)
+        self._size -= size
+        taken: deque[QueuedSettlement] = deque()
+        while len(taken) < size:
+            owner = self._owners.popleft()
+            queue = self._queues[owner]
+            # With a single owner no round-robin is needed.
+            share = 1 if self._owners else min(size - len(taken), len(queue))
+            taken.extend([queue.popleft() for _ in range(share)])
+            if queue:
+                self._owners.append(owner)
+            else:
+                del self._queues[owner]
+        return taken
+
+    def return_to_front(self, taken: Iterable[QueuedSettlement]) -> None:
+        """Return settlements that could not be committed, in the order of `take`, to the front of their owners' queues."""
+        for queued in reversed(list(taken)):
+            if queued.owner not in self._queues:
+                self._queues[queued.owner] = deque()
+                self._owners.appendleft(queued.owner)
+            self._queues[queued.owner].appendleft(queued)
+            self._size += 1
+
 
 MAX_BATCH: Final = 256
 MAX_BACKOFF: Final = 0.5
@@ -165,3 +224,56 @@ class _DecisionLog:
             # A freed lane slot unparks an entry, and only the store knows which.
             alarm.notify()
         alarm.expect(self._first_due)
+
+
+FIRST_WRITE_SECONDS: Final = 1.0
+"""Delay from the first settlement to the write that reports it."""
+WRITE_INTERVAL_SECONDS: Final = 10.0
+"""Interval between two writes; a node that settles nothing writes nothing."""
+
+
+class DelayReporter:
+    """Periodic report of this node's settlement delays to the store, for the overview."""
+
+    def __init__(self, store: Records, lease: Lease, clock: Clock) -> None:
+        self._store = store
+        self._lease = lease
+        self._clock = clock
+        self._window = DelayWindow()
+        self._has_news = asyncio.Event()
+        self._retry = StoreRetry("report of settlement delays", clock)
+
+    def add(self, ended: Iterable[tuple[str, datetime]], recorded: datetime) -> None:
+        """Add owner and end of each run whose end was committed at `recorded`."""
+        self._window.add(ended, recorded)
+        self._has_news.set()
+
+    async def run(self) -> None:
+        while True:
+            await self._has_news.wait()
+            await self._clock.pause(FIRST_WRITE_SECONDS)
+            try:
+                await self.write()
+            except StoreError as error:
+                await self._retry.wait(error)
+                continue
+            self._retry.succeeded()
+            await self._clock.pause(WRITE_INTERVAL_SECONDS - FIRST_WRITE_SECONDS)
+
+    async def write(self) -> None:
+        """Write the report, unless nothing was settled since the last write."""
+        if not self._has_news.is_set():
+            return
+        self._has_news.clear()
+        is_written = False
+        try:
+            is_written = await self._put_record()
+        finally:
+            if not is_written:
+                self._has_news.set()
+
+    async def _put_record(self) -> bool:
+        body, node = json.dumps(self._window.as_json()), self._lease.node
+        known = await self._store.get_record(SETTLEMENT_DELAY, node)
+        record = Record(SETTLEMENT_DELAY, node, "", body, expires=self._clock.now() + WINDOW)
+        return await self._store.put_record(record, replacing=None if known is None else known.version)

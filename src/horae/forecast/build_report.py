@@ -1,23 +1,116 @@
-"""Builds the report of a forecast from its counters."""
+"""Builds the report of a forecast from its counters: busiest moments, and the clock changes (DST) that affect each task."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from itertools import groupby, islice
 from typing import Final, NamedTuple
 
-from ..lifecycle.entry_removal import count_occurrences
+from ..lifecycle.event_rows import count_occurrences
 from ..model.change import Facts
 from ..model.entry import Entry, EntryKind, EntryState
+from ..model.ids import from_microseconds, to_microseconds
 from ..model.run import Origin
 from ..model.task import Task
-from .busiest import BusySpan, count_by_day, count_max_concurrent, find_busiest
-from .clock_hits import clock_hits
+from ..schedule import Once, Past, Schedule
+from ..schedule.instants import SECOND, to_datetime, to_instant, wall_reading
+from ..schedule.lint import ClockChange, Effect, find_clock_changes
+from ..schedule.value import last_instant
+from ..schedule.warnings import make_warning
+from ..schedule.zones import find_zone
 from .findings import add_findings
-from .report import Began, Busiest, Day, LaneForecast, Report, TaskForecast
+from .report import Began, Busiest, ClockHit, Day, LaneForecast, Report, TaskForecast
 from .request import ForecastRequest
 from .run_counts import NONE, LaneCounts, RunCounts
 from .undisturbed_tasks import UndisturbedRuns
+
+_MICROSECONDS: Final = 1_000_000
+
+
+class BusySpan(NamedTuple):
+    """Start of the span, and occurrences by task number."""
+
+    at: datetime
+    tasks: Counter[int]
+
+
+def find_busiest(times: Iterable[tuple[datetime, int]], width: timedelta) -> BusySpan | None:
+    """Span of that width with the most occurrences; the first of equals. `times` are sorted."""
+    size = to_microseconds(from_microseconds(0) + width)
+    best: BusySpan | None = None
+    for place, group in groupby(times, key=lambda each: to_microseconds(each[0]) // size):
+        came = Counter(number for _, number in group)
+        if best is None or came.total() > best.tasks.total():
+            best = BusySpan(from_microseconds(place * size), came)
+    return best
+
+
+def count_max_concurrent(begun: Sequence[datetime], ended: Sequence[datetime]) -> int:
+    """Largest number of concurrent runs; both lists are sorted. A run that ends as another starts does not overlap it."""
+    most = gone = 0
+    for place, at in enumerate(begun, 1):
+        while gone < len(ended) and ended[gone] <= at:
+            gone += 1
+        most = max(most, place - gone)
+    return most
+
+
+def count_by_day(times: Iterable[tuple[datetime, int]], zone: str) -> Counter[date]:
+    """Count by date in a zone."""
+    found, days = find_zone(zone), Counter[date]()
+    for at, count in times:
+        offset = found.offset(to_microseconds(at) // _MICROSECONDS)
+        days[(at + timedelta(seconds=offset)).date()] += count
+    return days
+
+
+_MOST: Final = 50
+_SENTENCES: Final[dict[Effect, str]] = {
+    "moved": "gap_moved",
+    "shifted": "gap_shifted",
+    "dropped": "gap_dropped",
+    "flowing_gap": "gap_flowing",
+    "first": "fold_first",
+    "last": "fold_last",
+    "both": "fold_both",
+    "flowing_fold": "fold_flowing",
+}
+
+
+def clock_hits(schedule: Schedule, start: datetime, end: datetime) -> tuple[ClockHit, ...]:
+    """Clock changes in (start, end] that some wall time of the schedule falls into."""
+    if schedule.zone is None:
+        return ()
+    setting = schedule.setting()
+    rule = schedule.wall_rule(setting) if isinstance(schedule, Once) else schedule.rule(setting, Past(start))
+    first, last = to_instant(start) // SECOND, to_instant(end) // SECOND
+    if schedule.end is not None:
+        last = min(last, last_instant(schedule.end, find_zone(schedule.zone)) // SECOND)
+    return tuple(_hit(change) for change in islice(find_clock_changes(rule, first, last), _MOST))
+
+
+def _hit(change: ClockChange) -> ClockHit:
+    code = _SENTENCES[change.effect]
+    warning = make_warning(
+        code,
+        date=f"{wall_reading(change.wall):%Y-%m-%d}",
+        before=_clock(change.before, change.wall),
+        after=_clock(change.after, change.wall),
+        wall=_clock(change.wall, change.wall),
+        runs_at="" if change.runs_at is None else _clock(change.runs_at, change.wall),
+    )
+    at = to_datetime(change.instant * SECOND)
+    return ClockHit(at, "gap" if code.startswith("gap") else "fold", change.effect, warning.sentences)
+
+
+def _clock(wall: int, reference: int) -> str:
+    """Format a time of day, with its date if that differs from the date of `reference`."""
+    reading = wall_reading(wall)
+    shape = "%H:%M:%S" if reading.second else "%H:%M"
+    return f"{reading:{shape}}" if wall // 86_400 == reference // 86_400 else f"{reading:%Y-%m-%d {shape}}"
+
 
 _MINUTE: Final = timedelta(minutes=1)
 _SECOND: Final = timedelta(seconds=1)

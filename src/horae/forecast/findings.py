@@ -1,21 +1,145 @@
-"""Findings of a forecast: code, severity, sentence and hint for each problem in a report."""
+"""Findings of a forecast: code, severity, sentence and hint, in English and Chinese, for each problem in a report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..choices import Language
 from ..errors import Sentence
 from ..model.reason import Reason
 from ..model.task import Task
+from ..plural import apply_number_agreement
 from ..schedule.describe.chinese import describe_duration as duration_zh
 from ..schedule.describe.english import describe_duration as duration_en
 from ..schedule.preview import make_fires
+from ..typography import full_width
 from .report import ClockHit, Finding, LaneForecast, Report, Severity, TaskForecast
-from .sentences import SENTENCES
+
+
+class FindingSentence(NamedTuple):
+    """`code` is stable for programs; several sentences may share one."""
+
+    code: str
+    message_en: str
+    hint_en: str
+    message_zh: str
+    hint_zh: str
+
+    def message(self, language: Language, facts: Mapping[str, object]) -> str:
+        return (
+            apply_number_agreement(self.message_en, facts) if language == "en" else full_width(self.message_zh)
+        ).format_map(facts)
+
+    def hint(self, language: Language, facts: Mapping[str, object]) -> str:
+        return (
+            apply_number_agreement(self.hint_en, facts) if language == "en" else full_width(self.hint_zh)
+        ).format_map(facts)
+
+
+SENTENCES: Final[dict[str, FindingSentence]] = {
+    "overlaps_skipped": FindingSentence(
+        "overlaps",
+        "{task}: {skipped} of {planned} are skipped because the run before is still going ({takes} each), first at {first}.",
+        "Run it less often, make it shorter, or choose overlap 'queue' or 'parallel'.",
+        "{task}:{planned} 次中有 {skipped} 次因上一次仍在运行而跳过(每次 {takes}),最早在 {first}。",
+        "请降低频率、缩短运行时间,或选择重叠策略 queue 或 parallel。",
+    ),
+    "overlaps_pile_up": FindingSentence(
+        "overlaps",
+        "{task}: it cannot keep up ({takes} each); {waiting} of {planned} still wait at the end.",
+        "Run it less often, make it shorter, or choose overlap 'parallel' or 'skip'.",
+        "{task}:来不及执行(每次 {takes});到最后 {planned} 次中仍有 {waiting} 次在等待。",
+        "请降低频率、缩短运行时间,或选择重叠策略 parallel 或 skip。",
+    ),
+    "overlaps": FindingSentence(
+        "overlaps",
+        "{task}: {count} of {planned} come due while the run before is still going ({takes} each), first at {first}.",
+        "Its overlap policy '{policy}' takes care of that; check that this is what you want.",
+        "{task}:{planned} 次中有 {count} 次到期时上一次仍在运行(每次 {takes}),最早在 {first}。",
+        "其重叠策略 {policy} 会处理;请确认这符合预期。",
+    ),
+    "lane_full": FindingSentence(
+        "lane_full",
+        "Lane {lane} (limit {limit}) is full {share} of the time: up to {wanted} want it at once, and the longest wait is {longest}.",
+        "Raise its limit, spread its tasks over time, or make them shorter.",
+        "通道 {lane}(上限 {limit})有 {share} 的时间是满的:最多同时有 {wanted} 个需要它,最长等待 {longest}。",
+        "请提高上限、把任务错开,或缩短运行时间。",
+    ),
+    "capacity": FindingSentence(
+        "capacity",
+        "More comes due than the {capacity} runs that one node carries at once: some start up to {late} late.",
+        "Raise the capacity, add a node, or spread the tasks over time.",
+        "到期的任务超过一个节点可同时执行的 {capacity} 个:有的最多晚 {late} 才开始。",
+        "请提高容量、增加节点,或把任务错开。",
+    ),
+    "crowded": FindingSentence(
+        "crowded",
+        "{count} tasks come due in the same second, at {at}: {names}.",
+        "Spread them: add 'with jitter up to 5m' to their schedules.",
+        "{count} 个任务在同一秒到期,时间 {at}:{names}。",
+        "请错开它们:在计划后加上“with jitter up to 5m”。",
+    ),
+    "never_fires": FindingSentence(
+        "never_runs",
+        "{task}: it has no occurrence left, and would be refused.",
+        "Check its start, end and repeat; `horae explain SCHEDULE` shows what it means.",
+        "{task}:不会再有任何一次触发,创建时会被拒绝。",
+        "请检查它的起止时间和重复次数;`horae explain SCHEDULE` 会说明其含义。",
+    ),
+    "never_begins": FindingSentence(
+        "never_runs",
+        "{task}: it comes due {planned} times and never runs ({reasons}).",
+        "Look at its lane and its policies.",
+        "{task}:到期 {planned} 次,但从未运行({reasons})。",
+        "请检查它的通道和策略。",
+    ),
+    "not_in_span": FindingSentence(
+        "never_runs",
+        "{task}: it does not run until {until}; its next time is {upcoming}.",
+        "Look at a longer time to see it run.",
+        "{task}:到 {until} 为止不会运行;下一次是 {upcoming}。",
+        "请预演更长的时间。",
+    ),
+    "too_long": FindingSentence(
+        "timeout",
+        "{task}: a run takes {takes} and is stopped after {most}, so it never succeeds.",
+        "Raise its max_duration, or make it shorter.",
+        "{task}:一次运行需要 {takes},但 {most} 后就会被停止,因此永远不会成功。",
+        "请提高 max_duration,或缩短运行时间。",
+    ),
+    "timeout": FindingSentence(
+        "timeout",
+        "{task}: a run takes {takes}, and its timeout is {timeout} of silence.",
+        "Raise its timeout, or let it give signs of life while it works.",
+        "{task}:一次运行需要 {takes},而无响应超时为 {timeout}。",
+        "请提高 timeout,或让它在运行中定期报告进展。",
+    ),
+    "clock_gap": FindingSentence(
+        "clock_gap",
+        "",
+        "Choose another time of day, or say with 'gap' what is to happen: next, shift or skip.",
+        "",
+        "请换一个时刻,或用 gap 指定处理方式:next、shift 或 skip。",
+    ),
+    "clock_fold": FindingSentence(
+        "clock_fold",
+        "",
+        "Choose another time of day, or say with 'fold' what is to happen: first, last or both.",
+        "",
+        "请换一个时刻,或用 fold 指定处理方式:first、last 或 both。",
+    ),
+    "stopped_early": FindingSentence(
+        "stopped_early",
+        "There was more to run than a forecast takes: after {rows} runs and skips it got to {until}.",
+        "Look at a shorter time, or at fewer tasks.",
+        "要运行的内容超出预演的上限:经过 {rows} 次运行和跳过,预演到 {until} 为止。",
+        "请预演更短的时间或更少的任务。",
+    ),
+}
+
 
 CROWD: Final = 10
 """Tasks due in one second from which a finding is made."""

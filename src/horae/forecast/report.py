@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from ..choices import Language
 from ..errors import Sentence
 from ..model.reason import Reason
-from ..schedule.clock_changes import Effect
+from ..schedule.lint import Effect
 
 Severity = Literal["info", "warning", "problem"]
 Became = Literal["skipped", "queued", "replaced", "parallel"]

@@ -122,9 +122,9 @@ def check_request(wish: TaskRequest) -> None:
     if size > PAYLOAD_BYTES:
         raise refuse("import_target_too_large", size=size, most=PAYLOAD_BYTES)
     policies = read_policies(schedule, wish.options)
-    owner = "nobody" if wish.owner is None else wish.owner
+    owner = "unnamed" if wish.owner is None else wish.owner
     parts = (schedule, wish.target, wish.payload, policies, wish.key, wish.lane, wish.labels)
-    build_task(Draft(owner, wish.name, *parts), "tsk_unborn", EPOCH)
+    build_task(Draft(owner, wish.name, *parts), "tsk_draft", EPOCH)
 
 
 def target(kind: str, **spec: Any) -> Target:

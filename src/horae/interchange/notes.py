@@ -7,8 +7,7 @@ from typing import Final
 from ..errors import Refusal
 from ..plural import apply_number_agreement
 from ..schedule.compat import Note
-from ..truncation import truncate
-from ..typography import full_width
+from ..typography import full_width, truncate
 
 _MAX_FACT_LENGTH: Final = 120
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -12,8 +12,14 @@ from ..errors import Refusal
 from ..model.invisible_characters import first_ignorable
 from ..model.limits import ERROR_CHARACTERS, LABEL_CHARACTERS, shorten
 from ..model.run import RunState
-from ..schedule import Once
+from ..schedule import Cron, Every, Once, Schedule
+from ..schedule.canonical import format_moment
 from ..schedule.compat import Note
+from ..schedule.compat.fields import parse_integer, parse_moment, require_in_range
+from ..schedule.compat.moments import format_local
+from ..schedule.compat.translation_notes import note as compat_note
+from ..schedule.every import MAX_INTERVAL
+from ..schedule.value import MAX_JITTER
 from ..schedule.zones import find_zone
 from ..service.tasks.task_request import TaskRequest
 from .fields import (
@@ -24,8 +30,10 @@ from .fields import (
     read_instant,
     read_optional_mapping,
     read_optional_text,
+    read_required_text,
     refuse_field,
 )
+from .files import is_encodable, read_json
 from .import_result import (
     ImportedTask,
     ImportOutcome,
@@ -39,12 +47,59 @@ from .import_result import (
     read_item,
     replace_control_characters,
 )
-from .json_text import is_encodable, read_json
 from .notes import note
 from .openclaw_payload import SCRIPT_KIND, ParsedPayload, read_payload
-from .openclaw_schedule import EVENT_KINDS, read_schedule
 from .refusals import refuse
 from .zone_evidence import ZoneEvidence
+
+EVENT_KINDS: Final = ("on-exit", "stream")
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+def read_schedule(job: Fields, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    """Parse `at` (an instant), `every` (milliseconds on a grid) or `cron` (with a zone and a stagger)."""
+    fields = read_optional_mapping(job, "schedule")
+    kind = fields.get("kind")
+    match kind:
+        case "at":
+            return _read_at(fields, zone)
+        case "every":
+            return _read_every(fields, job), ()
+        case "cron":
+            return _read_cron(fields, zone), ()
+        case _:
+            raise refuse_field("schedule.kind", kind, "at, every or cron")
+
+
+def _read_at(fields: Fields, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    """ISO text, or milliseconds as in older versions; OpenClaw takes a time without an offset as UTC."""
+    value = fields.get("at", fields.get("atMs"))
+    if parse_integer(value) is not None:
+        return Once(read_instant("schedule.at", value)), ()
+    moment = parse_moment("schedule.at", value)
+    if not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - the zone is decided below
+    if moment.tzinfo is not None:
+        return Once(moment), ()
+    at = moment.replace(tzinfo=UTC)
+    assumed_utc = compat_note("compat_naive_is_utc", instant=format_moment(at), local=format_local(at, zone), zone=zone)
+    return Once(at), (assumed_utc,)
+
+
+def _read_every(fields: Fields, job: Fields) -> Schedule:
+    interval = (
+        require_in_range("schedule.everyMs", fields.get("everyMs"), 1, MAX_INTERVAL // _MILLISECOND) * _MILLISECOND
+    )
+    anchor = fields.get("anchorMs", job.get("createdAtMs"))
+    return Every(interval, start=None if anchor is None else read_instant("schedule.anchorMs", anchor))
+
+
+def _read_cron(fields: Fields, zone: str) -> Schedule:
+    max_stagger = MAX_JITTER // _MILLISECOND
+    stagger = require_in_range("schedule.staggerMs", fields.get("staggerMs") or 0, 0, max_stagger) * _MILLISECOND
+    cron_zone = read_optional_text(fields, "tz") or zone
+    return Cron(read_required_text(fields, "expr"), zone=cron_zone, jitter=stagger or None)
+
 
 SYSTEM: Final = "openclaw"
 MAX_JOBS: Final = 10_000

@@ -19,9 +19,7 @@ from ..schedule import Now, Once, count, next  # noqa: A004 - next occurrence, n
 from .agenda import initial_entry_state, next_entry, waiting_entry
 from .conclude import conclude, has_open_occurrence
 from .due_backlog import MICROSECOND, DueBacklog, counts_from_end, without_repeat
-from .entry_removal import skip_rows
-from .event_rows import run_event, task_event
-from .failure_notices import failure_events
+from .event_rows import failure_events, run_event, skip_rows, task_event
 
 _UNSTARTED: Final = (EntryKind.NEXT, EntryKind.WAITING)
 

@@ -18,7 +18,7 @@ from ..model.outcome import Settlement, Succeeded
 from ..model.run import Origin, Run, RunState
 from ..model.task import Task, TaskState, TaskStatus, past_of
 from ..schedule import Every, Now, Once, next  # noqa: A004 - next occurrence, not the builtin
-from .failure_notices import is_failing
+from .event_rows import is_failing
 from .start import ClaimContext, new_run, started_event
 
 # Named tuples are built with tuple.__new__: a third of the time of a call with that many arguments.

@@ -16,8 +16,7 @@ from ..model.task import TaskState, past_of
 from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
 from .conclude import conclude
 from .due_backlog import MICROSECOND, without_repeat
-from .entry_removal import skip_rows
-from .event_rows import run_event
+from .event_rows import run_event, skip_rows
 from .fast_path import fast_claim
 from .occurrence import fire_next_occurrence
 from .overlap import OverlapAction, cancel_replaced_runs, decide_overlap, inherit_deaths, must_wait, superseded_retries

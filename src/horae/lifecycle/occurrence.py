@@ -12,11 +12,17 @@ from ..model.run import Origin, Run, Span
 from ..model.task import past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import next_entry
-from .backlog_accounting import BacklogAccount, apply_requested_skips
 from .due_backlog import DueBacklog, compute_due_backlog, counts_from_end, without_repeat
-from .entry_removal import count_occurrences, skip_rows
-from .event_rows import run_event
-from .missed import CatchUpPlan, Occurrence, plan_after_wait, plan_catch_up, plan_on_time
+from .event_rows import count_occurrences, run_event, skip_rows
+from .missed import (
+    BacklogAccount,
+    CatchUpPlan,
+    Occurrence,
+    apply_requested_skips,
+    plan_after_wait,
+    plan_catch_up,
+    plan_on_time,
+)
 from .overlap import (
     OverlapAction,
     cancel_replaced_runs,

@@ -14,9 +14,7 @@ from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
 from ..model.task import OPEN_STATES, TaskState, TaskStatus
 from ..schedule import Now, Once
-from .entry_removal import count_occurrences, skip_rows
-from .event_rows import run_event, task_event
-from .failure_notices import failure_events
+from .event_rows import count_occurrences, failure_events, run_event, skip_rows, task_event
 
 _FAILURES: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
 

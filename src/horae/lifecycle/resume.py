@@ -17,12 +17,10 @@ from ..model.refusals import refuse
 from ..model.run import Origin, Run
 from ..model.task import TaskState, TaskStatus
 from .agenda import next_entry
-from .backlog_accounting import apply_requested_skips
 from .conclude import conclude
 from .due_backlog import MICROSECOND, DueBacklog, compute_due_backlog, counts_from_end
-from .entry_removal import skip_rows
-from .event_rows import run_event, task_event
-from .missed import CatchUpPlan, plan_catch_up
+from .event_rows import run_event, skip_rows, task_event
+from .missed import CatchUpPlan, apply_requested_skips, plan_catch_up
 
 
 class _Passed(NamedTuple):

@@ -9,10 +9,10 @@ from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
 
 from ..wire.shapes.notation import BOOLEAN, INTEGER, OBJECT, TEXT, Schema, list_of, nullable
-from . import control_tools, read_tools, run_tools, schedule_tools
+from . import control_tools, read_tools, run_tools, task_tools
+from .arguments import NANOCLAW_ARGUMENTS, NANOCLAW_ID
 from .call import Tool
 from .shapes import APPROVAL, DEFINITION, LINE, LOCAL, QUOTAS, RECEIPT, ROW, RUN, TASK, TIME, UTC, object_of
-from .task_arguments import NANOCLAW_ARGUMENTS, NANOCLAW_ID
 
 ID: Final[Schema] = {"type": "string", "description": "Its id, name or key, or as much of it as is unique."}
 WHEN: Final[Schema] = {
@@ -75,7 +75,7 @@ def _changing(title: str, *, again: bool, destroys: bool = False, outside: bool 
 
 TOOLS: Final[Mapping[str, ToolEntry]] = {
     "schedule_task": ToolEntry(
-        schedule_tools.schedule_task,
+        task_tools.schedule_task,
         "Make a task. With a key, saying the same again changes nothing and saying it otherwise changes that task. "
         "Read means and next_runs back to the person.",
         _input_schema(
@@ -153,7 +153,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
         NANOCLAW_ID,
     ),
     "update_task": ToolEntry(
-        schedule_tools.update_task,
+        task_tools.update_task,
         "Change a task; only what you say changes, and nothing runs for past times.",
         _input_schema(
             ("id",),
@@ -261,7 +261,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
         _read_only("Look at a run"),
     ),
     "preview_schedule": ToolEntry(
-        schedule_tools.preview_schedule,
+        task_tools.preview_schedule,
         "What a schedule means and its next five times, without making anything. Where it could be meant in more than "
         "one way, choices lists them.",
         _input_schema(("when",), when=WHEN, zone=ZONE),

@@ -1,4 +1,4 @@
-"""Tools that pause, resume, cancel and run tasks."""
+"""MCP tools that pause, resume, cancel and run tasks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..service.query.instants import parse_future_instant
 from ..service.tasks.drafts import suggest_key
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
+from .arguments import id_of
 from .call import Arguments, Call, ToolResult
 from .lines import shorten_line
 from .messages import (
@@ -41,7 +42,6 @@ from .receipt import (
     with_warnings,
 )
 from .run_tools import run_line
-from .task_arguments import id_of
 
 _MIN_POLL_SECONDS: Final = 0.05
 _MAX_POLL_SECONDS: Final = 1.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..choices import Language
-from ..truncation import ELLIPSIS, truncate
+from ..typography import ELLIPSIS, truncate
 from .messages import CUT, HEAD_MARK, MORE, ROW_MARK
 
 MAX_LINE_BYTES: Final = 1000

@@ -1,4 +1,4 @@
-"""Read-only tools: list and get tasks, explain a task, whoami."""
+"""Read-only MCP tools: list and get tasks, explain a task, whoami."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from ..model.task import OPEN_STATES, PauseCause, TaskState
 from ..ports.store import TaskFilter
 from ..schedule.durations import format_iso_duration
 from ..service.query.filters import narrow_task_filter
-from ..service.runs.ledger import OccurrenceExplanation
+from ..service.runs.explanations import OccurrenceExplanation
 from ..state_names import state_name
 from ..wire.instants import local, utc
 from ..wire.review import review_of
 from ..wire.runs import why_json
 from ..wire.tasks import next_due, task_json
+from .arguments import id_of, zone_of
 from .call import Arguments, Call, ToolResult
 from .lines import join_rows, shorten_line
 from .messages import (
@@ -40,7 +41,6 @@ from .messages import (
     WHO,
 )
 from .receipt import format_moment, list_zone, receipt_of, task_row, with_warnings
-from .task_arguments import id_of, zone_of
 
 _DEFAULT_LIMIT: Final = 20
 _MAX_COUNTED: Final = 1_000
@@ -124,7 +124,7 @@ async def explain_task(call: Call, arguments: Arguments) -> ToolResult:
     facts = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     zone = zone_of(call, arguments) if "zone" in arguments else facts.task.schedule.zone or call.principal.zone
     zone = zone or "UTC"
-    why = await call.service.ledger.explain(call.principal, facts.task.id, arguments.get("at"), zone)
+    why = await call.service.explanations.explain(call.principal, facts.task.id, arguments.get("at"), zone)
     data = why_json(why.explanation, utc(why.at), facts.task.name, zone, call.language, why.outage)
     data["sentence"] = call.complete(data["sentence"])
     data |= {"task_id": facts.task.id, "at_local": local(why.at, zone), "suggested_calls": _suggested_calls(why)}

@@ -1,4 +1,4 @@
-"""Tools that read runs: list runs, and get one with its log lines."""
+"""MCP tools that read runs: list runs, and get one with its log lines."""
 
 from __future__ import annotations
 

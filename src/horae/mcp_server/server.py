@@ -34,7 +34,7 @@ PROBLEM: Final = "horae/problem"
 INSTRUCTIONS: Final = (
     "Horae runs tasks on time, durably. Schedule with schedule_task: pass the zone of the person you work for, or leave it "
     "out to use the owner's; then read back what it means and when it runs next. Give a key so that repeating a call makes "
-    "nothing twice. When somebody asks why something did or did not happen, call explain_task."
+    "nothing twice. When asked why something did or did not happen, call explain_task."
 )
 
 Context: TypeAlias = ServerRequestContext[Any, Any]

@@ -1,10 +1,10 @@
-"""Size limits of payloads, results, names, labels, logs and batches."""
+"""Size limits of payloads, results, names, labels, logs and batches, and text cut to them."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from ..truncation import truncate
+from ..typography import truncate
 
 PAYLOAD_BYTES: Final = 256 * 1024
 TARGET_BYTES: Final = 2 * PAYLOAD_BYTES
@@ -27,3 +27,11 @@ CLAIM_SLICE: Final = 128
 def shorten(text: str, most: int) -> str:
     """Return the text, or its first whole words and an ellipsis where it has more than `most` characters."""
     return truncate(text, most)
+
+
+def to_storable(text: str, max_length: int) -> str:
+    """Cut the text and replace lone surrogates and NUL, which come from file names and binary output."""
+    text = shorten(text, max_length)
+    if not text.isascii():
+        text = text.encode(errors="replace").decode()
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -7,6 +7,9 @@ from typing import Final, Generic, NamedTuple, TypeVar
 _T = TypeVar("_T")
 
 MAX_PAGE_SIZE: Final = 1_000
+"""Rows that one call of a store or of the service returns at most."""
+MAX_HTTP_PAGE_SIZE: Final = 200
+"""Items that one HTTP response holds at most."""
 
 
 class Page(NamedTuple, Generic[_T]):

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from ..clock import SystemClock
 from ..runtime.http_server import check_libraries, open_listener, serve_app
-from ..runtime.local_servers import LocalServer, register_server
+from ..runtime.local_servers import LocalServer, is_temporary, register_server, token_path, write_token
 from ..runtime.stores import has_secret, sqlite_path, without_password
-from ..runtime.tokens_file import is_temporary, token_path, write_token
 from ..settings import Settings
 from ..store_retry import restart_on_error
 from .control_socket import SupervisorLink, send_ready
@@ -107,7 +106,7 @@ async def run_api_process(
     options: NodeOptions, settings: Settings, supervisor: SupervisorLink, reports: NodeReports
 ) -> int:
     """Serve the API until SIGTERM or SIGINT, and let open requests end; returns the exit code."""
-    from ..app.interpreter import interpreter  # noqa: PLC0415 - the API's libraries are extras
+    from ..app.gc_tuning import interpreter_tuning  # noqa: PLC0415 - the API's libraries are extras
     from ..observe.metrics_server import EnginePeer  # noqa: PLC0415
     from ..runtime.api_service import open_api, open_service  # noqa: PLC0415
     from ..runtime.observability import make_observability, make_observer, run_observer  # noqa: PLC0415
@@ -128,8 +127,8 @@ async def run_api_process(
             serve_app(app, listener) as address,
             _registered(settings, service, url, address, reports),
         ):
-            interpreter.acquire()
-            interpreter.dedicate_process()
+            interpreter_tuning.acquire()
+            interpreter_tuning.dedicate_process()
             file = StoreFile(url)
             # Next to a worker, that one watches the file and reports its loss.
             watch = partial(stop_when_lost, file, clock, stop, reports.on_store_lost)

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from .catalogue import METRICS, Labels, Metric, Process
+from .metric_definitions import METRICS, Labels, Metric, Process
 
 NO_LABELS: Final[Labels] = ()
 

@@ -12,15 +12,14 @@ from ..ports.full_store import FullStore
 from ..ports.store import DEFAULT_TERMS, Terms
 from ..ports.target import Invocation, Target
 from ..version import __version__
-from . import catalogue
-from .catalogue import Process
+from . import metric_definitions
 from .counters import MetricSet
-from .deployment import Reading, read_deployment
-from .exposition import render_metrics
-from .log_context import bind_ids
+from .exposition import Reading, read_deployment, render_metrics
+from .health import WriteProbe
+from .logs import bind_ids
+from .metric_definitions import Process
 from .store import observe_store
 from .traces import Tracing, end_run
-from .write_probe import WriteProbe
 
 ALWAYS_ONE: Final = 1.0
 
@@ -31,9 +30,9 @@ class Observer:
         self.metrics = MetricSet(process)
         self.tracing = tracing
         self._clock = clock
-        errors = self.metrics.counter(catalogue.STORE_ERRORS)
+        errors = self.metrics.counter(metric_definitions.STORE_ERRORS)
         self.write_probe = WriteProbe(clock, lambda: sum(errors.values.copy().values()))
-        self.metrics.gauge(catalogue.BUILD_INFO).set_callback(
+        self.metrics.gauge(metric_definitions.BUILD_INFO).set_callback(
             lambda: ALWAYS_ONE, (__version__, platform.python_version())
         )
 
@@ -44,7 +43,7 @@ class Observer:
         return ObservedTarget(target, self.tracing)
 
     def count_webhook_attempt(self, is_delivered: bool) -> None:  # noqa: FBT001 - a signal with one word
-        self.metrics.counter(catalogue.WEBHOOK_ATTEMPTS).add(("delivered" if is_delivered else "failed",))
+        self.metrics.counter(metric_definitions.WEBHOOK_ATTEMPTS).add(("delivered" if is_delivered else "failed",))
 
     def render_process(self) -> str:
         """Render the metrics of this process alone."""
@@ -57,7 +56,7 @@ class Observer:
         """
         readings = await read_deployment(store, self._clock)
         if engine_text is not None:
-            readings = (*readings, Reading(catalogue.ENGINE_SCRAPED, float(bool(engine_text))))
+            readings = (*readings, Reading(metric_definitions.ENGINE_SCRAPED, float(bool(engine_text))))
         return render_metrics(self.metrics, self.process, readings, engine_text or "")
 
 

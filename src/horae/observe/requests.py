@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
 from ..clock import Clock
-from . import catalogue
+from . import metric_definitions
 from .counters import MetricSet
-from .log_context import bind_ids
+from .logs import bind_ids
 from .traces import RequestSpan, Tracing, read_traceparent
 
 Scope = MutableMapping[str, Any]
@@ -32,9 +32,9 @@ class ObservedRequests:
     def __init__(self, app: App, figures: MetricSet, clock: Clock, tracing: Tracing | None = None) -> None:
         self._app = app
         self._steady = clock.steady
-        self._requests = figures.counter(catalogue.REQUESTS)
-        self._seconds = figures.histogram(catalogue.REQUEST_SECONDS)
-        self._limited = figures.counter(catalogue.RATE_LIMITED)
+        self._requests = figures.counter(metric_definitions.REQUESTS)
+        self._seconds = figures.histogram(metric_definitions.REQUEST_SECONDS)
+        self._limited = figures.counter(metric_definitions.RATE_LIMITED)
         self._tracing = tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,8 +86,8 @@ def route_template(scope: Scope) -> str:
 
 
 def _limited_by(state: MutableMapping[str, Any]) -> str:
-    allowance = state.get("allowance")
-    if allowance is not None and allowance.retry_after:
+    bucket = state.get("bucket")
+    if bucket is not None and bucket.retry_after:
         return "owner"
     return "address" if state.get("caller") is None else "quota"
 

@@ -17,7 +17,7 @@ from ..model.outcome import Settlement
 from ..model.run import Run, RunState
 from ..ports.full_store import FullStore
 from ..ports.store import Claim, LeaseRenewal, Node, Terms
-from . import catalogue
+from . import metric_definitions
 from .counters import MetricSet
 
 _T = TypeVar("_T")
@@ -39,17 +39,17 @@ class _ObservedStore:
         self._clock = clock
         self._steady = clock.steady
         self._self_stop = terms.self_stop.total_seconds()
-        self._calls = figures.histogram(catalogue.STORE_CALLS)
-        self._errors = figures.counter(catalogue.STORE_ERRORS)
-        self._starts = figures.counter(catalogue.STARTS)
-        self._late = figures.histogram(catalogue.RUN_LATENESS)
-        self._settlement_delay = figures.histogram(catalogue.SETTLEMENT_DELAY)
-        self._length = figures.histogram(catalogue.RUN_DURATION)
-        self._outcomes = figures.counter(catalogue.OUTCOMES)
-        self._skipped = figures.counter(catalogue.SKIPPED)
-        self._losses = figures.counter(catalogue.LEASE_LOSSES)
-        self._takeovers = figures.counter(catalogue.TAKEOVERS)
-        self._recovered = figures.counter(catalogue.RECOVERED)
+        self._calls = figures.histogram(metric_definitions.STORE_CALLS)
+        self._errors = figures.counter(metric_definitions.STORE_ERRORS)
+        self._starts = figures.counter(metric_definitions.STARTS)
+        self._late = figures.histogram(metric_definitions.RUN_LATENESS)
+        self._settlement_delay = figures.histogram(metric_definitions.SETTLEMENT_DELAY)
+        self._length = figures.histogram(metric_definitions.RUN_DURATION)
+        self._outcomes = figures.counter(metric_definitions.OUTCOMES)
+        self._skipped = figures.counter(metric_definitions.SKIPPED)
+        self._losses = figures.counter(metric_definitions.LEASE_LOSSES)
+        self._takeovers = figures.counter(metric_definitions.TAKEOVERS)
+        self._recovered = figures.counter(metric_definitions.RECOVERED)
         self._lock = Lock()
         self._renewed_at: dict[str, float] = {}
         self._claimed: dict[str, Run] = {}
@@ -195,18 +195,20 @@ class _ObservedStore:
         await self._timed(("join",), self._store.join(node))
         self._renewed_at[node.id] = called
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
         called = self._steady()
-        extension = await self._timed(("extend",), self._store.extend(node, now, load, offset))
+        renewal = await self._timed(("renew_lease",), self._store.renew_lease(node, now, load, offset))
         last_renewal = self._renewed_at.pop(node, None)
-        if not extension.held:
+        if not renewal.held:
             self._losses.add(("taken",))
-            return extension
+            return renewal
         if last_renewal is not None and self._steady() - last_renewal > self._self_stop:
             # The renewal came too late: the node had treated its lease as lost and stopped its runs.
             self._losses.add(("expired",))
         self._renewed_at[node] = called
-        return extension
+        return renewal
 
     async def leave(self, node: str) -> None:
         self._renewed_at.pop(node, None)

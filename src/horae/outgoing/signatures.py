@@ -76,3 +76,19 @@ def _key(secret: str) -> bytes:
     if not secret.startswith(PREFIX) or not _MIN_KEY_BYTES <= len(key) <= _MAX_KEY_BYTES:
         raise refuse("signing_secret")
     return key
+
+
+_PURPOSE: Final = "horae callback 1"
+
+
+def callback_path(run_id: str) -> str:
+    return f"/v1/runs/{run_id}/callback"
+
+
+def callback_token(key: str, run_id: str, token: int) -> str:
+    """Return the token of one claim of one run, stored nowhere: invalid after the run has ended or was claimed again."""
+    return hmac.digest(key.encode(), f"{_PURPOSE}\n{run_id}\n{token}".encode(), sha256).hex()
+
+
+def verify_callback_token(key: str, run_id: str, token: int, offered: str) -> bool:
+    return hmac.compare_digest(callback_token(key, run_id, token).encode(), offered.encode(errors="replace"))

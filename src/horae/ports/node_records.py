@@ -1,11 +1,13 @@
-"""Records that nodes write about themselves: backward steps of their wall clock, and the lease length they agreed on."""
+"""Records that nodes write about themselves: backward clock steps, the agreed lease length, and settlement delays."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
+from ..model.counts import ALL_OWNERS, bucket_end, bucket_of_microseconds, quantile
 from .records import Record, Records
 from .store import DEFAULT_TERMS
 
@@ -56,3 +58,127 @@ async def load_agreed_lease(records: Records) -> timedelta:
     """Return the agreed lease length, or the standard one where none was agreed."""
     record = await load_lease_record(records)
     return DEFAULT_TERMS.lease if record is None else parse_lease(record)
+
+
+SETTLEMENT_DELAY: Final = "settlement_delay"
+WINDOW: Final = timedelta(minutes=5)
+MAX_OWNERS: Final = 50
+"""A node counts so many owners separately per minute; further ones count only towards the total of all owners."""
+_MICROSECOND: Final = timedelta(microseconds=1)
+_PAGE_SIZE: Final = 100
+_WINDOW_MINUTES: Final = WINDOW // timedelta(minutes=1)
+
+
+class SettlementDelay(NamedTuple):
+    """Summary of the delays from the end of a run to the commit that records it.
+
+    p50 and p99 are upper bucket bounds, at most a fifth too long; `longest` is exact.
+    """
+
+    counted: int = 0
+    p50: timedelta | None = None
+    p99: timedelta | None = None
+    longest: timedelta | None = None
+
+
+class DelayHistogram:
+    """Histogram of the delays of one owner, or of all owners, within one minute. Delays are in microseconds."""
+
+    __slots__ = ("buckets", "longest")
+
+    def __init__(self, longest: int = 0, buckets: dict[int, int] | None = None) -> None:
+        self.longest = longest
+        self.buckets: dict[int, int] = {} if buckets is None else buckets
+
+    def add(self, microseconds: int) -> None:
+        bucket = bucket_of_microseconds(microseconds)
+        self.buckets[bucket] = self.buckets.get(bucket, 0) + 1
+        self.longest = max(self.longest, microseconds)
+
+
+HistogramsByMinute: TypeAlias = dict[int, dict[str, DelayHistogram]]
+"""Histograms by minute since 1970, then by owner."""
+
+
+class DelayWindow:
+    """The delays of the runs that one node settled within the window."""
+
+    def __init__(self, minutes: HistogramsByMinute | None = None) -> None:
+        self._minutes: HistogramsByMinute = {} if minutes is None else minutes
+
+    @classmethod
+    def from_json(cls, text: str) -> DelayWindow:
+        minutes: HistogramsByMinute = {}
+        for minute, owners in json.loads(text).items():
+            minutes[int(minute)] = {
+                owner: DelayHistogram(longest, {int(bucket): number for bucket, number in buckets.items()})
+                for owner, (longest, buckets) in owners.items()
+            }
+        return cls(minutes)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            str(minute): {owner: [delays.longest, delays.buckets] for owner, delays in owners.items()}
+            for minute, owners in self._minutes.items()
+        }
+
+    def add(self, ended: Iterable[tuple[str, datetime]], recorded: datetime) -> None:
+        """Count the owner and end of each run whose end was committed at `recorded`."""
+        minute = _minute_of(recorded)
+        owners = self._minutes.get(minute)
+        if owners is None:
+            owners = self._minutes[minute] = {ALL_OWNERS: DelayHistogram()}
+            self._drop_outside_window(minute)
+        overall = owners[ALL_OWNERS]
+        for owner, at in ended:
+            # After the clock was set back, a delay would be negative.
+            delay = max(0, (recorded - at) // _MICROSECOND)
+            overall.add(delay)
+            own = owners.get(owner)
+            if own is None and len(owners) <= MAX_OWNERS:
+                own = owners[owner] = DelayHistogram()
+            if own is not None and own is not overall:
+                own.add(delay)
+
+    def of(self, owner: str, now: datetime) -> list[DelayHistogram]:
+        """Return the histograms of an owner within the window that ends now."""
+        first = _minute_of(now) - _WINDOW_MINUTES
+        return [owners[owner] for minute, owners in self._minutes.items() if minute > first and owner in owners]
+
+    def _drop_outside_window(self, minute: int) -> None:
+        """Drop minutes before the window and, after the clock was set back, minutes ahead of it."""
+        for other in [other for other in self._minutes if not minute - _WINDOW_MINUTES < other <= minute]:
+            del self._minutes[other]
+
+
+def _minute_of(at: datetime) -> int:
+    return int(at.timestamp() // 60)
+
+
+def summarize_delays(histograms: Iterable[DelayHistogram]) -> SettlementDelay:
+    buckets: dict[int, int] = {}
+    longest = 0
+    for delays in histograms:
+        longest = max(longest, delays.longest)
+        for bucket, number in delays.buckets.items():
+            buckets[bucket] = buckets.get(bucket, 0) + number
+    counted = sum(buckets.values())
+    if not counted:
+        return SettlementDelay()
+    longest_delay = longest * _MICROSECOND
+    p50, p99 = (min(longest_delay, bucket_end(quantile(buckets, counted, share))) for share in (0.50, 0.99))
+    return SettlementDelay(counted, p50, p99, longest_delay)
+
+
+async def load_settlement_delay(records: Records, owner: str | None, now: datetime) -> SettlementDelay:
+    """Sum up the delays of runs that ended on any node within the window, of one owner or (None) of all."""
+    histograms: list[DelayHistogram] = []
+    after: str | None = None
+    while True:
+        page = await records.records(SETTLEMENT_DELAY, after=after, limit=_PAGE_SIZE)
+        for each in page.items:
+            if each.expires is None or each.expires > now:
+                histograms += DelayWindow.from_json(each.body).of(ALL_OWNERS if owner is None else owner, now)
+        after = page.after
+        if after is None:
+            return summarize_delays(histograms)

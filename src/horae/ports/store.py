@@ -143,7 +143,9 @@ class Agenda(Protocol):
     async def join(self, node: Node) -> None:
         """Register a new node with its lease; the whole row is written."""
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
         """Renew the lease: one write, however many runs it covers. `load` and `offset` are informational."""
 
     async def leave(self, node: str) -> None:

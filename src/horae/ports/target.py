@@ -1,4 +1,4 @@
-"""The target port: an adapter that executes one invocation and always returns an outcome."""
+"""The target port: an adapter that executes one invocation and always returns an outcome; and the secrets it reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from ..clock import Clock
 from ..model.outcome import Outcome
 from ..model.run import Run
 from ..model.task import Task
-from .secrets import Secrets
+
+
+class Secrets(Protocol):
+    """Values that tasks reference by name; only a target that executes a run of the same owner reads one."""
+
+    async def reveal(self, owner: str, name: str) -> str | None:
+        """Return the value of an owner's secret, or None; a secret of another owner answers like an absent one."""
 
 
 class Invocation(Protocol):

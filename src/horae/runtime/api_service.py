@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.util import find_spec
@@ -20,18 +20,93 @@ from ..service.events.background_work import read_watch_settings, run_background
 from ..service.events.webhook_dispatcher import WebhookDispatcher, report_signer
 from ..service.service import Service
 from ..settings import Settings
-from ..store_retry import restart_on_error
-from .maintenance import AuditSealer, QuotaEnforcer
+from ..store_retry import StoreRetry, repeat_with_backoff, restart_on_error
 from .observability import make_observability
 from .plain_connection import warn_about_plain_connection
 from .process_settings import read_wake_mode
 from .service_factory import callback_key, make_service
 from .stores import make_store, make_wakeup
 from .target_kinds import TargetKinds
-from .wakeup import ThrottledNotifier
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+
+
+MIN_INTERVAL: Final = 0.005
+"""Seconds. Each notification makes every engine poll; with hundreds of writes a second, one poll covers many."""
+
+
+class ThrottledNotifier:
+    """Rate-limited notifier: writes during the pause are covered by one notification at its end, so none is lost."""
+
+    def __init__(self, notify: Callable[[], None], interval: float = MIN_INTERVAL) -> None:
+        self._notify = notify
+        self._interval = interval
+        self._pause: asyncio.TimerHandle | None = None
+        self._is_pending = False
+
+    def notify(self) -> None:
+        """Notify now, or at the end of the current pause."""
+        if self._pause is not None:
+            self._is_pending = True
+            return
+        self._notify()
+        self._pause = asyncio.get_running_loop().call_later(self._interval, self._end_pause)
+
+    def close(self) -> None:
+        """Send a pending notification now."""
+        if self._pause is not None:
+            self._pause.cancel()
+            self._pause = None
+        if self._is_pending:
+            self._is_pending = False
+            self._notify()
+
+    def _end_pause(self) -> None:
+        self._pause = None
+        if self._is_pending:
+            self._is_pending = False
+            self.notify()
+
+
+_SEAL_INTERVAL: Final = 0.5
+"""Seconds. Audit rows are sealed within one second."""
+_QUOTA_INTERVAL: Final = 60.0
+
+
+class AuditSealer:
+    """Background loop that seals the audit trail."""
+
+    def __init__(self, service: Service, clock: Clock) -> None:
+        self._service = service
+        self._clock = clock
+
+    async def step(self) -> float:
+        """Seal once; return the seconds until the next time."""
+        await self._service.audit.seal()
+        return _SEAL_INTERVAL
+
+    async def run(self) -> None:
+        """Seal until cancelled; retry after store errors."""
+        await repeat_with_backoff(self.step, StoreRetry("sealing of the audit trail", self._clock), self._clock)
+
+
+class QuotaEnforcer:
+    """Enforces quotas in a loop of its own: measuring the bytes of many owners must not delay the audit sealing."""
+
+    def __init__(self, service: Service, clock: Clock) -> None:
+        self._service = service
+        self._clock = clock
+
+    async def step(self) -> float:
+        """Enforce once; return the seconds until the next time."""
+        await self._service.daily_quota.enforce(self._clock.now())
+        return _QUOTA_INTERVAL
+
+    async def run(self) -> None:
+        """Enforce until cancelled; retry after store errors."""
+        await repeat_with_backoff(self.step, StoreRetry("enforcement of quotas", self._clock), self._clock)
+
 
 CONSOLE_PATH: Final = "/console"
 _MAX_STREAMS: Final = 1_000_000
@@ -46,8 +121,8 @@ async def open_service(
 ) -> AsyncIterator[tuple[Service, Clock]]:
     """Open a store and its service; every write notifies the engines of other processes."""
     clock = SystemClock()
-    wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ))
-    store = make_store(url) if observer is None else observer.store(make_store(url))
+    wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ), clock=clock)
+    store = make_store(url, clock) if observer is None else observer.store(make_store(url, clock))
 
     notifier = ThrottledNotifier(wakeup.notify)
 

@@ -11,11 +11,11 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from ..clock import Clock
-from ..observe import catalogue
-from ..observe.catalogue import Process
+from ..observe import metric_definitions
+from ..observe.counters import MetricSet
 from ..observe.health import TOLERANCE
 from ..observe.logs import RUNS_LOGGER, configure_logging
-from ..observe.loop_lag import watch_lag
+from ..observe.metric_definitions import Process
 from ..observe.metrics_server import EnginePeer, MetricsEndpoint, Observability, serve_metrics
 from ..observe.observer import Observer
 from ..observe.scrape_access import read_policy
@@ -27,6 +27,19 @@ from .process_settings import read_clock_tolerance
 
 if TYPE_CHECKING:
     from ..engine.engine import Engine
+
+
+SAMPLE_SECONDS: Final = 0.25
+
+
+async def watch_lag(clock: Clock, figures: MetricSet) -> None:
+    """Sample the lag until cancelled."""
+    lag = figures.histogram(metric_definitions.LOOP_LAG)
+    while True:
+        due = clock.steady() + SAMPLE_SECONDS
+        await clock.pause(SAMPLE_SECONDS)
+        lag.add(clock.steady() - due)
+
 
 _VIA: Final = "metrics"
 
@@ -83,11 +96,11 @@ async def run_observer(observer: Observer, clock: Clock) -> AsyncIterator[None]:
 def register_engine_gauges(observer: Observer, engine: Engine, capacity: int) -> None:
     """Register the gauges that are read from the engine."""
     figures, runner, lease = observer.metrics, engine.runner, engine.lease
-    figures.gauge(catalogue.ACTIVE_RUNS).set_callback(lambda: runner.active_count)
+    figures.gauge(metric_definitions.ACTIVE_RUNS).set_callback(lambda: runner.active_count)
     settler = engine.settler
-    figures.gauge(catalogue.SETTLEMENTS_WAITING).set_callback(lambda: settler.pending)
-    figures.gauge(catalogue.CAPACITY).set_callback(lambda: capacity)
-    figures.gauge(catalogue.LEASE_LEFT).set_callback(lambda: max(0.0, lease.seconds_left))
+    figures.gauge(metric_definitions.SETTLEMENTS_WAITING).set_callback(lambda: settler.pending)
+    figures.gauge(metric_definitions.CAPACITY).set_callback(lambda: capacity)
+    figures.gauge(metric_definitions.LEASE_LEFT).set_callback(lambda: max(0.0, lease.seconds_left))
 
 
 @asynccontextmanager

@@ -1,24 +1,86 @@
-"""Composition root: builds the service of an opened store from the settings, for every process, and opens the targets of a node."""
+"""Composition root: builds the service of an opened store from the settings, and opens the targets of a node."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from secrets import token_hex
 from typing import Any, Final
 
 from ..clock import Clock
+from ..encryption import Cipher, make_cipher
+from ..encryption.key_location import SharedKeyFile, make_server_cipher
+from ..encryption.refusals import refuse as refuse_key
+from ..errors import InvalidSchedule, Refusal
+from ..model.accounts.principal import MEMBER_QUOTAS, Quotas
+from ..model.refusals import refuse
 from ..outgoing.addresses import read_networks
 from ..ports.full_store import FullStore
 from ..ports.records import Record, Records
 from ..ports.target import TargetKind, Tools
+from ..schedule.durations import parse_duration
 from ..service.accounts.approval_policy import ApprovalPolicy
 from ..service.accounts.secrets import SecretVault
 from ..service.service import Service
-from .default_quotas import read_default_quotas
-from .encryption_key import cipher_for_store
+from ..settings import Settings
+from .stores import is_on_server, sqlite_path
 from .target_kinds import TargetKinds, open_all
+
+_MAX_TASKS: Final = 1_000_000
+_MAX_REQUESTS: Final = 1_000_000
+_NO_LIMIT: Final = ("off", "none")
+
+
+def read_default_quotas(settings: Settings) -> Quotas:
+    """Return the quotas of owners without admin rights: interval, active tasks, request rate."""
+    return MEMBER_QUOTAS._replace(
+        shortest_interval=_min_interval(settings),
+        active_tasks=_max_active_tasks(settings),
+        requests_per_minute=_requests_per_minute(settings),
+    )
+
+
+def _requests_per_minute(settings: Settings) -> int | None:
+    """Return the requests a minute of one owner; None (for 0 or `off`) means no limit."""
+    text = str(settings.value("rate_limit")).strip().lower()
+    if text in (*_NO_LIMIT, "0"):
+        return None
+    if not text.isdecimal() or not 1 <= int(text[:9]) <= _MAX_REQUESTS:
+        raise refuse("bad_number", name="rate_limit", value=text, least=1, most=_MAX_REQUESTS)
+    return int(text)
+
+
+def _min_interval(settings: Settings) -> timedelta | None:
+    text = str(settings.value("quota_min_interval")).strip().lower()
+    if text in (*_NO_LIMIT, "0"):
+        return None
+    try:
+        return parse_duration(f"{text}s" if text.isdecimal() else text)
+    except InvalidSchedule:
+        raise refuse("bad_duration", name="quota_min_interval", value=text, least="0s", most="1d") from None
+
+
+def _max_active_tasks(settings: Settings) -> int | None:
+    text = str(settings.value("quota_active_tasks")).strip().lower()
+    if text in _NO_LIMIT:
+        return None
+    if not text.isdecimal() or int(text[:9]) > _MAX_TASKS:
+        raise refuse("bad_number", name="quota_active_tasks", value=text, least=0, most=_MAX_TASKS)
+    return int(text)
+
+
+def cipher_for_store(url: str, key_file: str | None) -> Cipher:
+    """Return the cipher of a store's secrets; `key_file` is the setting of that name."""
+    return make_server_cipher(key_file) if is_on_server(url) else make_cipher(sqlite_path(url), key_file)
+
+
+def missing_key_refusal(url: str, key_file: str | None) -> Refusal | None:
+    """Return a refusal if the key file of a store on a server is missing here: it was created on another machine."""
+    key = cipher_for_store(url, key_file)
+    is_missing = isinstance(key, SharedKeyFile) and not key.exists
+    return refuse_key("key_file_missing", path=key.origin) if is_missing else None
+
 
 _CALLBACK_KEY: Final = "callback_key"
 _KEY_RECORD: Final = ("callback", "key")

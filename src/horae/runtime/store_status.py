@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
-from ..clock import Clock
+from ..clock import Clock, SystemClock
 from ..stores.sql.status import ServerStatus as ServerStatus  # noqa: PLC0414 - shown here too
 from .stores import MYSQL, POSTGRES
 
@@ -19,7 +19,7 @@ def read_file_status(path: str) -> FileStatus:
     """Return the schema and settings of a file; raises `StoreDamaged` for a file that is not a Horae store."""
     from ..stores.sqlite.migrate import read_status  # noqa: PLC0415 - each store loads only where it is used
 
-    return read_status(path)
+    return read_status(path, SystemClock())
 
 
 async def read_server_status(url: str, clock: Clock) -> ServerStatus | None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
+from ..clock import Clock, SystemClock
 from ..model.refusals import refuse
-from ..ports.full_store import FullStore
-from ..ports.wakeup import Wakeup
+from ..ports.full_store import FullStore, Wakeup
 from ..stores.masked_url import has_secret as has_secret  # noqa: PLC0414 - shown here too
 from ..stores.masked_url import mask_url as mask_url  # noqa: PLC0414
 from ..stores.masked_url import without_password as without_password  # noqa: PLC0414
@@ -34,12 +34,13 @@ class NoNotifier:
     async def finish(self) -> None: ...
 
 
-def make_store(url: str) -> FullStore:
+def make_store(url: str, clock: Clock | None = None) -> FullStore:
     """Create the store of a URL, not opened yet; raises a refusal for an unknown one.
 
     `memory://`, `sqlite:///relative.db`, `sqlite:////absolute.db`, or `postgresql://user:password@host/database` and the
-    same with `mysql://` or `mariadb://`.
+    same with `mysql://` or `mariadb://`. The store reads the time from `clock` alone, by default the system clock.
     """
+    clock = SystemClock() if clock is None else clock
     if url == MEMORY:
         from ..stores.memory import MemoryStore  # noqa: PLC0415 - each store loads only where it is used
 
@@ -47,29 +48,30 @@ def make_store(url: str) -> FullStore:
     if url.startswith(POSTGRES):
         from ..stores.postgres import PostgresStore  # noqa: PLC0415
 
-        return PostgresStore(url)
+        return PostgresStore(url, clock=clock)
     if url.startswith(MYSQL):
         from ..stores.mysql import MySQLStore  # noqa: PLC0415
 
-        return MySQLStore(url)
+        return MySQLStore(url, clock=clock)
     path = sqlite_path(url)
     if path is None:
         raise refuse("unknown_store", url=mask_url(url))
     from ..stores.sqlite import SQLiteStore  # noqa: PLC0415
 
-    return SQLiteStore(path)
+    return SQLiteStore(path, clock=clock)
 
 
-def make_wakeup(url: str, *, precise: bool) -> Wakeup:
+def make_wakeup(url: str, *, precise: bool, clock: Clock | None = None) -> Wakeup:
     """Create the notifier between processes on this store: NOTIFY, advisory locks, a socket, or none."""
+    clock = SystemClock() if clock is None else clock
     if precise and url.startswith(POSTGRES):
         from ..stores.postgres.notify import PostgresNotifier  # noqa: PLC0415
 
-        return PostgresNotifier(url)
+        return PostgresNotifier(url, clock)
     if precise and url.startswith(MYSQL):
         from ..stores.mysql.wakeup import MySQLNotifier  # noqa: PLC0415
 
-        return MySQLNotifier(url)
+        return MySQLNotifier(url, clock)
     path = sqlite_path(url)
     if path is None or not precise or os.name != "posix":
         return NoNotifier()

@@ -25,7 +25,7 @@ _IMPORT_ONLY: Final = frozenset({"agent"})
 """Kinds that no node of this version runs, but that tasks of other schedulers have: an import keeps them, paused."""
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Created once: `json.dumps` creates a new encoder for every call."""
-_BUILT_IN: Final = {"http": "http.kind:HTTP", "command": "command.kind:COMMAND", "event": "event.kind:EVENT"}
+_BUILT_IN: Final = {"http": "http.target:HTTP", "command": "command.target:COMMAND", "event": "event.target:EVENT"}
 
 
 _NETWORK_KINDS: Final = ("http", "event")

@@ -7,8 +7,7 @@ from .canonical import from_json, from_request, to_json
 from .cron import Cron
 from .evaluate import advance, count, due, first, iterate, next  # noqa: A004 - the product's own question
 from .every import Every
-from .now import Now
-from .once import Once
+from .once import Now, Once
 from .rrule import RRule
 from .tzif import TZDATA_VERSION
 from .value import Past, Schedule

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from .days import EVERY_WEEKDAY, Days, Weekly, nth_weekday, to_calendar_date, weekday_days
-from .gregorian import first_of_month
+from .days import EVERY_WEEKDAY, Days, Weekly, first_of_month, nth_weekday, to_calendar_date, weekday_days
 from .instants import DAY
 from .wall import DaysAndTimes, Times
 

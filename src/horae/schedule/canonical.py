@@ -11,8 +11,7 @@ from .calendar import Calendar, Hours, NthWeekday, On
 from .cron import Cron
 from .durations import format_iso_duration, parse_duration
 from .every import Every
-from .now import Now
-from .once import Once, refuse_repeated_once
+from .once import Now, Once, refuse_repeated_once
 from .refusals import refuse
 from .rrule import RRule, refuse_if_endless
 from .value import Moment, Schedule

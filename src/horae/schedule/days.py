@@ -1,7 +1,7 @@
-"""Day sets with constant-time next and count operations.
+"""Days as numbers from 1970-01-01 = 0: Gregorian arithmetic, the limits of the calendar, and day sets.
 
-The matching days of a month depend only on its length and on the weekday of its first day, so that a rule such as
-"last working day" is 28 bit masks, computed once.
+Day sets find and count days in constant time: the matching days of a month depend only on its length and on the weekday
+of its first day, so that a rule such as "last working day" is 28 bit masks, computed once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,34 @@ from datetime import date
 from functools import cache
 from typing import Final, Protocol
 
-from .gregorian import days_in_month, first_of_month
+from .instants import DAY
+
+_MONTH_LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_DAYS_BEFORE_MONTH: Final = tuple(sum(_MONTH_LENGTHS[:month]) for month in range(12))
+
+
+def is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def days_in_month(year: int, month: int) -> int:
+    return _MONTH_LENGTHS[month - 1] + (month == 2 and is_leap(year))
+
+
+def new_year(year: int) -> int:
+    """The day number of the 1st of January."""
+    before = year - 1
+    return before * 365 + before // 4 - before // 100 + before // 400 - 719_162
+
+
+def first_of_month(year: int, month: int) -> int:
+    return new_year(year) + _DAYS_BEFORE_MONTH[month - 1] + (month > 2 and is_leap(year))
+
+
+def weekday(day: int) -> int:
+    """Monday is 0."""
+    return (day + 3) % 7
+
 
 _EPOCH_ORDINAL: Final = 719_163
 _LAST_DAY: Final = date.max.toordinal() - _EPOCH_ORDINAL
@@ -155,3 +182,19 @@ def _year_month_day(day: int) -> tuple[int, int, int]:
 
 def lowest_bit(mask: int) -> int:
     return (mask & -mask).bit_length() - 1
+
+
+FIRST_DAY: Final = day_number(date.min)
+LAST_DAY: Final = day_number(date.max)
+LAST_YEAR: Final = date.max.year
+FIRST_LOCAL: Final = FIRST_DAY * DAY
+LAST_LOCAL: Final = LAST_DAY * DAY + DAY - 1
+DAYS_OF_400_YEARS: Final = 146_097  # the calendar repeats after so many days, weekdays included
+YEARS_WITH_ALL_SHAPES: Final = (
+    40  # so many successive years include every shape of year, with the shapes of its neighbours
+)
+
+
+def set_bits(mask: int) -> tuple[int, ...]:
+    """The indexes of the set bits, in order."""
+    return tuple(index for index, digit in enumerate(f"{mask:b}"[::-1]) if digit == "1")

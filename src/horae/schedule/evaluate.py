@@ -12,8 +12,7 @@ from ..choices import Fold, Gap
 from .cron import Cron
 from .every import Every
 from .instants import DAY, EPOCH, FIRST_INSTANT, LAST_INSTANT, to_datetime, to_instant
-from .now import Now
-from .once import Once
+from .once import Now, Once
 from .refusals import refuse
 from .rrule import RRule
 from .rules import Rule

@@ -1,4 +1,4 @@
-"""The `once` schedule: one instant, or one wall time in a zone."""
+"""The one-time schedules: `now`, due when it is created, and `once`, one instant or one wall time in a zone."""
 
 from __future__ import annotations
 
@@ -7,10 +7,30 @@ from datetime import datetime
 from typing import ClassVar
 
 from .instants import SECOND, to_instant, wall_seconds
-from .now import FixedInstantsRule
 from .refusals import refuse
 from .rules import Rule, WallRule
 from .value import Past, Schedule, Setting, check_moment
+
+
+@dataclass(frozen=True, slots=True)
+class FixedInstantsRule:
+    """A few known instants in order, usually one."""
+
+    instants: tuple[int, ...]
+
+    def after(self, instant: int) -> int | None:
+        return next((each for each in self.instants if each > instant), None)
+
+    def count(self, after: int, until: int) -> int | None:
+        return sum(after < each <= until for each in self.instants)
+
+
+@dataclass(frozen=True, slots=True)
+class Now(Schedule):
+    kind: ClassVar[str] = "now"
+
+    def rule(self, setting: Setting, past: Past) -> Rule:  # noqa: ARG002 - independent of the zone
+        return FixedInstantsRule((to_instant(past.anchor),))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from .days import day_number, to_calendar_date
 from .instants import DAY, SECOND, to_instant, wall_seconds
 from .recurrence import Frequency, RulePattern, parse_rule
 from .recurrence import Rule as RecurrenceRule
-from .recurrence.effort import is_too_costly
+from .recurrence.pattern import is_too_costly
 from .refusals import refuse
 from .rules import Rule, WallRule
 from .value import Moment, Past, Schedule, Setting, check_moment, check_type, first_instant, is_wall

@@ -12,7 +12,7 @@ from typing import Final
 
 import tzdata
 
-from .gregorian import days_in_month, first_of_month, is_leap, new_year
+from .days import days_in_month, first_of_month, is_leap, new_year
 
 TZDATA_VERSION: Final[str] = tzdata.IANA_VERSION
 

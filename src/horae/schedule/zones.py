@@ -16,7 +16,7 @@ from typing import Final
 
 from ..choices import Fold, Gap
 from ..errors import InvalidSchedule
-from .gregorian import new_year
+from .days import new_year
 from .instants import FIRST_INSTANT, LAST_INSTANT, SECOND
 from .refusals import refuse
 from .tzif import History, read_history, zone_names

@@ -25,25 +25,24 @@ from .accounts.stored_output import StoredOutput
 from .accounts.tokens import Tokens
 from .events.delivery import WebhookClient
 from .events.event_bodies import EventEncoder
-from .events.event_log import Events
 from .events.listeners import ListenerRegistry, topic_of
+from .events.owner_sequence import Events
 from .events.webhooks import Webhooks
 from .runs.daily_quota import DailyQuota
+from .runs.explanations import Explanations
 from .runs.fire_rights import FireRights
 from .runs.lanes import Lanes
-from .runs.ledger import Ledger
 from .runs.nodes import Nodes
 from .runs.outages import Outages
 from .runs.overview import Overviews
 from .runs.runs import Runs
-from .tasks.advisories import Advisory, build_advisory
+from .tasks.advisories import Advisory, build_advisory, literal_secrets
 from .tasks.bulk import Bulk
 from .tasks.commit import TaskWriter
 from .tasks.declared_tasks import DeclaredTasks
 from .tasks.dry_run import make_dry_run_store
 from .tasks.edits import EditResult, Edits, Keep
 from .tasks.functions import Functions, ResolvedRequest
-from .tasks.literal_secrets import literal_secrets
 from .tasks.operations import Operations
 from .tasks.task_quota import TaskQuota
 from .tasks.task_request import TaskRequest
@@ -132,8 +131,8 @@ class Service:
         return Outages(self.store, self.store, self._clock)
 
     @cached_property
-    def ledger(self) -> Ledger:
-        return Ledger(self.store, self._clock, self.outages, self.functions)
+    def explanations(self) -> Explanations:
+        return Explanations(self.store, self._clock, self.outages, self.functions)
 
     @cached_property
     def overview(self) -> Overviews:

@@ -35,6 +35,11 @@ def expand_columns(name: str, statements: dict[str, str]) -> str:
     return _COLUMN_LIST.sub(lambda match: statements[match[1]], statements[name])
 
 
+def latest_schema(package: str) -> int:
+    """Return the number of the last migration."""
+    return max(number for number, _ in read_migrations(package))
+
+
 def read_migrations(package: str) -> list[tuple[int, str]]:
     """Read the migrations of a store as (number, SQL), in order."""
     files = resources.files(package).joinpath("migrations").iterdir()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..model.limits import CLAIM_SLICE
+from .codec.columns import entry_order, entry_task
 from .codec.rows import Row
 
 MAX_ENTRIES_PER_OWNER: Final = 16
@@ -13,17 +14,18 @@ MAX_ENTRIES_PER_OWNER: Final = 16
 
 def first_entry_per_task(rows: list[Row]) -> list[Row]:
     """Keep the first entry of each task, in order."""
-    if len({row[0] for row in rows}) == len(rows):
+    if len(set(map(entry_task, rows))) == len(rows):
         return rows
     first_of_task: dict[int, Row] = {}
     for row in rows:
-        first_of_task.setdefault(row[0], row)
+        first_of_task.setdefault(entry_task(row), row)
     return list(first_of_task.values())
 
 
 def priority_key(row: Row) -> tuple[int, int, int, str]:
     """Sort key of an entry row: highest priority, then due instant, task number, slot."""
-    return -row[6], row[3], row[0], row[1]
+    priority, due, task, slot = entry_order(row)
+    return -priority, due, task, slot
 
 
 def interleave_owners(queues: list[list[Row]], turn: int) -> list[Row]:

@@ -56,7 +56,7 @@ class TaskCache:
         entries = self._entries
         for number, version in versions.items():
             cached = entries.get(number)
-            if cached is not None and cached[1] == version:
+            if cached is not None and cached.version == version:
                 matches[number] = cached
         return matches
 
@@ -71,7 +71,7 @@ class TaskCache:
         entries, empty_versions = self._entries, self._empty_at_version
         for number in numbers:
             cached = entries.get(number)
-            if cached is not None and empty_versions.get(number) == cached[1]:
+            if cached is not None and empty_versions.get(number) == cached.version:
                 matches[number] = cached
         return matches
 
@@ -85,25 +85,25 @@ class TaskCache:
         task_of_run = self._task_of_run
         before = self._entries.get(number)
         if before is None:
-            if not live and status[0] in _ENDED_STATES:
+            if not live and status.state in _ENDED_STATES:
                 return
             self._size += _payload_size(task)
             if len(self._entries) >= self._MAX_TASKS or self._size >= self._MAX_CHARACTERS:
                 self._clear()
                 self._size = _payload_size(task)
         else:
-            if before[2] is not task:
-                self._size += _payload_size(task) - _payload_size(before[2])
-            for run in before[4]:
-                task_of_run.pop(run[0], None)
-            if not live and status[0] in _ENDED_STATES:
+            if before.task is not task:
+                self._size += _payload_size(task) - _payload_size(before.task)
+            for run in before.live:
+                task_of_run.pop(run.id, None)
+            if not live and status.state in _ENDED_STATES:
                 del self._entries[number]
                 self._empty_at_version.pop(number, None)
                 self._size -= _payload_size(task)
                 return
         self._entries[number] = cached
         for run in live:
-            task_of_run[run[0]] = number
+            task_of_run[run.id] = number
 
     def update(self, updates: Mapping[int, CachedTask | None], empty_agendas: Iterable[int] = ()) -> None:
         """Store many tasks by number (None removes one); `empty_agendas` are the numbers of tasks without an agenda entry."""
@@ -115,7 +115,7 @@ class TaskCache:
                     self._put(cached)
             for number in empty_agendas:
                 if number in self._entries:
-                    self._empty_at_version[number] = self._entries[number][1]
+                    self._empty_at_version[number] = self._entries[number].version
 
     def discard(self, number: int) -> None:
         with self._lock:
@@ -141,7 +141,7 @@ class TaskCache:
 
 
 def _payload_size(task: Task) -> int:
-    return len(task[5]) + len(task[4][1])
+    return len(task.payload) + len(task.target.spec)
 
 
 def apply_change(cached: CachedTask, change: Change, new_run_numbers: Sequence[int]) -> CachedTask:
@@ -161,9 +161,10 @@ def _update_live_runs(
     runs += zip(change.new_runs, new_run_numbers, strict=True)
     if cancel_reasons:
         runs = [(run._replace(cancel=cancel_reasons.get(run.id, run.cancel)), number) for run, number in runs]
-    still_live = sorted([each for each in runs if each[0].state in LIVE_STATES], key=_run_id)
+    still_live = sorted([(run, number) for run, number in runs if run.state in LIVE_STATES], key=_run_id)
     return tuple([run for run, _ in still_live]), tuple([number for _, number in still_live])
 
 
 def _run_id(numbered: tuple[Run, int]) -> str:
-    return numbered[0].id
+    run, _ = numbered
+    return run.id

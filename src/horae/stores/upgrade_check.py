@@ -36,5 +36,5 @@ def refuse_live_nodes(place: str, nodes: Iterable[tuple[str, str, int]], lease_b
         raise refuse("store_nodes_running", place=place, names=", ".join(sorted(live)), lease=lease)
 
 
-LEASE_RECORD_FILTER: Final = f"kind = '{LEASE_RECORD_KEY[0]}' AND {{key}} = '{LEASE_RECORD_KEY[1]}'"
+LEASE_RECORD_FILTER: Final = "kind = '{}' AND {{key}} = '{}'".format(*LEASE_RECORD_KEY)
 """SQL condition on the record of the agreed lease; `{key}` stands for the name of the key column."""

@@ -13,7 +13,7 @@ from ..model.accounts.secret_reference import secret_name as secret_name  # noqa
 from ..model.accounts.secret_reference import secret_names as secret_names  # noqa: PLC0414 - see above
 from ..model.outcome import Failed
 from ..model.reason import Reason
-from ..ports.secrets import Secrets
+from ..ports.target import Secrets
 
 MASK: Final = "•••"
 _MIN_LENGTH: Final = 4

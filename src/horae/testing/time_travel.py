@@ -20,7 +20,6 @@ from ..ports.store import LeaseRenewal, RunFilter, TaskFilter
 from ..ports.target import Invocation, Target
 from ..service.tasks.task_request import Duration, read_duration
 from ..virtual_time import VirtualClock, VirtualLoop
-from .refusals import refuse as refuse_travel
 from .travel_store import (
     MEMORY,
     TRAVEL_STORES,
@@ -30,6 +29,7 @@ from .travel_store import (
     read_contents,
     refuse_store_in_use,
 )
+from .travel_store import refuse as refuse_travel
 
 _T = TypeVar("_T")
 _PAGE: Final = 1_000
@@ -193,10 +193,10 @@ class _RealTimeStore:
         self._store = store
         self._loop = loop
 
-    async def extend(self, *arguments: Any, **named: Any) -> LeaseRenewal:
+    async def renew_lease(self, *arguments: Any, **named: Any) -> LeaseRenewal:
         """Ignore the clock of the database server, which is real time."""
         with self._loop.outside():
-            return (await self._store.extend(*arguments, **named))._replace(now=None)
+            return (await self._store.renew_lease(*arguments, **named))._replace(now=None)
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)

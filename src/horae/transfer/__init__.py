@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .copy import MovePlan, MoveResult, MoveStage, move_store, plan_move
 from .digest import PartDigest, compute_digest
-from .progress import MoveProgress, NamedStore
+from .move_progress import MoveProgress, NamedStore
 
 __all__ = [
     "MovePlan",

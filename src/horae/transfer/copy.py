@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from ..ports.transfer import Part
 from .digest import PartDigest, compute_digest, read_pages
 from .idle_check import IdleStore, LivenessCheck, wait_until_idle
-from .progress import MoveProgress, NamedStore, read_progress, write_progress
+from .move_progress import MoveProgress, NamedStore, read_progress, write_progress
 from .refusals import refuse
 
 

@@ -16,7 +16,7 @@ from ..model.run import Span
 from ..ports.transfer import MetadataItem, Moving, Part, TransferItem
 from ..schedule import Schedule
 from ..schedule import to_json as schedule_to_json
-from .progress import PROGRESS_KEY
+from .move_progress import PROGRESS_KEY
 
 PAGE_SIZE: Final = 500
 _DIGEST_BYTES: Final = 16

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ..clock import Clock
 from ..engine.process_identity import is_gone, own_home
 from ..ports.store import DEFAULT_TERMS, Node, Terms
-from .progress import NamedStore
+from .move_progress import NamedStore
 from .refusals import refuse
 
 _POLL_SECONDS: Final = 0.25

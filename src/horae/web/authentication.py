@@ -65,6 +65,6 @@ def _take_from_quota(request: Request, limits: RateLimits, principal: Principal)
     if principal.admin or principal.quotas.requests_per_minute is None:
         return
     bucket = limits.owners.take(principal.owner, principal.quotas.requests_per_minute)
-    request.scope["state"]["allowance"] = bucket
+    request.scope["state"]["bucket"] = bucket
     if bucket.retry_after:
         raise refuse("too_many_requests", most=bucket.limit, retry_after=bucket.retry_after)

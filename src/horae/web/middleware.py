@@ -95,7 +95,7 @@ class _Exchange:
         present = {name.lower() for name, _ in headers}
         headers += [each for each in _DEFAULT_HEADERS if each[0] not in present]
         headers.append((b"x-request-id", self.id.encode()))
-        bucket: BucketState | None = self.scope["state"].get("allowance")
+        bucket: BucketState | None = self.scope["state"].get("bucket")
         if bucket is not None:
             headers.append((b"ratelimit-policy", b'"default";q=%d;w=60' % bucket.limit))
             headers.append((b"ratelimit", b'"default";r=%d;t=%d' % (bucket.remaining, bucket.full_in)))

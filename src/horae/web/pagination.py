@@ -1,4 +1,4 @@
-"""Cursor pagination: a cursor is the position after the last item, signed (HMAC) for one caller, path and filter."""
+"""Cursor pagination: encodes a list position as a cursor signed (HMAC) for one caller, path and filter, and decodes it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from .responses import JSON, encode_json, json_response
 _T = TypeVar("_T")
 _PURPOSE: Final = b"horae cursor 1\n"
 _SIGNATURE_BYTES: Final = 12
-MAX_PAGE_SIZE: Final = 200
 
 
 def decode_cursor(request: Request, principal: Principal, cursor: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Token bucket rate limiter, in memory, with a bounded number of buckets."""
+"""Token bucket rate limiter for HTTP requests, in memory, with a bounded number of buckets."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class TokenBuckets:
             return BucketState(size, 0, math.ceil(WINDOW), math.ceil(WINDOW))
         level, now = self._level(key, size)
         if level < 1:
-            return _allowance(size, level, math.ceil((1 - level) * WINDOW / size))
+            return _bucket_state(size, level, math.ceil((1 - level) * WINDOW / size))
         self._store(key, level - 1, now)
-        return _allowance(size, level - 1)
+        return _bucket_state(size, level - 1)
 
     def _level(self, key: str, limit: int) -> tuple[float, float]:
         now = self._clock.steady()
@@ -61,7 +61,7 @@ class TokenBuckets:
             self._buckets.popitem(last=False)
 
 
-def _allowance(limit: int, level: float, wait: int = 0) -> BucketState:
+def _bucket_state(limit: int, level: float, wait: int = 0) -> BucketState:
     return BucketState(limit, int(level), math.ceil((limit - level) * WINDOW / limit), wait)
 
 

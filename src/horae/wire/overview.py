@@ -14,8 +14,7 @@ from ..model.ids import EPOCH
 from ..model.lane import LaneUse
 from ..model.policy import policies_for
 from ..model.task import Target, Task, TaskState, TaskStatus
-from ..ports.node_records import ClockStep
-from ..ports.settlement_delays import WINDOW, SettlementDelay
+from ..ports.node_records import WINDOW, ClockStep, SettlementDelay
 from ..ports.store import Node, WaitingCounts
 from ..schedule import Now
 from ..service.runs.nodes import NodeState, NodeStatus

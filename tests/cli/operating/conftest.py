@@ -1,4 +1,4 @@
-"""Each test has a deployment of its own, and leaves no process behind."""
+"""Deployment fixture: a fresh folder and store for each test; its processes are killed at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A deployment of its own for one test: a folder, a store in it, and the real command on both."""
+"""Deployment for one test: a folder, a store in it, and the real `horae` command as processes."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tests.cli import fork_server
 
 T = TypeVar("T")
 _CLOCK: Final = SystemClock()
-PATIENCE_SECONDS: Final = 60.0
-"""A process may take its time on a busy machine; nothing is measured by this."""
+TIMEOUT_SECONDS: Final = 60.0
+"""Longest wait for a process on a busy machine; tests measure nothing with it."""
 
 
 class Deployment:
@@ -37,50 +37,52 @@ class Deployment:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Nothing of the machine's own settings."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "LC_", "TIMEZONE"))}
+        """Environment without Horae settings of the machine."""
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "LC_", "TIMEZONE"))
+        }
         homes = {name: str(self.folder / name) for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOME")}
-        return {**kept, **homes, "LANG": "C.UTF-8", "TZ": "UTC", "HORAE_STORE": self.url, "HORAE_API": "off"}
+        return {**inherited, **homes, "LANG": "C.UTF-8", "TZ": "UTC", "HORAE_STORE": self.url, "HORAE_API": "off"}
 
     def horae(
-        self, *arguments: str, said: str | bytes = "", environment: Mapping[str, str] | None = None
+        self, *arguments: str, stdin: str | bytes = "", environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """One command, to its end."""
-        given = said.encode() if isinstance(said, str) else said
+        """Run one command to its end."""
+        data = stdin.encode() if isinstance(stdin, str) else stdin
         env = {**self.environment, **(environment or {})}
-        done = fork_server.run(arguments, cwd=self.folder, env=env, stdin=given, timeout=PATIENCE_SECONDS)
+        done = fork_server.run(arguments, cwd=self.folder, env=env, stdin=data, timeout=TIMEOUT_SECONDS)
         return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def ok(self, *arguments: str, said: str | bytes = "") -> str:
-        done = self.horae(*arguments, said=said)
+    def ok(self, *arguments: str, stdin: str | bytes = "") -> str:
+        done = self.horae(*arguments, stdin=stdin)
         assert done.returncode == 0, done.stderr + done.stdout
         return done.stdout
 
-    def answer(self, *arguments: str, said: str | bytes = "") -> Any:
-        return json.loads(self.ok(*arguments, "--json", said=said))
+    def answer(self, *arguments: str, stdin: str | bytes = "") -> Any:
+        return json.loads(self.ok(*arguments, "--json", stdin=stdin))
 
     def up(self, *arguments: str, environment: Mapping[str, str] | None = None, command: str = "up") -> Up:
-        """`command`: `worker` does the same."""
+        """Start `horae up`, or `horae worker` with `command="worker"`."""
         started = Up(self, (command, *arguments), environment or {})
         self._started.append(started)
         return started
 
-    def inside(self, work: Callable[[Horae], Awaitable[T]]) -> T:
-        """Something done by the library, in this process, on the same store."""
+    def call_library(self, work: Callable[[Horae], Awaitable[T]]) -> T:
+        """Call `work` with a `Horae` on the same store, in this process and without an engine."""
 
-        async def do() -> T:
+        async def call() -> T:
             async with Horae(self.url, engine=False, zone="UTC") as app:
                 return await work(app)
 
-        return asyncio.run(do())
+        return asyncio.run(call())
 
     def add(self, **task: Any) -> str:
-        """A task as the wire says it; its id."""
-        return self.inside(lambda app: app.service.tasks.create(app.who, read_task(task))).id
+        """Create a task from its wire fields; return its id."""
+        return self.call_library(lambda app: app.service.tasks.create(app.who, read_task(task))).id
 
     def runs(self, task_id: str) -> tuple[Run, ...]:
-        """Newest first."""
-        return self.inside(lambda app: app.service.runs.page(app.who, RunFilter(task_id=task_id))).items
+        """Return the runs of a task, newest first."""
+        return self.call_library(lambda app: app.service.runs.page(app.who, RunFilter(task_id=task_id))).items
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -89,15 +91,15 @@ class Deployment:
 
     def end(self) -> None:
         for each in self._started:
-            each.bury()
+            each.clean_up()
 
 
 class Up:
-    """`horae up` as a test holds it: what it says is read line by line."""
+    """Process of `horae up`: a thread reads its output line by line."""
 
     def __init__(self, deployment: Deployment, arguments: tuple[str, ...], environment: Mapping[str, str]) -> None:
-        self.said: list[str] = []
-        self._heard: SimpleQueue[str | None] = SimpleQueue()
+        self.output: list[str] = []
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "horae", *arguments],
             stdout=subprocess.PIPE,
@@ -109,40 +111,40 @@ class Up:
             env={**deployment.environment, **environment},
             start_new_session=True,
         )
-        self._ears = Thread(target=self._listen, daemon=True)
-        self._ears.start()
+        self._reader = Thread(target=self._read_lines, daemon=True)
+        self._reader.start()
 
     def expect(self, words: str) -> str:
-        """Wait until it says something with these words in it."""
+        """Wait for a line that contains `words`; return it."""
         while True:
             try:
-                line = self._heard.get(timeout=PATIENCE_SECONDS)
+                line = self._lines.get(timeout=TIMEOUT_SECONDS)
             except Empty:
-                raise AssertionError(f"it did not say {words!r}, but: {self.said}") from None
+                raise AssertionError(f"no line with {words!r} in time, but: {self.output}") from None
             if line is None:
-                raise AssertionError(f"it ended and never said {words!r}, but: {self.said}")
-            self.said.append(line)
+                raise AssertionError(f"the process ended without a line with {words!r}: {self.output}")
+            self.output.append(line)
             if words in line:
                 return line
 
-    def hears(self, words: str, seconds: float) -> bool:
-        """Wait for a line with these words, but no longer than this; False also when the process has ended."""
+    def wait_for_line(self, words: str, seconds: float) -> bool:
+        """Wait up to `seconds` for a line that contains `words`; return False without one, also when the process has ended."""
         deadline = _CLOCK.steady() + seconds
-        while not any(words in line for line in self.said):
+        while not any(words in line for line in self.output):
             try:
-                line = self._heard.get(timeout=max(0.0, deadline - _CLOCK.steady()))
+                line = self._lines.get(timeout=max(0.0, deadline - _CLOCK.steady()))
             except Empty:
                 return False
             if line is None:
-                self._heard.put(None)
+                self._lines.put(None)
                 return False
-            self.said.append(line)
+            self.output.append(line)
         return True
 
-    def expect_all(self, *wanted: str) -> Up:
-        """Wait for lines with these words, in any order."""
-        for words in wanted:
-            if not any(words in line for line in self.said):
+    def expect_all(self, *texts: str) -> Up:
+        """Wait for a line with each of `texts`, in any order."""
+        for words in texts:
+            if not any(words in line for line in self.output):
                 self.expect(words)
         return self
 
@@ -152,12 +154,12 @@ class Up:
         return self
 
     def serving(self) -> Up:
-        """Wait until the API runs too: for a store on a server it is a process of its own, which may start last."""
+        """Wait until the API runs too: with a store on a server the API is a separate process, which may start last."""
         return self.expect_all("Ends ", "Token ")
 
     @property
     def worker(self) -> int:
-        """The process that carries the runs."""
+        """Process id of the worker, which executes the runs."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
         (pid,) = children.split()
         return int(pid)
@@ -166,35 +168,36 @@ class Up:
         self.process.send_signal(number)
 
     def kill_all(self) -> None:
-        """As when the power fails for both of them."""
+        """Kill supervisor and worker together, as a power failure does."""
         worker = self.worker
-        # Frozen, the one can neither begin another, nor be missed by it.
+        # The stopped supervisor cannot start another worker.
         self.signal(signal.SIGSTOP)
         os.kill(worker, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
 
     def ends(self) -> int:
-        code = self.process.wait(PATIENCE_SECONDS)
-        self._ears.join()
-        while (line := self._heard.get()) is not None:
-            self.said.append(line)
+        """Wait for the end of the process; return its exit code."""
+        code = self.process.wait(TIMEOUT_SECONDS)
+        self._reader.join()
+        while (line := self._lines.get()) is not None:
+            self.output.append(line)
         return code
 
-    def bury(self) -> None:
-        """Nothing of it is left, however the test went."""
+    def clean_up(self) -> None:
+        """Kill the processes that still run and close the pipe."""
         with suppress(ProcessLookupError):
             if self.process.poll() is None:
                 with suppress(ValueError, OSError):
                     os.kill(self.worker, signal.SIGKILL)
                 self.process.kill()
         self.process.wait()
-        self._ears.join()
+        self._reader.join()
         assert self.process.stdout is not None
         self.process.stdout.close()
 
-    def _listen(self) -> None:
+    def _read_lines(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self._heard.put(line.rstrip("\n"))
-        self._heard.put(None)
+            self._lines.put(line.rstrip("\n"))
+        self._lines.put(None)

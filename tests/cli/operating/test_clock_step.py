@@ -23,10 +23,10 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
     made.end()
 
 
-async def record_step(app: Horae, kept: timedelta, host: str = "clockwork") -> None:
+async def record_step(app: Horae, retention: timedelta, host: str = "clockwork") -> None:
     now = app.clock.now()
     step = ClockStep(host, now, timedelta(hours=1))
-    record = Record(CLOCK_STEP, "nod_1", "", json.dumps(step.as_json()), expires=now + kept)
+    record = Record(CLOCK_STEP, "nod_1", "", json.dumps(step.as_json()), expires=now + retention)
     await app.store.put_record(record, replacing=None)
 
 
@@ -42,23 +42,23 @@ async def record_step_of_this_machine(app: Horae) -> None:
     await record_step(app, timedelta(days=1), platform.node())
 
 
-def test_doctor_tells_of_a_clock_that_was_set_back(deployment: Deployment) -> None:
-    deployment.inside(record_recent_step)
+def test_doctor_reports_a_clock_set_back(deployment: Deployment) -> None:
+    deployment.call_library(record_recent_step)
     assert "The clock of clockwork was set back by 3600 s at " in deployment.horae("doctor").stdout
     assert "clockwork 的时钟在" in deployment.horae("doctor", "--lang", "zh").stdout
 
 
-def test_doctor_forgets_a_step_after_a_day(deployment: Deployment) -> None:
-    deployment.inside(record_old_step)
+def test_doctor_ignores_a_step_older_than_a_day(deployment: Deployment) -> None:
+    deployment.call_library(record_old_step)
     assert "set back" not in deployment.horae("doctor").stdout
 
 
-def test_status_and_nodes_show_a_clock_that_was_set_back(deployment: Deployment) -> None:
-    deployment.inside(record_step_of_this_machine)
+def test_status_and_nodes_show_a_clock_set_back(deployment: Deployment) -> None:
+    deployment.call_library(record_step_of_this_machine)
     deployment.up().ready()
     for command in ("status", "nodes"):
-        said = deployment.ok(command)
-        assert f"The clock of {platform.node()} was set back by 3600 s at " in " ".join(said.split()), command
+        output = deployment.ok(command)
+        assert f"The clock of {platform.node()} was set back by 3600 s at " in " ".join(output.split()), command
         assert "的时钟在" in deployment.ok(command, "--lang", "zh"), command
     (node,) = deployment.answer("nodes")
     assert node["clock_step"]["by_ms"] == 3_600_000
@@ -69,7 +69,7 @@ def test_status_and_nodes_show_a_clock_that_was_set_back(deployment: Deployment)
 
 
 def test_status_and_nodes_show_no_old_step_and_no_step_of_another_host(deployment: Deployment) -> None:
-    deployment.inside(record_recent_step)
+    deployment.call_library(record_recent_step)
     deployment.up().ready()
     assert "The clock of clockwork" in deployment.ok("status")
     assert "set back" not in deployment.ok("nodes")
@@ -77,5 +77,5 @@ def test_status_and_nodes_show_no_old_step_and_no_step_of_another_host(deploymen
     assert node["clock_step"] is None
     other = Deployment(deployment.folder / "other")
     other.folder.mkdir()
-    other.inside(record_old_step)
+    other.call_library(record_old_step)
     assert other.answer("overview")["clock_steps"] == []

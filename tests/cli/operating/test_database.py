@@ -1,4 +1,4 @@
-"""`horae db`: a copy while work goes on, a way back, and a look for damage."""
+"""`horae db`: backup during writes, restore, check and upgrade."""
 
 from __future__ import annotations
 
@@ -10,20 +10,17 @@ from pathlib import Path
 
 from horae.model.task import TaskState
 from tests.cli.operating.deployment import Deployment
+from tests.cli.operating.store_contents import task_names
 
 
-def names(deployment: Deployment) -> list[str]:
-    return sorted(task.name for task in deployment.inside(lambda app: app.tasks()))
-
-
-def test_a_backup_is_whole_private_and_remembered(deployment: Deployment) -> None:
+def test_backup_is_complete_private_and_recorded(deployment: Deployment) -> None:
     deployment.add(name="kept", when="every 1h", say="x")
     up = deployment.up().ready()
-    told = deployment.answer("db", "backup", "copy.db")
+    answer = deployment.answer("db", "backup", "copy.db")
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
     copy = deployment.folder / "copy.db"
-    assert told == {"path": str(copy), "bytes": copy.stat().st_size, "size": told["size"], "tasks": 1}
+    assert answer == {"path": str(copy), "bytes": copy.stat().st_size, "size": answer["size"], "tasks": 1}
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert list(deployment.folder.glob(".horae-*")) == []
     checked = deployment.horae("db", "check", "--store", f"sqlite:///{copy}")
@@ -32,7 +29,7 @@ def test_a_backup_is_whole_private_and_remembered(deployment: Deployment) -> Non
     assert next(each for each in doctor["checks"] if each["check"] == "backup")["grade"] == "ok"
 
 
-def test_a_file_that_is_there_is_not_overwritten_without_a_yes(deployment: Deployment) -> None:
+def test_existing_file_is_not_overwritten_without_yes(deployment: Deployment) -> None:
     deployment.add(name="kept", when="every 1h", say="x")
     deployment.write("copy.db", "precious")
     refused = deployment.horae("db", "backup", "copy.db")
@@ -42,20 +39,20 @@ def test_a_file_that_is_there_is_not_overwritten_without_a_yes(deployment: Deplo
     assert deployment.horae("db", "backup", "horae.db", "--yes").returncode == 6
 
 
-def test_a_restore_brings_back_what_was_and_keeps_what_is(deployment: Deployment) -> None:
+def test_restore_replaces_the_store_and_keeps_the_previous_file(deployment: Deployment) -> None:
     deployment.add(name="before", when="every 1h", say="x")
     deployment.ok("db", "backup", "copy.db")
     deployment.add(name="after", when="every 1h", say="x")
     assert deployment.horae("db", "restore", "copy.db").returncode == 2
-    assert names(deployment) == ["after", "before"]
+    assert task_names(deployment) == ["after", "before"]
     deployment.ok("db", "restore", "copy.db", "--yes")
-    assert names(deployment) == ["before"]
-    kept = Deployment(deployment.folder)
-    kept.url = f"sqlite:///{deployment.path}.before-restore"
-    assert names(kept) == ["after", "before"]
+    assert task_names(deployment) == ["before"]
+    previous = Deployment(deployment.folder)
+    previous.url = f"sqlite:///{deployment.path}.before-restore"
+    assert task_names(previous) == ["after", "before"]
 
 
-def test_what_a_restore_would_do_is_said_to_the_end(deployment: Deployment) -> None:
+def test_restore_without_yes_describes_what_it_would_do(deployment: Deployment) -> None:
     deployment.add(name="first", when="every 1h", say="x")
     deployment.ok("db", "backup", "copy.db")
     done = deployment.horae("db", "restore", "copy.db")
@@ -63,33 +60,33 @@ def test_what_a_restore_would_do_is_said_to_the_end(deployment: Deployment) -> N
     assert f"{deployment.path}.before-restore" in done.stderr
 
 
-def test_a_backup_into_a_folder_that_is_not_there(deployment: Deployment) -> None:
+def test_backup_into_a_missing_folder_is_refused(deployment: Deployment) -> None:
     deployment.add(name="first", when="every 1h", say="x")
     done = deployment.horae("db", "backup", "nowhere/copy.db")
     assert (done.returncode, "Errno" in done.stderr) == (6, False)
     assert f"{deployment.folder}/nowhere is no folder" in done.stderr
 
 
-def test_a_restore_where_nothing_was(deployment: Deployment) -> None:
+def test_restore_without_an_existing_store(deployment: Deployment) -> None:
     deployment.add(name="only", when="every 1h", say="x")
     deployment.ok("db", "backup", "copy.db")
     deployment.path.unlink()
     deployment.ok("db", "restore", "copy.db")
-    assert names(deployment) == ["only"]
+    assert task_names(deployment) == ["only"]
     assert not Path(f"{deployment.path}.before-restore").exists()
 
 
-def test_a_restore_in_place_of_a_damaged_store(deployment: Deployment) -> None:
+def test_restore_replaces_a_damaged_store(deployment: Deployment) -> None:
     deployment.add(name="only", when="every 1h", say="x")
     deployment.ok("db", "backup", "copy.db")
     deployment.path.write_text("torn" * 1000)
     assert deployment.horae("ls").returncode == 7
     deployment.ok("db", "restore", "copy.db", "--yes")
-    assert names(deployment) == ["only"]
+    assert task_names(deployment) == ["only"]
     assert Path(f"{deployment.path}.before-restore").read_text() == "torn" * 1000
 
 
-def test_a_restore_is_refused_while_an_engine_runs(deployment: Deployment) -> None:
+def test_restore_is_refused_while_an_engine_runs(deployment: Deployment) -> None:
     deployment.add(name="kept", when="every 1h", say="x")
     deployment.ok("db", "backup", "copy.db")
     up = deployment.up().ready()
@@ -101,7 +98,7 @@ def test_a_restore_is_refused_while_an_engine_runs(deployment: Deployment) -> No
     deployment.ok("db", "restore", "copy.db", "--yes")
 
 
-def test_a_restore_is_refused_while_somebody_has_the_file_open(deployment: Deployment) -> None:
+def test_restore_is_refused_while_another_process_has_the_file_open(deployment: Deployment) -> None:
     deployment.add(name="kept", when="every 1h", say="x")
     deployment.ok("db", "backup", "copy.db")
     reader = sqlite3.connect(deployment.path)
@@ -114,7 +111,7 @@ def test_a_restore_is_refused_while_somebody_has_the_file_open(deployment: Deplo
     assert "Another process has" in refused.stderr
 
 
-def test_what_is_no_backup_is_refused_and_nothing_changes(deployment: Deployment) -> None:
+def test_file_that_is_no_backup_is_refused(deployment: Deployment) -> None:
     deployment.add(name="kept", when="every 1h", say="x")
     deployment.ok("db", "backup", "copy.db")
     whole = (deployment.folder / "copy.db").read_bytes()
@@ -130,11 +127,11 @@ def test_what_is_no_backup_is_refused_and_nothing_changes(deployment: Deployment
         assert refused.returncode == 6, name
         assert "cannot be restored" in refused.stderr
     assert deployment.horae("db", "restore", "absent.db", "--yes").returncode == 3
-    assert names(deployment) == ["kept"]
+    assert task_names(deployment) == ["kept"]
     assert list(deployment.folder.glob(".horae-*")) == []
 
 
-def test_check_tells_of_contradictions(deployment: Deployment) -> None:
+def test_check_reports_inconsistencies(deployment: Deployment) -> None:
     task = deployment.add(name="kept", when="every 1h", say="x")
     assert "nothing is wrong" in deployment.ok("db", "check")
     link = sqlite3.connect(deployment.path)
@@ -149,21 +146,21 @@ def test_check_tells_of_contradictions(deployment: Deployment) -> None:
     assert "✕" in doctor.stdout
 
 
-def test_upgrade_says_from_and_to(deployment: Deployment) -> None:
+def test_upgrade_names_both_schema_versions(deployment: Deployment) -> None:
     deployment.add(name="kept", when="every 1h", say="x")
-    told = deployment.answer("db", "upgrade")
-    assert told["before"] == told["after"] > 0
+    answer = deployment.answer("db", "upgrade")
+    assert answer["before"] == answer["after"] > 0
     assert deployment.ok("db", "path").strip() == str(deployment.path)
 
 
-def test_without_a_store_nothing_is_made(deployment: Deployment) -> None:
+def test_db_commands_without_a_store_create_none(deployment: Deployment) -> None:
     for arguments in (("db", "check"), ("db", "upgrade"), ("db", "backup", "copy.db"), ("export",)):
         assert deployment.horae(*arguments).returncode == 3, arguments
     assert not deployment.path.exists()
     assert deployment.horae("db", "path", "--store", "memory://").returncode == 6
 
 
-def test_a_failed_task_is_an_error_for_the_doctor(deployment: Deployment) -> None:
+def test_doctor_reports_a_failed_task_as_an_error(deployment: Deployment) -> None:
     deployment.write(
         "bad.py",
         f"from horae import Horae\napp = Horae({deployment.url!r})\n@app.task\ndef bad():\n    raise ValueError('no')\n",
@@ -179,5 +176,5 @@ def test_a_failed_task_is_an_error_for_the_doctor(deployment: Deployment) -> Non
     assert found["failed"]["grade"] == "error"
     assert "doomed" in found["failed"]["message"]
     assert found["failed"]["fix"]
-    (task,) = deployment.inside(lambda app: app.tasks())
-    assert deployment.inside(lambda app: app.service.tasks.get(app.who, task.id)).status.state is TaskState.FAILED
+    (task,) = deployment.call_library(lambda app: app.tasks())
+    assert deployment.call_library(lambda app: app.service.tasks.get(app.who, task.id)).status.state is TaskState.FAILED

@@ -9,35 +9,36 @@ from horae.cli.doctor.machine_checks import ClockReading, check_clock
 from tests.cli.operating.deployment import Deployment
 
 
-def test_a_healthy_deployment(deployment: Deployment) -> None:
-    deployment.add(name="tick", when="every 1s", say="tick")
+def test_healthy_deployment_passes_every_check_but_listeners(deployment: Deployment) -> None:
     up = deployment.up().ready()
+    # Added to a running node: the start of a node may take longer than the lateness that doctor accepts.
+    deployment.add(name="tick", when="every 1s", say="tick")
     up.expect("tick")
     deployment.ok("db", "backup", "copy.db")
-    told = deployment.answer("doctor")
-    # `up` prints to a pipe here, which is no listener of what the task says.
-    assert [each["check"] for each in told["checks"] if each["grade"] != "ok"] == ["listeners"], told
-    grades = {each["check"]: each["grade"] for each in told["checks"]}
+    answer = deployment.answer("doctor")
+    # `up` prints to a pipe here, which does not count as a listener.
+    assert [each["check"] for each in answer["checks"] if each["grade"] != "ok"] == ["listeners"], answer
+    grades = {each["check"]: each["grade"] for each in answer["checks"]}
     assert {"python", "store", "integrity", "backup", "clock", "zones", "nodes", "disk", "libraries"} <= grades.keys()
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
 
 
-def test_without_a_store_it_says_so_and_makes_none(deployment: Deployment) -> None:
+def test_doctor_without_a_store_reports_it_and_creates_none(deployment: Deployment) -> None:
     done = deployment.horae("doctor", "--lang", "zh")
     assert done.returncode == 0
     assert "还没有存储" in done.stdout
     assert not deployment.path.exists()
 
 
-def test_what_is_due_and_unclaimed_is_an_error_with_a_fix(deployment: Deployment) -> None:
+def test_due_unclaimed_entry_is_an_error_with_a_fix(deployment: Deployment) -> None:
     deployment.add(name="due", when="now", say="x")
     done = deployment.horae("doctor")
     assert done.returncode == 1
     assert "✕ 1 is due, and not claimed by any node   → horae up" in done.stdout
 
 
-def test_what_no_node_can_run_is_told(deployment: Deployment) -> None:
+def test_task_without_a_matching_node_is_reported(deployment: Deployment) -> None:
     deployment.add(name="stranded", when="now", function="nowhere.at_all")
     up = deployment.up().ready()
     up.expect("waits for a node that can run it")
@@ -48,8 +49,8 @@ def test_what_no_node_can_run_is_told(deployment: Deployment) -> None:
     assert up.ends() == 0
 
 
-def test_a_key_that_others_can_read_is_an_error(deployment: Deployment) -> None:
-    deployment.ok("secret", "set", "token", "-", said="s3cret")
+def test_key_file_readable_by_others_is_an_error(deployment: Deployment) -> None:
+    deployment.ok("secret", "set", "token", "-", stdin="s3cret")
     (deployment.folder / "horae.key").chmod(0o644)
     done = deployment.horae("doctor")
     assert done.returncode == 1
@@ -58,14 +59,14 @@ def test_a_key_that_others_can_read_is_an_error(deployment: Deployment) -> None:
     assert "1 secret is sealed, but the key" in deployment.horae("doctor").stdout
 
 
-def test_settings_that_cannot_be_read_are_told(deployment: Deployment) -> None:
+def test_unreadable_settings_are_reported(deployment: Deployment) -> None:
     deployment.write("horae.toml", "stoer = 'x'\n")
     done = deployment.horae("doctor")
     assert done.returncode == 1
     assert "'stoer' is not a setting" in done.stdout
 
 
-def test_a_file_that_is_no_store_is_told(deployment: Deployment) -> None:
+def test_file_that_is_no_store_is_reported(deployment: Deployment) -> None:
     deployment.path.write_text("not a database" * 100)
     done = deployment.horae("doctor")
     assert done.returncode == 1
@@ -73,31 +74,31 @@ def test_a_file_that_is_no_store_is_told(deployment: Deployment) -> None:
     assert deployment.path.read_text() == "not a database" * 100
 
 
-def test_a_clock_that_jumps_is_told() -> None:
+def test_clock_jump_is_reported() -> None:
     assert check_clock(ClockReading(0.0, 0.0), ClockReading(10.0, 10.0)).grade == "ok"
     assert check_clock(ClockReading(0.0, 0.0), ClockReading(70.0, 10.0)).grade == "warning"
 
 
-def test_names_that_nothing_reads_are_told_with_the_one_that_was_meant(deployment: Deployment) -> None:
+def test_unused_setting_is_reported_with_the_nearest_name(deployment: Deployment) -> None:
     deployment.write("horae.toml", '[targets.command]\nalow = ["x"]\n')
     environment = {"HORAE_STROE": "x", "TIMEZONE": "UTC", "USE_PRIORITY_QUEUE_SCHEDULER": "true"}
     done = deployment.horae("doctor", environment=environment)
-    assert done.returncode == 0, "a name that nobody reads is no error"
+    assert done.returncode == 0, "an unused name is no error"
     assert "! The variable HORAE_STROE is set, but nothing here reads it   → did you mean HORAE_STORE?" in done.stdout
     assert "horae.toml says targets.command.alow" in done.stdout
     assert "→ did you mean targets.command.allow?" in done.stdout
-    told = json.loads(deployment.horae("doctor", "--json", environment=environment).stdout)
-    assert [each["check"] for each in told["checks"]].count("unknown_setting") == 2
+    answer = json.loads(deployment.horae("doctor", "--json", environment=environment).stdout)
+    assert [each["check"] for each in answer["checks"]].count("unknown_setting") == 2
     assert "是不是 HORAE_STORE？" in deployment.horae("doctor", "--lang", "zh", environment=environment).stdout
 
 
-def test_an_output_that_there_is_not_is_refused_and_told(deployment: Deployment) -> None:
+def test_unknown_output_format_is_refused_and_reported(deployment: Deployment) -> None:
     wrong = {"HORAE_OUTPUT": "xml"}
     done = deployment.horae("ls", environment=wrong)
     assert (done.returncode, done.stdout) == (6, "")
     assert "'xml' is not a choice for HORAE_OUTPUT." in done.stderr
-    told = deployment.horae("doctor", environment=wrong)
-    assert (told.returncode, "HORAE_OUTPUT" in told.stdout) == (1, True)
+    answer = deployment.horae("doctor", environment=wrong)
+    assert (answer.returncode, "HORAE_OUTPUT" in answer.stdout) == (1, True)
     deployment.write("horae.toml", 'output = "xml"\n')
     assert "not a choice for output (" in deployment.horae("ls").stderr
     assert deployment.horae("ls", environment={"HORAE_OUTPUT": "text"}).returncode == 0

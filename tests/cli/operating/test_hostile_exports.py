@@ -1,4 +1,4 @@
-"""A file that only looks like an export of ours: every mistake in it is refused with its line, and none is a crash."""
+"""Malformed export files: every mistake is refused with its line, without a traceback."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def refused(*things: dict[str, Any] | str) -> Refusal:
     return caught.value
 
 
-def test_what_is_right_is_read() -> None:
+def test_valid_export_is_read() -> None:
     read = read_export("all.jsonl", lines({"task": TASK}, {"run": RUN}, {"group": GROUP}), None)
     (run,) = read.runs
     assert (run.key, run.attempt, run.past.duration) == ("import:tsk_1", 1, timedelta(milliseconds=1.5))
@@ -37,7 +37,7 @@ def test_what_is_right_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "fields",
     [
         {"attempt": 0},
         {"attempt": 1_001},
@@ -64,12 +64,12 @@ def test_what_is_right_is_read() -> None:
         {"task_id": None},
     ],
 )
-def test_a_run_that_cannot_be_is_refused(said: dict[str, Any]) -> None:
-    assert "3" in str(refused({"task": TASK}, {"run": {**RUN, **said}}))
+def test_invalid_run_is_refused(fields: dict[str, Any]) -> None:
+    assert "3" in str(refused({"task": TASK}, {"run": {**RUN, **fields}}))
 
 
 @pytest.mark.parametrize(
-    "said",
+    "fields",
     [
         {"folder": "../../etc"},
         {"folder": "a/b"},
@@ -88,19 +88,19 @@ def test_a_run_that_cannot_be_is_refused(said: dict[str, Any]) -> None:
         {"name": "\udfff"},
     ],
 )
-def test_a_group_that_cannot_be_is_refused(said: dict[str, Any]) -> None:
-    assert "2" in str(refused({"group": {**GROUP, **said}}))
+def test_invalid_group_is_refused(fields: dict[str, Any]) -> None:
+    assert "2" in str(refused({"group": {**GROUP, **fields}}))
 
 
 @pytest.mark.parametrize(
-    "said", [{"name": 5}, {"name": ""}, {"name": "a\nb"}, {"limit": -1}, {"limit": 1.5}, {"limit": "2"}]
+    "fields", [{"name": 5}, {"name": ""}, {"name": "a\nb"}, {"limit": -1}, {"limit": 1.5}, {"limit": "2"}]
 )
-def test_a_lane_that_cannot_be_is_refused(said: dict[str, Any]) -> None:
-    assert "2" in str(refused({"lane": {"name": "one", "limit": 2, **said}}))
+def test_invalid_lane_is_refused(fields: dict[str, Any]) -> None:
+    assert "2" in str(refused({"lane": {"name": "one", "limit": 2, **fields}}))
 
 
 @pytest.mark.parametrize(
-    "said",
+    "fields",
     [
         {"state": "splendid"},
         {"state": ["active"]},
@@ -115,18 +115,18 @@ def test_a_lane_that_cannot_be_is_refused(said: dict[str, Any]) -> None:
         {"say": None, "target": {"kind": 5}},
     ],
 )
-def test_a_task_that_cannot_be_is_refused(said: dict[str, Any]) -> None:
-    assert "2" in str(refused({"task": {**TASK, **said}}))
+def test_invalid_task_is_refused(fields: dict[str, Any]) -> None:
+    assert "2" in str(refused({"task": {**TASK, **fields}}))
 
 
-def test_lines_are_bounded_in_length_and_depth() -> None:
+def test_line_length_and_depth_are_limited() -> None:
     assert refused({"task": {**TASK, "payload": "x" * MAX_LINE_CHARACTERS}}).code == "bad_export"
     refused('{"task": ' + '{"a":' * 5_000 + "1" + "}" * 5_001)
     refused("[" * 100_000)
 
 
 @pytest.mark.parametrize("version", [0, -1, True, "1", None, 1.0])
-def test_a_header_without_a_version_is_none(version: object) -> None:
+def test_header_without_a_version_is_refused(version: object) -> None:
     with pytest.raises(Refusal) as caught:
         read_export("all.jsonl", [json.dumps({"horae": "export", "version": version})], None)
     assert caught.value.code == "bad_export"

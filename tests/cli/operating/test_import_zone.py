@@ -1,4 +1,4 @@
-"""`horae import` takes the zone that was said or that the file shows, says which one it took, and guesses none."""
+"""`horae import` uses the given zone or the one that the data show, reports it, and never guesses."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from horae.wire.problems import ExitCode
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 from tests.unit.interchange.nanoclaw_files import GROUP, TASK, made
 
 MACHINE_ZONE_ONLY = {"HORAE_ZONE": ""}
-"""Nobody has chosen a zone: what is left is the zone of the machine."""
+"""No zone is configured: only the zone of the machine is left."""
 
 
 @pytest.fixture
@@ -45,24 +45,24 @@ def zones(cli: Cli) -> set[str]:
     return {line["task"]["zone"] for line in cli("export").lines if "task" in line}
 
 
-def notes(done: Done) -> list[str]:
+def notes(done: CommandResult) -> list[str]:
     return [each["note"] for each in done.json["notes"] if each["source"] == "*"]
 
 
-def test_zone_that_the_next_runs_show_is_taken_and_said(cli: Cli) -> None:
+def test_zone_shown_by_next_runs_is_used_and_reported(cli: Cli) -> None:
     done = cli("import", nanoclaw_file(cli, TASK), "--json", **MACHINE_ZONE_ONLY)
     assert done.code == 0, done.err
     assert "show Asia/Shanghai" in notes(done)[0]
     assert zones(cli) == {"Asia/Shanghai"}
 
 
-def test_data_count_more_than_the_zone_of_a_variable(cli: Cli) -> None:
+def test_zone_of_the_data_wins_over_the_variable(cli: Cli) -> None:
     done = cli("import", nanoclaw_file(cli, TASK), "--json", "--lang", "zh", HORAE_ZONE="Europe/Berlin")
     assert "表明是 Asia/Shanghai" in notes(done)[0]
     assert zones(cli) == {"Asia/Shanghai"}
 
 
-def test_own_zone_is_taken_where_the_next_runs_agree_with_it(cli: Cli) -> None:
+def test_own_zone_is_used_if_next_runs_agree(cli: Cli) -> None:
     done = cli("import", nanoclaw_file(cli, TASK), "--json", HORAE_ZONE="Asia/Singapore")
     assert "agree" in notes(done)[0]
     assert zones(cli) == {"Asia/Singapore"}
@@ -77,7 +77,7 @@ def test_several_next_runs_narrow_the_zone_down(cli: Cli) -> None:
     assert zones(cli) == {"Europe/Berlin"}
 
 
-def test_zones_that_differ_later_are_asked_for(cli: Cli) -> None:
+def test_ambiguous_zone_must_be_given(cli: Cli) -> None:
     winter = {**TASK, "next_run": "2026-02-24T08:00:00.000Z"}
     path = nanoclaw_file(cli, winter)
     refused = cli("import", path, "--json", **MACHINE_ZONE_ONLY)
@@ -89,7 +89,7 @@ def test_zones_that_differ_later_are_asked_for(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"next_run": None}, {"schedule_value": "*/5 * * * *"}])
-def test_file_that_shows_no_zone_is_refused_until_one_is_said(cli: Cli, changes: dict[str, Any]) -> None:
+def test_file_without_a_zone_is_refused_until_one_is_given(cli: Cli, changes: dict[str, Any]) -> None:
     path = nanoclaw_file(cli, {**TASK, **changes})
     refused = cli("import", path, "--json", **MACHINE_ZONE_ONLY)
     assert refused.problem["code"] == "import_zone_unknown"
@@ -104,25 +104,25 @@ def test_interval_needs_no_zone(cli: Cli) -> None:
     assert (done.code, notes(done)) == (0, [])
 
 
-def test_zone_that_was_said_counts_and_a_contradiction_is_told(cli: Cli) -> None:
+def test_given_zone_wins_and_a_contradiction_is_reported(cli: Cli) -> None:
     done = cli("import", nanoclaw_file(cli, TASK), "--zone", "Europe/Berlin", "--json")
     assert "do not fit Europe/Berlin; they fit Asia/Shanghai" in notes(done)[0]
     assert zones(cli) == {"Europe/Berlin"}
 
 
-def test_zone_of_openclaw_jobs_is_seen_too(cli: Cli) -> None:
+def test_zone_of_openclaw_jobs_is_detected(cli: Cli) -> None:
     done = cli("import", openclaw_file(cli, nextRunAtMs=1_771_894_800_000), "--json", **MACHINE_ZONE_ONLY)
     assert done.code == 0, done.err
     assert "show Asia/Shanghai" in notes(done)[0]
     assert zones(cli) == {"Asia/Shanghai"}
 
 
-def test_openclaw_jobs_that_show_no_zone_are_refused(cli: Cli) -> None:
+def test_openclaw_jobs_without_a_zone_are_refused(cli: Cli) -> None:
     refused = cli("import", openclaw_file(cli), "--json", **MACHINE_ZONE_ONLY)
     assert refused.problem["code"] == "import_zone_unknown"
 
 
-def test_crontab_is_in_the_zone_of_its_machine_and_that_is_said(cli: Cli) -> None:
+def test_crontab_uses_the_zone_of_the_machine_and_reports_it(cli: Cli) -> None:
     (cli.directory / "table").write_text("0 9 * * * /bin/true\n", encoding="utf-8")
     done = cli("import", "table", "--dry-run", "--json", HORAE_ZONE="Asia/Tokyo", HORAE_ALLOW_COMMANDS="/bin/*")
     assert "Asia/Tokyo is used, because HORAE_ZONE says so" in (notes(done) or [done.out])[0]

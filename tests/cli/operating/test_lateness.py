@@ -1,5 +1,4 @@
-"""Lateness of a run that was taken over or retried, counted from the instant at which its occurrence was due; and the
-settlement delay beside it."""
+"""Lateness of a recovered or retried run counts from its due instant; settlement delay is separate."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 
 
 def last_run(deployment: Deployment, function: str) -> dict[str, Any]:
-    """The attempt that succeeded, as `horae runs` tells of it."""
+    """Return the succeeded attempt from `horae runs`."""
     deployment.ok("add", "now", "--function", f"jobs.{function}", "--name", function)
     up = deployment.up("jobs.py", "--verbose")
     up.expect("succeeded")
@@ -73,19 +72,19 @@ def last_run(deployment: Deployment, function: str) -> dict[str, Any]:
 def test_lateness_counts_from_the_planned_instant(
     deployment: Deployment, function: str, english: str, chinese: str
 ) -> None:
-    assert_lateness_is_told(deployment, last_run(deployment, function), english, chinese)
+    assert_lateness_is_shown(deployment, last_run(deployment, function), english, chinese)
 
 
-def assert_lateness_is_told(deployment: Deployment, run: dict[str, Any], english: str, chinese: str) -> None:
+def assert_lateness_is_shown(deployment: Deployment, run: dict[str, Any], english: str, chinese: str) -> None:
     due, started = (datetime.fromisoformat(run[name]) for name in ("planned", "started"))
     late = (started - due).total_seconds()
     assert run["attempt"] == 2
     assert late > 0.1
     assert run["lateness_ms"] == pytest.approx(1000 * late, abs=1)
     assert float(run["result"]) == pytest.approx(late, abs=0.05)
-    said = deployment.ok("why", run["id"])
-    assert f"{late:.3f} s after it was due" in said
-    assert english in " ".join(said.split())
+    output = deployment.ok("why", run["id"])
+    assert f"{late:.3f} s after it was due" in output
+    assert english in " ".join(output.split())
     assert chinese in deployment.ok("why", run["id"], "--lang", "zh")
 
 
@@ -100,7 +99,7 @@ def test_run_taken_over_from_a_killed_worker_is_late_since_its_planned_instant(d
     run, lost = deployment.answer("runs", "waits")
     assert [lost["attempt"], lost["state"]] == [1, "lost"]
     assert run["planned"] == lost["planned"]
-    assert_lateness_is_told(
+    assert_lateness_is_shown(
         deployment,
         run,
         "Attempt 2 took over from attempt 1, which was lost: ",

@@ -1,4 +1,4 @@
-"""Several nodes on one store, as real processes: seen, drained one by one, and with one lease for all."""
+"""Several nodes on one store, as processes: listed, drained, and with one lease setting."""
 
 from __future__ import annotations
 
@@ -37,66 +37,72 @@ def node_of(up: Up) -> str:
     return str(json.loads(up.expect('"node.ready"'))["node"])
 
 
-def seen(deployment: Deployment) -> dict[str, Any]:
+def list_nodes(deployment: Deployment) -> dict[str, Any]:
     return {node["id"]: node for node in deployment.answer("nodes")}
 
 
-def test_a_drained_node_ends_what_it_carries_and_is_not_begun_again(deployment: Deployment) -> None:
+def test_drained_node_finishes_its_runs_and_is_not_restarted(deployment: Deployment) -> None:
     up = deployment.up(jobs(deployment), "--json")
     node = node_of(up)
     held = deployment.add(name="held", when="now", function="hold")
     up.expect("holding")
-    told = deployment.horae("nodes", "drain", node[:12], "--wait", "--timeout", "1s")
-    assert (told.returncode, node in told.stdout) == (8, True)
-    assert "it still claims nothing more" in told.stderr
-    assert seen(deployment)[node]["state"] == "draining"
+    answer = deployment.horae("nodes", "drain", node[:12], "--wait", "--timeout", "1s")
+    assert (answer.returncode, node in answer.stdout) == (8, True)
+    assert "it claims nothing more" in answer.stderr
+    assert list_nodes(deployment)[node]["state"] == "draining"
     left = deployment.add(name="left", when="now", say="for others")
     (deployment.folder / "gate").touch()
     gone = deployment.horae("nodes", "drain", node, "--wait")
     if gone.returncode:
         assert "There is no node" in gone.stderr, "it may have been faster"
     assert up.ends() == 0
-    kinds = [json.loads(line)["type"] for line in up.said if line.startswith("{")]
+    kinds = [json.loads(line)["type"] for line in up.output if line.startswith("{")]
     assert kinds[-3:] == ["node.drained", "node.stopping", "node.stopped"]
     assert "worker.died" not in kinds
     assert [run.state for run in deployment.runs(held)] == [RunState.SUCCEEDED]
     assert deployment.runs(left) == ()
-    assert seen(deployment) == {}
+    assert list_nodes(deployment) == {}
 
 
-def test_a_rolling_restart_leaves_nothing_undone(deployment: Deployment) -> None:
-    """One node after the other goes, and another one comes: every instant of a task is accounted for, and no run is lost."""
+def test_rolling_restart_accounts_for_every_instant(deployment: Deployment) -> None:
+    """Nodes are replaced one by one: every instant of a task has a row, and no run is lost."""
     old = [deployment.up("--json", command="worker") for _ in range(2)]
     names = [node_of(up) for up in old]
     beat = deployment.add(name="beat", when="every 1s", say="tick")
-    assert seen(deployment).keys() == set(names)
-    new = []
+    assert list_nodes(deployment).keys() == set(names)
+    new: list[Up] = []
+    first = ""
     for up, name in zip(old, names, strict=True):
         new.append(deployment.up("--json", "-v", command="worker"))
-        node_of(new[-1])
+        first = first or node_of(new[-1])
+        new[-1].expect_all('"node.ready"')
         assert "is gone" in deployment.ok("nodes", "drain", name, "--wait")
         assert up.ends() == 0
-    (host,) = {node["host"] for node in seen(deployment).values()}
+    # All of that may take less than a second: wait for two more runs, on the only node that is left.
+    (host,) = {node["host"] for node in list_nodes(deployment).values()}
+    deployment.ok("nodes", "drain", first, "--wait")
+    for _ in range(2):
+        new[1].expect('"run.succeeded"')
     deployment.ok("nodes", "drain", "--host", host, "--wait")
     assert [up.ends() for up in new] == [0, 0]
     runs = sorted(deployment.runs(beat), key=lambda run: run.planned)
-    # On a machine that is too busy for it, an instant may be merged into the next: that is an account, too.
+    # On a busy machine an instant may be merged into the next one, which is also a row.
     assert {(run.state, run.reason) for run in runs} <= {(RunState.SUCCEEDED, None), (RunState.SKIPPED, Reason.MERGED)}
     spans = [(run.planned, run.planned) if run.span is None else (run.span.first, run.span.last) for run in runs]
     assert {(later[0] - earlier[1]).total_seconds() for earlier, later in pairwise(spans)} == {1.0}
 
 
-def test_a_drain_can_be_taken_back_and_all_nodes_of_a_machine_are_named_at_once(deployment: Deployment) -> None:
+def test_drain_can_be_undone_for_all_nodes_of_a_machine(deployment: Deployment) -> None:
     up = deployment.up(jobs(deployment), "--json")
     node = node_of(up)
     deployment.add(name="held", when="now", function="hold")
     up.expect("holding")
-    host = seen(deployment)[node]["host"]
-    (told,) = deployment.answer("nodes", "drain", "--host", host)
-    assert told == {"id": node, "host": host, "draining": True}
+    host = list_nodes(deployment)[node]["host"]
+    (answer,) = deployment.answer("nodes", "drain", "--host", host)
+    assert answer == {"id": node, "host": host, "draining": True}
     assert "排空中" in deployment.ok("nodes", "--lang", "zh")
     assert "claims again" in deployment.ok("nodes", "drain", node, "--undo")
-    assert seen(deployment)[node]["state"] == "live"
+    assert list_nodes(deployment)[node]["state"] == "live"
     deployment.add(name="said", when="now", say="here again")
     up.expect("here again")
     (deployment.folder / "gate").touch()
@@ -105,11 +111,11 @@ def test_a_drain_can_be_taken_back_and_all_nodes_of_a_machine_are_named_at_once(
     assert up.ends() == 0
 
 
-def test_a_worker_takes_the_flags_of_a_poller(deployment: Deployment) -> None:
+def test_worker_accepts_polling_options(deployment: Deployment) -> None:
     up = deployment.up("--poll", "0.3", "--batch", "2", "--concurrency", "3", "--lease", "120", command="worker")
     assert "polling every 0.3 s (--poll), not recommended · up to 0.3 s late" in up.expect("Scheduler")
     up.expect("Ends ")
-    (node,) = seen(deployment).values()
+    (node,) = list_nodes(deployment).values()
     assert (node["capacity"], node["load"], node["state"]) == (3, 0, "live")
     deployment.add(name="said", when="now", say="found by a look")
     up.expect("found by a look")
@@ -117,7 +123,7 @@ def test_a_worker_takes_the_flags_of_a_poller(deployment: Deployment) -> None:
     assert up.ends() == 0
 
 
-def test_all_nodes_have_one_lease_while_any_of_them_lives(deployment: Deployment) -> None:
+def test_node_with_another_lease_is_refused_while_nodes_live(deployment: Deployment) -> None:
     first = deployment.up("--lease", "20", command="worker").ready()
     for command in ("up", "worker"):
         refused = deployment.up(command=command)
@@ -131,7 +137,7 @@ def test_all_nodes_have_one_lease_while_any_of_them_lives(deployment: Deployment
     assert deployment.up("--seconds", "0.1").ends() == 0
 
 
-def test_what_cannot_be_meant_is_refused(deployment: Deployment) -> None:
+def test_invalid_arguments_are_refused(deployment: Deployment) -> None:
     deployment.ok("add", "every 1h", "--say", "x")
     for arguments in (
         ("drain",),

@@ -1,4 +1,4 @@
-"""An export is imported into the store that it came from: nothing changes."""
+"""Import of an export into the store that it came from changes nothing."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.cli.driving import Cli
-from tests.cli.histories import failures
+from tests.cli.command_line import Cli
+from tests.cli.histories import write_failure_history
 
 
 def tasks(cli: Cli) -> list[dict[str, object]]:
@@ -15,7 +15,7 @@ def tasks(cli: Cli) -> list[dict[str, object]]:
     return found
 
 
-def test_an_export_imported_into_its_own_store_changes_nothing(cli: Cli) -> None:
+def test_import_into_the_exporting_store_changes_nothing(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "a", "--name", "beat")
     cli("add", "every 2 days at 9:00", "--say", "b", "--name", "keyed", "--key", "k")
     cli("add", "every day at 9:00", "--say", "c", "--name", "held")
@@ -28,7 +28,7 @@ def test_an_export_imported_into_its_own_store_changes_nothing(cli: Cli) -> None
         assert tasks(cli) == before
 
 
-def test_a_task_that_came_back_by_way_of_another_store_is_still_the_same(cli: Cli) -> None:
+def test_task_imported_back_from_another_store_is_unchanged(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "a", "--name", "beat")
     before = tasks(cli)
     other = f"sqlite:///{cli.directory}/other.db"
@@ -39,13 +39,13 @@ def test_a_task_that_came_back_by_way_of_another_store_is_still_the_same(cli: Cl
     assert tasks(cli) == before
 
 
-def test_a_task_of_another_owner_is_made_from_the_same_file(cli: Cli) -> None:
+def test_task_of_another_owner_is_created_from_the_same_file(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "a", "--name", "beat")
     cli("export", "--out", "e.jsonl")
     assert cli("import", "e.jsonl", "--owner", "ada", "--json").json["new"] == 1
 
 
-def test_a_cancelled_task_is_made_anew(cli: Cli) -> None:
+def test_cancelled_task_is_created_again(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "a", "--name", "beat")
     cli("export", "--out", "e.jsonl")
     cli("cancel", "beat")
@@ -54,7 +54,7 @@ def test_a_cancelled_task_is_made_anew(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(("kind", "taken"), [("once", 0), ("calendar", 1)])
-def test_a_task_that_had_given_up_is_not_called_paused(cli: Cli, kind: str, taken: int) -> None:
+def test_failed_task_is_not_imported_as_paused(cli: Cli, kind: str, taken: int) -> None:
     cli("add", "every day at 9:00" if kind == "calendar" else "in 1h", "--say", "a", "--name", "beat")
     cli("export", "--out", "e.jsonl")
     file = cli.directory / "e.jsonl"
@@ -68,8 +68,8 @@ def test_a_task_that_had_given_up_is_not_called_paused(cli: Cli, kind: str, take
     assert notes == ["had given up when it was exported"] * taken
 
 
-def test_a_history_of_failures_is_exported_and_imported_without_a_change(cli: Cli) -> None:
-    failures(cli.path)
+def test_failure_history_round_trips(cli: Cli) -> None:
+    write_failure_history(cli.path)
     before = tasks(cli)
     cli("export", "--runs", "--out", "e.jsonl")
     done = cli("import", "e.jsonl", "--json").json

@@ -1,4 +1,4 @@
-"""The request quota at a running `horae up`: all tokens of an owner share one allowance."""
+"""Request quota of a running `horae up`: all tokens of an owner share one bucket."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.cli.operating.deployment import Deployment
 CLOCK = SystemClock()
 
 
-class Allowance(NamedTuple):
-    """As the headers of an answer say it."""
+class Bucket(NamedTuple):
+    """Rate limit headers of an answer."""
 
     left: int
     most: int
 
 
-def ask(connection: HTTPConnection, token: str) -> Allowance:
+def ask(connection: HTTPConnection, token: str) -> Bucket:
     connection.request("GET", "/v1/whoami", headers={"Authorization": f"Bearer {token}"})
     with connection.getresponse() as answer:
         answer.read()
@@ -28,7 +28,7 @@ def ask(connection: HTTPConnection, token: str) -> Allowance:
         most = re.search(r"q=(\d+)", answer.headers["RateLimit-Policy"])
     assert left is not None
     assert most is not None
-    return Allowance(int(left[1]), int(most[1]))
+    return Bucket(int(left[1]), int(most[1]))
 
 
 def make_tokens(deployment: Deployment, *owners: str) -> list[str]:
@@ -40,7 +40,7 @@ def make_tokens(deployment: Deployment, *owners: str) -> list[str]:
     ]
 
 
-def test_tokens_of_one_owner_share_one_allowance_and_other_owners_have_their_own(deployment: Deployment) -> None:
+def test_tokens_of_one_owner_share_one_bucket_and_other_owners_have_their_own(deployment: Deployment) -> None:
     up = deployment.up(environment={"HORAE_API": "on", "HORAE_PORT": "0"})
     line = up.expect("  API ")
     first, second, other = make_tokens(deployment, "ada", "ada", "bob")

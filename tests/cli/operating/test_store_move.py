@@ -1,4 +1,4 @@
-"""`horae move` with real processes: killed in the middle and taken up again, and kept away from stores at work."""
+"""`horae move` as a process: resumed after a kill, and refused for stores with running nodes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.cli.operating.deployment import Deployment
 TASKS = 1_500
 
 
-async def a_large_store(path: Path) -> None:
-    """Enough for many pages: tasks, each with runs, and lines of some of them."""
+async def write_large_store(path: Path) -> None:
+    """Write tasks, runs and log lines for many transfer pages."""
     store = SQLiteStore(path)
     await store.open()
     tasks = [a_task(key=f"key {place}", owner=f"owner {place % 3}") for place in range(TASKS)]
@@ -38,7 +38,7 @@ async def a_large_store(path: Path) -> None:
     await store.close()
 
 
-async def parcels_in(path: Path) -> dict[Part, list[TransferItem]]:
+async def count_parts(path: Path) -> dict[Part, list[TransferItem]]:
     store = SQLiteStore(path)
     await store.open()
     try:
@@ -48,8 +48,8 @@ async def parcels_in(path: Path) -> dict[Part, list[TransferItem]]:
         await store.close()
 
 
-class Going:
-    """`horae move` in a process of its own, listened to while it goes."""
+class MoveProcess:
+    """`horae move` as a process whose output is read while it runs."""
 
     def __init__(self, deployment: Deployment, target: Path) -> None:
         self.process = subprocess.Popen(
@@ -62,30 +62,28 @@ class Going:
             env=deployment.environment,
         )
 
-    def killed_at(self, words: str) -> None:
-        """As soon as it says this."""
+    def kill_at(self, words: str) -> None:
+        """Kill the process when a line contains these words."""
         assert self.process.stderr is not None
         for line in self.process.stderr:
             if words in line:
                 break
         else:
-            raise AssertionError(f"it never said {words!r}")
+            raise AssertionError(f"no line with {words!r}")
         self.process.kill()
         self.process.communicate()
         assert self.process.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("moments", [["copying"], ["comparing"], ["copying", "copying", "comparing"]], ids=len)
-async def test_a_move_that_is_killed_is_taken_up_again_and_comes_to_the_same(
-    deployment: Deployment, moments: list[str]
-) -> None:
-    await a_large_store(deployment.path)
+async def test_killed_move_is_resumed_with_the_same_result(deployment: Deployment, moments: list[str]) -> None:
+    await write_large_store(deployment.path)
     target = deployment.folder / "target.db"
     for moment in moments:
-        Going(deployment, target).killed_at(moment)
+        MoveProcess(deployment, target).kill_at(moment)
     answer = deployment.answer("move", deployment.url, f"sqlite:///{target}")
     assert answer["resumed"] is True
-    assert await parcels_in(target) == await parcels_in(deployment.path)
+    assert await count_parts(target) == await count_parts(deployment.path)
     again = deployment.answer("move", deployment.url, f"sqlite:///{target}")
     assert (again["moved_before"], again["parts"]) == (True, answer["parts"])
     fresh = deployment.answer("move", deployment.url, f"sqlite:///{deployment.folder}/fresh.db")
@@ -93,7 +91,7 @@ async def test_a_move_that_is_killed_is_taken_up_again_and_comes_to_the_same(
     assert {each["part"]: each["number"] for each in fresh["parts"]}["tasks"] == TASKS
 
 
-def test_a_store_with_a_node_is_not_moved_and_not_moved_to(deployment: Deployment) -> None:
+def test_store_with_a_running_node_is_neither_source_nor_target(deployment: Deployment) -> None:
     deployment.add(name="said", when="every 1h", say="hello")
     up = deployment.up().ready()
     fresh = f"sqlite:///{deployment.folder}/fresh.db"
@@ -111,7 +109,7 @@ def test_a_store_with_a_node_is_not_moved_and_not_moved_to(deployment: Deploymen
     assert busy.ends() == 0
 
 
-def test_what_was_running_when_its_node_was_killed_is_recovered_after_the_move(deployment: Deployment) -> None:
+def test_run_of_a_killed_node_is_recovered_after_the_move(deployment: Deployment) -> None:
     deployment.write(
         "jobs.py",
         "import asyncio, os\nfrom horae import Horae\napp = Horae(os.environ['HORAE_STORE'])\n\n\n"
@@ -141,18 +139,18 @@ def test_what_was_running_when_its_node_was_killed_is_recovered_after_the_move(d
 
 
 def test_secrets_move_with_their_key_file(deployment: Deployment) -> None:
-    deployment.ok("secret", "set", "token", "-", said="hush")
+    deployment.ok("secret", "set", "token", "-", stdin="hush")
     (deployment.folder / "there").mkdir()
     target = f"sqlite:///{deployment.folder}/there/target.db"
-    said = deployment.horae("move", deployment.url, target)
-    assert said.returncode == 0
+    output = deployment.horae("move", deployment.url, target)
+    assert output.returncode == 0
     here, there = deployment.folder / "horae.key", deployment.folder / "there" / "horae.key"
-    assert f"Copy {here} to {there}" in said.stderr
-    assert f"start nodes on {target} only" in said.stderr
+    assert f"Copy {here} to {there}" in output.stderr
+    assert f"start nodes on {target} only" in output.stderr
     answer = deployment.answer("move", deployment.url, target)
     assert (answer["key_file"], answer["key_file_wanted"]) == (str(here), str(there))
-    beside = deployment.answer("move", deployment.url, f"sqlite:///{deployment.folder}/beside.db")
-    assert (beside["key_file"], beside["key_file_wanted"]) == (None, None)
+    local_move = deployment.answer("move", deployment.url, f"sqlite:///{deployment.folder}/local.db")
+    assert (local_move["key_file"], local_move["key_file_wanted"]) == (None, None)
     here.rename(there)
     rotated = deployment.answer("secret", "rotate", "--store", target)
     assert rotated["resealed"] == 1
@@ -163,15 +161,15 @@ def refusal(deployment: Deployment, *arguments: str) -> tuple[int, Any]:
     return done.returncode, done.stderr
 
 
-def test_what_cannot_be_moved_is_refused_in_both_languages(deployment: Deployment) -> None:
+def test_invalid_move_is_refused_in_both_languages(deployment: Deployment) -> None:
     deployment.add(name="said", when="every 1h", say="hello")
     other = Deployment(deployment.folder)
     other.path, other.url = deployment.folder / "other.db", f"sqlite:///{deployment.folder}/other.db"
     other.add(name="theirs", when="every 1h", say="hello")
-    code, said = refusal(deployment, deployment.url, other.url)
-    assert (code, "不是空的：其中有 1 个 tasks" in said) == (5, True)
-    code, said = refusal(deployment, deployment.url, f"sqlite:///{deployment.folder}/./horae.db")
-    assert (code, "不能迁移到它自己" in said) == (6, True)
+    code, output = refusal(deployment, deployment.url, other.url)
+    assert (code, "不是空的：其中有 1 个 tasks" in output) == (5, True)
+    code, output = refusal(deployment, deployment.url, f"sqlite:///{deployment.folder}/./horae.db")
+    assert (code, "不能迁移到它自己" in output) == (6, True)
     assert refusal(deployment, f"sqlite:///{deployment.folder}/absent.db", other.url)[0] == 3
     assert refusal(deployment, deployment.url, "nothing://at/all")[0] == 7
     for urls in ((deployment.url, "memory://"), ("memory://", deployment.url)):
@@ -179,17 +177,17 @@ def test_what_cannot_be_moved_is_refused_in_both_languages(deployment: Deploymen
     assert deployment.horae("move", deployment.url).returncode == 2
 
 
-async def test_a_rehearsal_leaves_nothing_behind(deployment: Deployment) -> None:
+async def test_move_dry_run_writes_nothing(deployment: Deployment) -> None:
     await asyncio.to_thread(deployment.add, name="said", when="every 1h", say="hello")
     absent = deployment.folder / "absent.db"
     answer = deployment.answer("move", deployment.url, f"sqlite:///{absent}", "--dry-run")
     assert (answer["dry_run"], absent.exists()) == (True, False)
     assert {each["digest"] for each in answer["parts"]} == {None}
-    said = deployment.horae("move", deployment.url, f"sqlite:///{absent}", "--dry-run")
-    assert "nothing was written" in said.stderr
-    before = await parcels_in(deployment.path)
+    output = deployment.horae("move", deployment.url, f"sqlite:///{absent}", "--dry-run")
+    assert "nothing was written" in output.stderr
+    before = await count_parts(deployment.path)
     deployment.ok("move", deployment.url, f"sqlite:///{absent}")
-    assert await parcels_in(deployment.path) == before
+    assert await count_parts(deployment.path) == before
 
 
 @pytest.mark.parametrize(
@@ -202,5 +200,5 @@ async def test_a_rehearsal_leaves_nothing_behind(deployment: Deployment) -> None
         ("mysql://ada:hush@db/horae?prefix=two_&connections=9", "mysql://db/horae?prefix=two_"),
     ],
 )
-def test_the_store_name_a_store_says_which_it_is_and_no_password(url: str, name: str) -> None:
+def test_store_name_has_no_password(url: str, name: str) -> None:
     assert _store_name(url) == name

@@ -1,4 +1,4 @@
-"""Log lines of a node on a terminal have the form of the lines about its runs; elsewhere they keep date, zone and level."""
+"""Log lines of a node: short on a terminal, with date, zone and level elsewhere."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from horae.cli.output.printer import Printer
+from horae.cli.output.styled_text import display_width
 from horae.cli.output.terminal_log import TerminalFormatter
-from horae.cli.output.width import display_width
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.terminal import Terminal
 
 SHORT = re.compile(r"\d\d:\d\d:\d\d\.\d{3}  ! this node claims nothing more: it was told to drain")
@@ -23,7 +23,7 @@ def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
 
 
-def test_worker_told_to_drain_logs_it_in_the_short_form_on_a_terminal(cli: Cli) -> None:
+def test_drained_worker_logs_the_short_form_on_a_terminal(cli: Cli) -> None:
     file = cli.directory / "horae.log"
     with Terminal(cli, "worker", columns=60, HORAE_LOG_FILE=str(file)) as terminal:
         terminal.wait_for("Ends")
@@ -38,7 +38,7 @@ def test_worker_told_to_drain_logs_it_in_the_short_form_on_a_terminal(cli: Cli) 
     assert LONG.search(file.read_text(encoding="utf-8")), "a file has the whole form"
 
 
-def test_traceback_on_a_terminal_stays_below_its_message_and_cannot_command_the_terminal(
+def test_multiline_message_on_a_terminal_is_indented_and_escaped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")

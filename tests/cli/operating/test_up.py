@@ -1,4 +1,4 @@
-"""`horae up` with real processes: it says how it stands, survives what its tasks do to it, and stops in good order."""
+"""`horae up` as a process: its output, survival of worker crashes, outage reports, and clean stop."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ def jobs(deployment: Deployment) -> str:
     return str(deployment.write("jobs.py", text))
 
 
-def test_it_says_how_it_stands_and_what_was_said(deployment: Deployment) -> None:
+def test_up_prints_its_state_and_events(deployment: Deployment) -> None:
     up = deployment.up("--demo").ready()
-    said = "\n".join(up.said)
-    assert "horae 0." in said
-    assert "ready in" in said
-    assert str(deployment.path) in said
-    assert "priority queue · wakes by timer, precise (<100 ms) · 4 queued · next " in said
-    assert "rm --label demo=yes --yes" in said
+    output = "\n".join(up.output)
+    assert "horae 0." in output
+    assert "ready in" in output
+    assert str(deployment.path) in output
+    assert "priority queue · wakes by timer, precise (<100 ms) · 4 queued · next " in output
+    assert "rm --label demo=yes --yes" in output
     assert "tick  +" in up.expect("demo-tick")
     up.signal(signal.SIGINT)
     assert up.ends() == 0
-    assert up.said[-1].strip() == "stopped"
+    assert up.output[-1].strip() == "stopped"
 
 
-def test_polling_is_said_too_and_chinese_is_spoken(deployment: Deployment) -> None:
+def test_up_prints_polling_mode_in_chinese(deployment: Deployment) -> None:
     up = deployment.up("--lang", "zh", environment={"HORAE_WAKE": "poll"})
     assert "每 10 秒轮询一次（HORAE_WAKE=poll）" in up.expect("调度")
     up.expect("结束")
@@ -73,21 +73,21 @@ def test_polling_is_said_too_and_chinese_is_spoken(deployment: Deployment) -> No
     assert up.ends() == 0
 
 
-def test_polling_says_at_the_start_that_it_is_not_recommended(deployment: Deployment) -> None:
+def test_polling_warns_at_start_that_it_is_not_recommended(deployment: Deployment) -> None:
     shown = deployment.up("--poll", "2", "--lang", "zh", command="worker")
     assert "每 2 秒轮询一次(--poll),不推荐" in shown.expect("不推荐").replace("（", "(").replace("）", ")").replace(
         "，", ","
     )
     shown.signal(signal.SIGTERM)
     assert shown.ends() == 0
-    told = deployment.up("--poll", "2", "--json", command="worker")
-    scheduler = json.loads(told.expect("node.ready"))["scheduler"]
+    output = deployment.up("--poll", "2", "--json", command="worker")
+    scheduler = json.loads(output.expect("node.ready"))["scheduler"]
     assert (scheduler["type"], scheduler["mechanism"], scheduler["precision_ms"]) == ("polling", "interval", 2000)
-    told.signal(signal.SIGTERM)
-    assert told.ends() == 0
+    output.signal(signal.SIGTERM)
+    assert output.ends() == 0
 
 
-def test_json_is_one_line_for_each_thing(deployment: Deployment) -> None:
+def test_up_json_is_one_document_per_line(deployment: Deployment) -> None:
     up = deployment.up("--demo", "--json")
     first = json.loads(up.expect("node.ready"))
     assert first["path"] == str(deployment.path)
@@ -99,20 +99,20 @@ def test_json_is_one_line_for_each_thing(deployment: Deployment) -> None:
         "status": "running",
     }
     assert first["outage"] is None
-    said = json.loads(up.expect("task.said"))
-    assert (said["task"], said["text"]) == ("demo-tick", "tick")
+    output = json.loads(up.expect("task.said"))
+    assert (output["task"], output["text"]) == ("demo-tick", "tick")
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
-    assert [json.loads(line)["type"] for line in up.said][-1] == "node.stopped"
+    assert [json.loads(line)["type"] for line in up.output][-1] == "node.stopped"
 
 
-def test_it_ends_by_itself_when_it_was_told_when(deployment: Deployment) -> None:
+def test_up_stops_after_seconds(deployment: Deployment) -> None:
     up = deployment.up("--seconds", "0.5")
     assert "by itself after 0.5 s" in up.expect("Ends ")
     assert up.ends() == 0
 
 
-def test_a_killed_worker_is_replaced_and_its_run_tried_again(deployment: Deployment) -> None:
+def test_killed_worker_is_replaced_and_its_run_retried(deployment: Deployment) -> None:
     up = deployment.up(jobs(deployment)).ready()
     deployment.add(name="held", when="now", function="hold")
     up.expect("holding")
@@ -126,7 +126,7 @@ def test_a_killed_worker_is_replaced_and_its_run_tried_again(deployment: Deploym
     assert up.ends() == 0
 
 
-def test_a_function_that_ends_its_process_does_not_end_up(deployment: Deployment) -> None:
+def test_function_that_exits_the_process_does_not_stop_up(deployment: Deployment) -> None:
     up = deployment.up(jobs(deployment)).ready()
     deployment.add(name="leaver", when="now", function="leave")
     up.expect("died (exit code 1)")
@@ -137,7 +137,7 @@ def test_a_function_that_ends_its_process_does_not_end_up(deployment: Deployment
     assert up.ends() == 0
 
 
-def test_a_stop_hands_back_what_runs(deployment: Deployment) -> None:
+def test_stop_releases_running_runs(deployment: Deployment) -> None:
     up = deployment.up(jobs(deployment)).ready()
     held = deployment.add(name="held", when="now", function="hold")
     up.expect("holding")
@@ -145,10 +145,10 @@ def test_a_stop_hands_back_what_runs(deployment: Deployment) -> None:
     assert up.ends() == 0
     (run,) = deployment.runs(held)
     assert run.ended is not None
-    assert deployment.inside(lambda app: app.store.nodes()) == ()
+    assert deployment.call_library(lambda app: app.store.nodes()) == ()
 
 
-def test_a_second_signal_kills(deployment: Deployment) -> None:
+def test_second_signal_kills_the_worker(deployment: Deployment) -> None:
     deployment.write(
         "stubborn.py",
         f"from horae import Horae\nimport threading\napp = Horae({deployment.url!r})\n"
@@ -165,32 +165,32 @@ def test_a_second_signal_kills(deployment: Deployment) -> None:
     assert not is_alive(worker)
 
 
-def test_the_worker_does_not_outlive_its_supervisor(deployment: Deployment) -> None:
+def test_worker_ends_with_its_supervisor(deployment: Deployment) -> None:
     up = deployment.up().ready()
     up.process.kill()
     up.expect("stopped")
 
 
 async def move_stop_back(app: Horae) -> None:
-    """The recorded stop happens an hour earlier; shorter outages are not told."""
+    """Move the recorded stop an hour back; shorter outages are not reported."""
     for name in ("stopped_at", "stopped_unrequested_at"):
         recorded = await app.store.read_metadata(name)
         assert recorded is not None
         await app.store.write_metadata(name, (datetime.fromisoformat(recorded) - timedelta(hours=1)).isoformat())
 
 
-def test_a_killed_supervisor_is_not_told_as_a_stop_in_good_order(deployment: Deployment) -> None:
+def test_killed_supervisor_records_no_clean_stop(deployment: Deployment) -> None:
     up = deployment.up().ready()
     up.process.kill()
     up.expect("stopped")
-    deployment.inside(move_stop_back)
+    deployment.call_library(move_stop_back)
     again = deployment.up()
     assert "(killed)" in again.expect("Nothing ran")
     again.signal(signal.SIGTERM)
     assert again.ends() == 0
 
 
-def test_killed_as_a_whole_it_goes_on_where_it_was(deployment: Deployment) -> None:
+def test_restart_after_a_kill_of_all_processes_continues(deployment: Deployment) -> None:
     up = deployment.up(jobs(deployment)).ready()
     held = deployment.add(name="held", when="now", function="hold")
     up.expect("holding")
@@ -202,14 +202,14 @@ def test_killed_as_a_whole_it_goes_on_where_it_was(deployment: Deployment) -> No
     assert [run.state.value for run in deployment.runs(held)] == ["succeeded", "lost"]
 
 
-def die_an_hour_ago(url: str) -> None:
-    ended = subprocess.run([sys.executable, "-m", "tests.cli.operating.dying", url], cwd=ROOT, check=False)
+def crash_an_hour_ago(url: str) -> None:
+    ended = subprocess.run([sys.executable, "-m", "tests.cli.operating.crashed_node", url], cwd=ROOT, check=False)
     assert ended.returncode == 9
 
 
-def test_it_goes_on_when_nobody_reads_its_lines_any_more(deployment: Deployment) -> None:
-    told = deployment.folder / "told"
-    reader = f"{sys.executable} -c 'print(input())' > {told}"
+def test_up_continues_after_its_output_is_closed(deployment: Deployment) -> None:
+    output = deployment.folder / "output"
+    reader = f"{sys.executable} -c 'print(input())' > {output}"
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {sys.executable} -P -m horae up --demo --seconds 7 | {reader}"],
         env=deployment.environment,
@@ -218,23 +218,23 @@ def test_it_goes_on_when_nobody_reads_its_lines_any_more(deployment: Deployment)
         text=True,
         check=False,
     )
-    assert "ready in" in told.read_text(encoding="utf-8")
+    assert "ready in" in output.read_text(encoding="utf-8")
     assert (done.returncode, done.stderr) == (0, "")
-    tick = deployment.inside(lambda app: app.get("demo-tick")).id
+    tick = deployment.call_library(lambda app: app.get("demo-tick")).id
     assert deployment.runs(tick)[0].state.value == "succeeded"
 
 
-def test_after_an_outage_the_gap_is_told_and_accounted_for(deployment: Deployment) -> None:
-    die_an_hour_ago(deployment.url)
+def test_outage_is_reported_and_accounted_for_at_start(deployment: Deployment) -> None:
+    crash_an_hour_ago(deployment.url)
     up = deployment.up()
-    told = up.expect("Nothing ran")
-    assert "(killed). 12 instants were due: 1 made up for, 5 merged into a later run, 6 skipped." in told
+    output = up.expect("Nothing ran")
+    assert "(killed). 12 instants were due: 1 made up for, 5 merged into a later run, 6 skipped." in output
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
 
 
-def test_the_gap_is_in_the_json_too(deployment: Deployment) -> None:
-    die_an_hour_ago(deployment.url)
+def test_outage_is_reported_in_json(deployment: Deployment) -> None:
+    crash_an_hour_ago(deployment.url)
     up = deployment.up("--json")
     outage = json.loads(up.expect("node.ready"))["outage"]
     assert outage["clean"] is False
@@ -273,7 +273,7 @@ def test_the_gap_is_in_the_json_too(deployment: Deployment) -> None:
         ("json.py", "", 6, "cannot be loaded under the name 'json'"),
     ],
 )
-def test_what_cannot_be_run_is_one_sentence(
+def test_invalid_app_is_one_sentence(
     deployment: Deployment, name: str, text: str | None, exit_code: int, sentence: str
 ) -> None:
     if text is not None:
@@ -285,7 +285,7 @@ def test_what_cannot_be_run_is_one_sentence(
     assert len(done.stderr.splitlines()) == 2
 
 
-def test_a_named_app_of_a_module_runs_on_its_own_store_unless_told(deployment: Deployment) -> None:
+def test_app_of_a_module_uses_its_own_store_by_default(deployment: Deployment) -> None:
     other = deployment.folder / "other.db"
     deployment.write("two.py", f"from horae import Horae\none, two = Horae('sqlite:///{other}'), Horae()\n")
     up = deployment.up("two:one")
@@ -299,7 +299,7 @@ def test_a_named_app_of_a_module_runs_on_its_own_store_unless_told(deployment: D
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_a_file_that_is_taken_away_ends_it_loudly(deployment: Deployment, *, replaced: bool) -> None:
+def test_removed_store_file_stops_up_with_an_error(deployment: Deployment, *, replaced: bool) -> None:
     up = deployment.up("--demo").ready()
     if replaced:
         other = deployment.write("other.db", "")
@@ -309,11 +309,11 @@ def test_a_file_that_is_taken_away_ends_it_loudly(deployment: Deployment, *, rep
     line = up.expect("is gone or was replaced; what was written since is not in it")
     assert str(deployment.path) in line
     assert up.ends() == 7
-    assert not any("begins again" in each for each in up.said)
+    assert not any("begins again" in each for each in up.output)
     assert deployment.path.exists() is replaced
 
 
-def test_programs_are_told_of_a_file_that_is_taken_away(deployment: Deployment) -> None:
+def test_removed_store_file_is_reported_in_json(deployment: Deployment) -> None:
     up = deployment.up("--json")
     up.expect("node.ready")
     deployment.path.unlink()

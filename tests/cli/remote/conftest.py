@@ -1,4 +1,4 @@
-"""A private folder with a command line in it that works at a server."""
+"""Command line fixture that talks to a server."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.remote.served import ServedCli
+from tests.cli.remote.server import RemoteCli
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Iterator[ServedCli]:
-    served = ServedCli(tmp_path)
-    yield served
-    served.stop()
+def cli(tmp_path: Path) -> Iterator[RemoteCli]:
+    remote = RemoteCli(tmp_path)
+    yield remote
+    remote.stop()

@@ -1,4 +1,4 @@
-"""Owners, tokens, webhooks and the audit trail from the command line: on a file and at a server alike."""
+"""Owners, tokens, webhooks and the audit trail from the command line, on a file and through a server."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from threading import Thread
 import pytest
 
 from horae.clock import SystemClock
-from tests.cli.remote.places import PLACES, Command, at, without_store
-from tests.cli.remote.served import ServedCli
-from tests.cli.test_schemas import check
+from tests.cli.json_schemas import check_schema
+from tests.cli.remote.server import SESSIONS, Command, RemoteCli, command_for, without_store
 
-at_both = pytest.mark.parametrize("place", PLACES)
+in_both_sessions = pytest.mark.parametrize("session", SESSIONS)
 
 
-@at_both
-def test_a_token_is_shown_once_opens_the_server_and_is_revoked(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+@in_both_sessions
+def test_token_is_shown_once_accepted_and_revoked(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     horae("owner", "set", "bob", "--role", "member")
     made = horae(
         "token", "make", "laptop", "--owner", "bob", "--expires", "in 2 days", "--scope", "tasks:read", "--json"
     )
-    check("token-made", made.json)
+    check_schema("token-made", made.json)
     text, name = made.json["text"], made.json["id"]
     assert (made.json["owner"], made.json["scopes"]) == ("bob", ["tasks:read"])
     cli.token_file("bob").write_text(text, encoding="utf-8")
@@ -33,15 +32,15 @@ def test_a_token_is_shown_once_opens_the_server_and_is_revoked(cli: ServedCli, p
     refused = cli("add", "every 1h", "--say", "x", "--json", HORAE_TOKEN_FILE=str(cli.token_file("bob")))
     assert (refused.code, refused.problem["code"]) == (4, "not_allowed")
     listed = horae("token", "ls", "--owner", "bob", "--json")
-    check("tokens", listed.json)
+    check_schema("tokens", listed.json)
     assert [each["id"] for each in listed.json] == [name]
     assert text not in listed.out
-    check("token", horae("token", "revoke", "laptop", "--yes", "--json").json)
+    check_schema("token", horae("token", "revoke", "laptop", "--yes", "--json").json)
     assert "revoked" in horae("token", "ls").out
     assert "已作废" in horae("token", "ls", "--lang", "zh").out
 
 
-def test_a_revoked_token_opens_nothing_and_says_so_with_4(cli: ServedCli) -> None:
+def test_revoked_token_is_refused_with_exit_code_4(cli: RemoteCli) -> None:
     cli("owner", "set", "bob", "--role", "member")
     made = cli("token", "make", "x", "--owner", "bob", "--json").json
     cli.token_file("bob").write_text(made["text"], encoding="utf-8")
@@ -51,20 +50,20 @@ def test_a_revoked_token_opens_nothing_and_says_so_with_4(cli: ServedCli) -> Non
     assert made["text"] not in done.err
 
 
-@at_both
-def test_the_text_of_a_token_is_all_that_is_on_standard_output(cli: ServedCli, place: str) -> None:
-    made = at(place, cli)("token", "make", "x")
+@in_both_sessions
+def test_token_make_prints_only_the_token_to_stdout(cli: RemoteCli, session: str) -> None:
+    made = command_for(session, cli)("token", "make", "x")
     assert made.code == 0
     assert made.out.startswith("horae_")
     assert len(made.out.splitlines()) == 1
     assert "shown this once" in made.err
 
 
-@at_both
-def test_an_owner_is_made_shown_changed_revoked_and_restored(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+@in_both_sessions
+def test_owner_is_created_shown_changed_revoked_and_restored(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     made = horae("owner", "set", "bob", "--role", "viewer", "--quota", "active_tasks=7", "--note", "ops", "--json")
-    check("owner", made.json)
+    check_schema("owner", made.json)
     assert (made.json["role"], made.json["quotas"]["active_tasks"], made.json["chosen"]) == (
         "viewer",
         7,
@@ -75,13 +74,13 @@ def test_an_owner_is_made_shown_changed_revoked_and_restored(cli: ServedCli, pla
     )
     assert changed.json["chosen"] == {"shortest_interval": None}
     assert changed.json["version"] == 2
-    check("owners", horae("owner", "ls", "--json").json)
+    check_schema("owners", horae("owner", "ls", "--json").json)
     shown = horae("owner", "show", "bob")
     assert "viewer" in shown.out
     assert "ops" in shown.out
     assert horae("owner", "revoke", "bob", "--json").problem["code"] == "needs_yes"
     revoked = horae("owner", "revoke", "bob", "--yes", "--json").json
-    check("owner", revoked)
+    check_schema("owner", revoked)
     assert revoked["revoked"] is not None
     assert "停用" in horae("owner", "ls", "--lang", "zh").out
     assert horae("owner", "restore", "bob", "--json").json["revoked"] is None
@@ -97,39 +96,39 @@ def test_an_owner_is_made_shown_changed_revoked_and_restored(cli: ServedCli, pla
         (["token", "revoke", "nothing", "--yes"], "no_such_token"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(cli: ServedCli, arguments: list[str], code: str) -> None:
-    for place in PLACES:
-        done = at(place, cli)(*arguments, "--json")
-        check("problem", done.problem)
+def test_invalid_arguments_are_refused(cli: RemoteCli, arguments: list[str], code: str) -> None:
+    for session in SESSIONS:
+        done = command_for(session, cli)(*arguments, "--json")
+        check_schema("problem", done.problem)
         assert done.problem["code"] == code
         assert done.code != 0
 
 
-@at_both
-def test_who_did_what_is_told_and_proven(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+@in_both_sessions
+def test_audit_trail_is_shown_and_verified(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     horae("add", "every 1h", "--say", "x", "--name", "x")
     horae("pause", "x")
     rows = horae("audit", "ls", "--json")
-    check("audit", rows.json)
+    check_schema("audit", rows.json)
     assert [each["action"] for each in rows.json][:2] == ["task.pause", "task.create"]
     actors = {"file": ("local", "cli"), "server": (cli("token", "ls", "--json").json[0]["id"], "http")}
-    assert (rows.json[0]["actor"], rows.json[0]["via"]) == actors[place]
+    assert (rows.json[0]["actor"], rows.json[0]["via"]) == actors[session]
     verdict = horae("audit", "verify", "--json")
-    check("audit-verify", verdict.json)
+    check_schema("audit-verify", verdict.json)
     assert verdict.json["ok"] is True
     assert horae("audit", "ls", "--limit", "1").err.count("audit ls --limit 1 --after") == 1
 
 
-@at_both
-def test_an_altered_row_is_found_with_exit_1(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+@in_both_sessions
+def test_altered_audit_row_is_found_with_exit_code_1(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     horae("add", "every 1h", "--say", "x", "--name", "x")
     number = horae("audit", "ls", "--json").json[0]["number"]
     with sqlite3.connect(cli.path) as database:
         database.execute("UPDATE records SET body = replace(body, 'task.create', 'task.delete') WHERE kind = 'audit'")
     done = horae("audit", "verify", "--json")
-    check("audit-verify", done.json)
+    check_schema("audit-verify", done.json)
     assert (done.code, done.json["ok"], done.json["broken"]) == (1, False, number)
     assert "审计记录" in horae("audit", "verify", "--lang", "zh").err
 
@@ -138,7 +137,7 @@ def test_an_altered_row_is_found_with_exit_1(cli: ServedCli, place: str) -> None
 
 
 class Receiver(BaseHTTPRequestHandler):
-    """Says yes to everything at /yes, and no to everything else."""
+    """Answers 200 at /yes, and an error elsewhere."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
@@ -159,48 +158,48 @@ def receiver() -> Iterator[str]:
         thread.join()
 
 
-@at_both
-def test_a_webhook_lives_from_its_secret_to_its_end(cli: ServedCli, place: str, receiver: str) -> None:
+@in_both_sessions
+def test_webhook_is_created_tested_rotated_and_removed(cli: RemoteCli, session: str, receiver: str) -> None:
     near = {"HORAE_OUTGOING_NETWORKS": "127.0.0.0/8"}
-    horae = at(place, cli)
+    horae = command_for(session, cli)
     made = horae(
         "webhook", "add", f"{receiver}/yes", "--type", "run.*,task.failed", "--note", "pager", "--json", **near
     )
-    check("webhook-made", made.json)
+    check_schema("webhook-made", made.json)
     name = made.json["id"]
     assert made.json["secret"].startswith("whsec_")
     assert made.json["types"] == ["run.*", "task.failed"]
     for arguments, schema in ((("ls",), "webhooks"), (("show", name), "webhook")):
         found = horae("webhook", *arguments, "--json")
-        check(schema, found.json)
+        check_schema(schema, found.json)
         assert made.json["secret"] not in found.out
     assert "run.* task.failed" in horae("webhook", "show", name).out
     tried = horae("webhook", "test", name, "--json", **near)
-    check("delivery", tried.json)
+    check_schema("delivery", tried.json)
     assert tried.json["state"] == "delivered"
     listed = horae("webhook", "deliveries", name, "--json")
-    check("deliveries", listed.json)
+    check_schema("deliveries", listed.json)
     again = horae("webhook", "redeliver", name, listed.json[0]["id"], **near)
     assert (again.code, "200" in again.out) == (0, True)
     assert len(horae("webhook", "deliveries", name, "--json").json[0]["attempts"]) == 2
     rotated = horae("webhook", "rotate", name, "--json")
-    check("webhook-made", rotated.json)
+    check_schema("webhook-made", rotated.json)
     assert rotated.json["secret"] != made.json["secret"]
     gone = horae("webhook", "rm", name, "--yes", "--json")
-    check("forgotten", gone.json)
+    check_schema("forgotten", gone.json)
     assert horae("webhook", "ls", "--json").json == []
 
 
-@at_both
-def test_a_test_that_is_not_taken_ends_with_1(cli: ServedCli, place: str, receiver: str) -> None:
+@in_both_sessions
+def test_failed_webhook_test_exits_with_1(cli: RemoteCli, session: str, receiver: str) -> None:
     near = {"HORAE_OUTGOING_NETWORKS": "127.0.0.0/8"}
-    horae = at(place, cli)
+    horae = command_for(session, cli)
     name = horae("webhook", "add", f"{receiver}/no", "--json", **near).json["id"]
     done = horae("webhook", "test", name, **near)
     assert (done.code, "503" in done.out) == (1, True)
 
 
-def test_a_member_sees_only_what_is_theirs(cli: ServedCli) -> None:
+def test_member_sees_only_own_tasks_and_account(cli: RemoteCli) -> None:
     cli("owner", "set", "ada", "--role", "member")
     text = cli("token", "make", "x", "--owner", "ada", "--json").json["text"]
     cli.token_file("ada").write_text(text, encoding="utf-8")
@@ -215,7 +214,7 @@ def test_a_member_sees_only_what_is_theirs(cli: ServedCli) -> None:
         assert (done.code, done.problem["code"]) == (3, "no_such_task")
     assert {each["task_id"] for each in cli("events", "--json", **ada).json} == {mine["id"]}
     assert cli("audit", "verify", "--json", **ada).problem["code"] == "not_allowed"
-    # A quota of hers is told like any other refusal, with what would be allowed.
+    # Her quota is refused like any other limit, with the allowed value.
     short = cli("add", "every 1s", "--say", "x", "--json", **ada)
     assert short.code != 0
     assert short.problem["code"] == "interval_too_short"
@@ -242,9 +241,9 @@ def assert_restart_is_recommended(horae: Command) -> None:
         assert "horae resume" not in text
 
 
-@at_both
-def test_what_an_agent_made_waits_for_a_person_who_has_looked_at_it(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+@in_both_sessions
+def test_task_of_an_agent_waits_for_approval(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     text = cli("token", "make", "helper", "--agent", "helper", "--json").json["text"]
     cli.token_file("helper").write_text(text, encoding="utf-8")
     helper = {"HORAE_TOKEN_FILE": str(cli.token_file("helper"))}

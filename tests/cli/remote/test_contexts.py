@@ -1,4 +1,4 @@
-"""Logging in, and where commands go after that: the first word on it wins, and no token is ever shown."""
+"""Login and contexts: the order of server settings, and no token in any output."""
 
 from __future__ import annotations
 
@@ -8,90 +8,93 @@ from pathlib import Path
 import pytest
 
 from horae.runtime.local_servers import LocalServer, register_server
-from tests.cli.driving import Done
-from tests.cli.remote.served import ServedCli
-from tests.cli.test_schemas import check
+from tests.cli.command_line import CommandResult
+from tests.cli.json_schemas import check_schema
+from tests.cli.remote.server import RemoteCli
 
 
 @pytest.fixture
-def file(cli: ServedCli) -> Path:
+def file(cli: RemoteCli) -> Path:
     return cli.directory / "horae" / "contexts.json"
 
 
-def plainly(cli: ServedCli, *arguments: str, stdin: str = "", **environment: str) -> Done:
-    """Without anything in the environment that says where commands go."""
+def without_settings(cli: RemoteCli, *arguments: str, stdin: str = "", **environment: str) -> CommandResult:
+    """Run a command without server and store settings in the environment."""
     return cli(
         *arguments, stdin=stdin, **({"HORAE_SERVER": "", "HORAE_TOKEN_FILE": "", "HORAE_STORE": ""} | environment)
     )
 
 
-def login(cli: ServedCli, *arguments: str) -> Done:
-    return plainly(cli, "login", cli.opened.url, "--token-stdin", *arguments, stdin=f"{cli.opened.tokens['local']}\n")
+def login(cli: RemoteCli, *arguments: str) -> CommandResult:
+    return without_settings(
+        cli, "login", cli.server.url, "--token-stdin", *arguments, stdin=f"{cli.server.tokens['local']}\n"
+    )
 
 
-def test_after_a_login_commands_go_to_the_server(cli: ServedCli, file: Path) -> None:
+def test_commands_go_to_the_server_after_login(cli: RemoteCli, file: Path) -> None:
     done = login(cli, "--name", "prod", "--json")
-    check("login", done.json)
+    check_schema("login", done.json)
     assert (done.json["owner"], done.json["admin"]) == ("local", True)
     assert file.stat().st_mode & 0o077 == 0
-    plainly(cli, "add", "every 1h", "--say", "x", "--name", "there")
-    assert [each["name"] for each in cli.on_file("ls", "--json").json] == ["there"]
-    listed = plainly(cli, "context", "ls", "--json")
-    check("contexts", listed.json)
-    assert listed.json == [{"name": "prod", "server": cli.opened.url, "owner": "local", "current": True}]
-    assert "* " in plainly(cli, "context", "ls").out
+    without_settings(cli, "add", "every 1h", "--say", "x", "--name", "there")
+    assert [each["name"] for each in cli.on_store("ls", "--json").json] == ["there"]
+    listed = without_settings(cli, "context", "ls", "--json")
+    check_schema("contexts", listed.json)
+    assert listed.json == [{"name": "prod", "server": cli.server.url, "owner": "local", "current": True}]
+    assert "* " in without_settings(cli, "context", "ls").out
 
 
-def test_a_token_that_opens_nothing_is_not_kept(cli: ServedCli, file: Path) -> None:
+def test_refused_token_is_not_stored(cli: RemoteCli, file: Path) -> None:
     wrong = f"horae_{'0' * 32}_{'1' * 64}"
-    done = plainly(cli, "login", cli.opened.url, "--token-stdin", "--json", stdin=wrong)
+    done = without_settings(cli, "login", cli.server.url, "--token-stdin", "--json", stdin=wrong)
     assert (done.code, done.problem["code"]) == (4, "bad_token")
     assert wrong not in done.err
     assert not file.exists()
 
 
-def test_the_first_word_on_where_to_go_wins(cli: ServedCli) -> None:
-    """--server, --store, HORAE_SERVER, HORAE_STORE, the context in use, and then what is usual."""
+def test_order_of_server_and_store_settings(cli: RemoteCli) -> None:
+    """--server, --store, HORAE_SERVER, HORAE_STORE, the current context, and then the default."""
     login(cli, "--name", "prod")
-    plainly(cli, "add", "every 1h", "--say", "x", "--name", "there")
-    elsewhere = f"sqlite:///{cli.directory}/other.db"
-    cli("add", "every 1h", "--say", "x", "--name", "here", "--store", elsewhere)
+    without_settings(cli, "add", "every 1h", "--say", "x", "--name", "there")
+    other_store = f"sqlite:///{cli.directory}/other.db"
+    cli("add", "every 1h", "--say", "x", "--name", "here", "--store", other_store)
 
     def names(*arguments: str, **environment: str) -> list[str]:
-        return [each["name"] for each in plainly(cli, "ls", "--json", *arguments, **environment).json]
+        return [each["name"] for each in without_settings(cli, "ls", "--json", *arguments, **environment).json]
 
     nowhere = "http://127.0.0.1:9"
     assert names() == ["there"]
-    assert names(HORAE_STORE=elsewhere) == ["here"]
-    assert names(HORAE_STORE=elsewhere, HORAE_SERVER=cli.opened.url) == ["there"]
-    assert names("--store", elsewhere, HORAE_SERVER=nowhere) == ["here"]
-    assert names("--store", elsewhere, "--server", cli.opened.url) == ["there"]
+    assert names(HORAE_STORE=other_store) == ["here"]
+    assert names(HORAE_STORE=other_store, HORAE_SERVER=cli.server.url) == ["there"]
+    assert names("--store", other_store, HORAE_SERVER=nowhere) == ["here"]
+    assert names("--store", other_store, "--server", cli.server.url) == ["there"]
     assert names("--server", "prod", HORAE_SERVER=nowhere) == ["there"]
-    (cli.directory / "horae.toml").write_text(f'store = "{elsewhere}"\n', encoding="utf-8")
+    (cli.directory / "horae.toml").write_text(f'store = "{other_store}"\n', encoding="utf-8")
     assert names() == ["here"]
     assert (
-        plainly(cli, "--server", "prod", "ls", "--quiet").out == plainly(cli, "ls", "--quiet", "--server", "prod").out
+        without_settings(cli, "--server", "prod", "ls", "--quiet").out
+        == without_settings(cli, "ls", "--quiet", "--server", "prod").out
     )
 
 
-def test_contexts_are_chosen_and_forgotten(cli: ServedCli, file: Path) -> None:
+def test_contexts_are_selected_and_removed(cli: RemoteCli, file: Path) -> None:
     login(cli, "--name", "one")
     login(cli, "--name", "two")
-    used = plainly(cli, "context", "use", "one", "--json")
-    check("context-used", used.json)
-    assert plainly(cli, "config", "--json").json[0]["value"] == cli.opened.url
-    assert plainly(cli, "context", "use", "none", "--json").json == {"current": None}
-    assert plainly(cli, "ls", "--json").json == []
-    gone = plainly(cli, "context", "rm", "two", "--json")
-    check("forgotten", gone.json)
+    used = without_settings(cli, "context", "use", "one", "--json")
+    check_schema("context-used", used.json)
+    assert without_settings(cli, "config", "--json").json[0]["value"] == cli.server.url
+    assert without_settings(cli, "context", "use", "none", "--json").json == {"current": None}
+    assert without_settings(cli, "ls", "--json").json == []
+    gone = without_settings(cli, "context", "rm", "two", "--json")
+    check_schema("forgotten", gone.json)
     assert list(json.loads(file.read_text(encoding="utf-8"))["contexts"]) == ["one"]
-    assert plainly(cli, "context", "use", "two", "--json").problem["code"] == "no_such_context"
-    assert plainly(cli, "ls", "--server", "two", "--json").problem["code"] == "no_such_context"
+    assert without_settings(cli, "context", "use", "two", "--json").problem["code"] == "no_such_context"
+    assert without_settings(cli, "ls", "--server", "two", "--json").problem["code"] == "no_such_context"
 
 
-def test_the_token_is_shown_nowhere(cli: ServedCli, file: Path) -> None:
+def test_token_is_never_printed(cli: RemoteCli, file: Path) -> None:
     login(cli, "--name", "prod")
-    token = cli.opened.tokens["local"]
+    token = cli.server.tokens["local"]
     assert token in file.read_text(encoding="utf-8")
     for arguments in (
         ["context", "ls", "--json"],
@@ -99,47 +102,45 @@ def test_the_token_is_shown_nowhere(cli: ServedCli, file: Path) -> None:
         ["doctor", "--json"],
         ["ls", "--json"],
     ):
-        done = plainly(cli, *arguments)
+        done = without_settings(cli, *arguments)
         assert token not in done.out + done.err, arguments
-    shown = {row["setting"]: row["value"] for row in plainly(cli, "config", "--json").json}
-    assert (shown["HORAE_SERVER"], shown["HORAE_TOKEN_FILE"]) == (cli.opened.url, "********")
+    shown = {row["setting"]: row["value"] for row in without_settings(cli, "config", "--json").json}
+    assert (shown["HORAE_SERVER"], shown["HORAE_TOKEN_FILE"]) == (cli.server.url, "********")
 
 
-def test_a_file_that_others_can_read_is_refused(cli: ServedCli, file: Path) -> None:
+def test_context_file_readable_by_others_is_refused(cli: RemoteCli, file: Path) -> None:
     login(cli, "--name", "prod")
     file.chmod(0o644)
-    done = plainly(cli, "ls", "--json")
+    done = without_settings(cli, "ls", "--json")
     assert (done.code, done.problem["code"]) == (4, "contexts_open_to_others")
     file.chmod(0o600)
     file.write_text('{"contexts": [], "token": "horae_secret"}', encoding="utf-8")
-    broken = plainly(cli, "ls", "--json")
+    broken = without_settings(cli, "ls", "--json")
     assert (broken.code, broken.problem["code"]) == (6, "contexts_unreadable")
     assert "horae_secret" not in broken.err
 
 
-def test_a_token_that_was_not_given_is_asked_for_in_the_right_way(cli: ServedCli) -> None:
+def test_login_without_a_token_is_refused_with_a_hint(cli: RemoteCli) -> None:
     for stdin in ("", "two words\n"):
-        done = plainly(cli, "login", cli.opened.url, "--token-stdin", "--json", stdin=stdin)
+        done = without_settings(cli, "login", cli.server.url, "--token-stdin", "--json", stdin=stdin)
         assert (done.code, done.problem["code"]) == (2, "no_token_given")
-    assert plainly(cli, "login", "ftp://x", "--token-stdin", "--json").problem["code"] == "bad_server_address"
-    named = plainly(cli, "login", cli.opened.url, "--token-stdin", "--name", "a/b", "--json", stdin="x")
+    assert without_settings(cli, "login", "ftp://x", "--token-stdin", "--json").problem["code"] == "bad_server_address"
+    named = without_settings(cli, "login", cli.server.url, "--token-stdin", "--name", "a/b", "--json", stdin="x")
     assert named.problem["code"] == "bad_context_name"
 
 
-def test_a_server_of_this_machine_is_opened_with_what_it_has_kept(
-    cli: ServedCli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`horae up` keeps the first token beside its store, for its own user, and lists its address."""
-    kept = cli.path.with_name("horae.db.token")
-    kept.touch(mode=0o600)
-    kept.write_text(cli.opened.tokens["local"], encoding="utf-8")
+def test_local_server_is_called_with_its_first_token(cli: RemoteCli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`horae up` stores the first token next to its store, readable by its user only, and registers its address."""
+    token_path = cli.path.with_name("horae.db.token")
+    token_path.touch(mode=0o600)
+    token_path.write_text(cli.server.tokens["local"], encoding="utf-8")
     done = cli("ls", "--json", HORAE_TOKEN_FILE="")
     assert (done.code, done.problem["code"]) == (4, "no_token_here"), "the file alone names no address"
     monkeypatch.setenv("XDG_DATA_HOME", str(cli.directory))
-    with register_server(LocalServer(cli.opened.url, kept, "")):
+    with register_server(LocalServer(cli.server.url, token_path, "")):
         assert cli("ls", "--json", HORAE_TOKEN_FILE="").json == []
-        assert cli("login", cli.opened.url, "--json", HORAE_TOKEN_FILE="").json["owner"] == "local"
-        kept.chmod(0o644)
+        assert cli("login", cli.server.url, "--json", HORAE_TOKEN_FILE="").json["owner"] == "local"
+        token_path.chmod(0o644)
         (cli.directory / "horae" / "contexts.json").unlink()
         done = cli("ls", "--json", HORAE_TOKEN_FILE="")
         assert (done.code, done.problem["code"]) == (4, "no_token_here")
@@ -148,43 +149,43 @@ def test_a_server_of_this_machine_is_opened_with_what_it_has_kept(
 def test_token_file_of_the_variable_wins_over_the_login_of_the_same_address(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    cli = ServedCli(tmp_path, members=("bob",))
+    cli = RemoteCli(tmp_path, members=("bob",))
     request.addfinalizer(cli.stop)
     login(cli, "--name", "prod")
     bob = {"HORAE_TOKEN_FILE": str(cli.token_file("bob"))}
-    for chosen in ({"HORAE_SERVER": cli.opened.url}, {}):  # the address of the context, and the context in use
+    for chosen in ({"HORAE_SERVER": cli.server.url}, {}):  # the address of the context, and the current context
         assert owner_of_a_new_task(cli, **chosen, **bob) == "bob", chosen
         assert token_origin(cli, **chosen, **bob) == "HORAE_TOKEN_FILE"
-    # A context that is chosen by its name brings its own token.
+    # A context that is selected by name uses its own token.
     assert owner_of_a_new_task(cli, HORAE_SERVER="prod", **bob) == "local"
     assert token_origin(cli) == "context prod"
 
 
-def owner_of_a_new_task(cli: ServedCli, **environment: str) -> str:
-    done = plainly(cli, "add", "every 1h", "--say", "x", "--json", **environment)
+def owner_of_a_new_task(cli: RemoteCli, **environment: str) -> str:
+    done = without_settings(cli, "add", "every 1h", "--say", "x", "--json", **environment)
     return str(done.json["task"]["owner"])
 
 
-def token_origin(cli: ServedCli, **environment: str) -> str:
-    rows = plainly(cli, "config", "--json", "--origin", **environment).json
+def token_origin(cli: RemoteCli, **environment: str) -> str:
+    rows = without_settings(cli, "config", "--json", "--origin", **environment).json
     (origin,) = [str(row["origin"]) for row in rows if row["setting"] == "HORAE_TOKEN_FILE"]
     return origin
 
 
-def test_absent_token_file_is_refused_although_there_is_a_login(cli: ServedCli) -> None:
+def test_missing_token_file_is_refused_despite_a_login(cli: RemoteCli) -> None:
     login(cli, "--name", "prod")
-    done = plainly(cli, "ls", "--json", HORAE_TOKEN_FILE=str(cli.directory / "absent"))
+    done = without_settings(cli, "ls", "--json", HORAE_TOKEN_FILE=str(cli.directory / "absent"))
     assert (done.code, done.problem["code"]) == (4, "token_file_unreadable")
 
 
-def test_login_says_that_the_token_file_of_the_variable_wins(cli: ServedCli) -> None:
-    token = cli.opened.tokens["local"]
-    done = cli("login", cli.opened.url, "--token-stdin", "--name", "prod", stdin=f"{token}\n")
+def test_login_says_that_the_token_file_of_the_variable_wins(cli: RemoteCli) -> None:
+    token = cli.server.tokens["local"]
+    done = cli("login", cli.server.url, "--token-stdin", "--name", "prod", stdin=f"{token}\n")
     assert "HORAE_TOKEN_FILE" in done.err
     assert "HORAE_TOKEN_FILE" not in login(cli, "--name", "prod").err
 
 
-def test_a_token_in_a_file_that_is_not_there(cli: ServedCli) -> None:
+def test_missing_token_file_is_refused(cli: RemoteCli) -> None:
     done = cli("ls", "--json", HORAE_TOKEN_FILE=str(cli.directory / "absent"))
     assert (done.code, done.problem["code"]) == (4, "token_file_unreadable")
 
@@ -193,42 +194,42 @@ STORE_COMMANDS = (("db", "check"), ("db", "path"), ("mcp",), ("secret", "rotate"
 
 
 @pytest.mark.parametrize("command", STORE_COMMANDS, ids=" ".join)
-def test_store_command_refused_by_a_context_names_the_way_back(cli: ServedCli, command: tuple[str, ...]) -> None:
+def test_store_command_refused_by_a_context_names_the_way_back(cli: RemoteCli, command: tuple[str, ...]) -> None:
     login(cli, "--name", "prod")
-    refused = plainly(cli, *command, "--json")
+    refused = without_settings(cli, *command, "--json")
     assert (refused.code, refused.problem["code"]) == (2, "only_here_context")
     assert "horae context use none" in refused.problem["hint"]
     assert "--server" not in refused.problem["hint"]
-    assert plainly(cli, "context", "use", "none").code == 0
+    assert without_settings(cli, "context", "use", "none").code == 0
     blank = {"HORAE_SERVER": "", "HORAE_TOKEN_FILE": "", "HORAE_STORE": ""}
     assert "only_here" not in cli.process(*command, "--json", **blank).err
 
 
 @pytest.mark.parametrize("command", STORE_COMMANDS, ids=" ".join)
-def test_store_command_refused_by_the_variable_names_the_variable(cli: ServedCli, command: tuple[str, ...]) -> None:
-    refused = plainly(cli, *command, "--json", HORAE_SERVER=cli.opened.url)
+def test_store_command_refused_by_the_variable_names_the_variable(cli: RemoteCli, command: tuple[str, ...]) -> None:
+    refused = without_settings(cli, *command, "--json", HORAE_SERVER=cli.server.url)
     assert (refused.code, refused.problem["code"]) == (2, "only_here_variable")
     assert "unset HORAE_SERVER" in refused.problem["hint"]
-    chinese = plainly(cli, *command, "--json", "--lang", "zh", HORAE_SERVER=cli.opened.url)
+    chinese = without_settings(cli, *command, "--json", "--lang", "zh", HORAE_SERVER=cli.server.url)
     assert "unset HORAE_SERVER" in chinese.problem["hint"]
 
 
 @pytest.mark.parametrize("command", ["up", "worker"])
-def test_node_runs_on_its_store_and_says_that_the_context_does_not_apply(cli: ServedCli, command: str) -> None:
+def test_node_runs_on_its_store_and_says_that_the_context_does_not_apply(cli: RemoteCli, command: str) -> None:
     login(cli, "--name", "prod")
     blank = {"HORAE_SERVER": "", "HORAE_TOKEN_FILE": "", "HORAE_STORE": ""}
     done = cli.process(command, "--seconds", "0.1", **blank)
     assert done.code == 0, done.err
     (line,) = [line for line in done.err.splitlines() if "does not apply" in line]
     assert "prod" in line
-    assert cli.opened.url in line
+    assert cli.server.url in line
     assert "horae context use none" in line
     named = cli.process(command, "--seconds", "0.1", "--store", f"sqlite:///{cli.directory}/other.db", **blank)
     assert "does not apply" not in named.err
 
 
-def test_node_says_that_the_server_variable_does_not_apply(cli: ServedCli) -> None:
-    blank = {"HORAE_SERVER": cli.opened.url, "HORAE_TOKEN_FILE": "", "HORAE_STORE": ""}
+def test_node_says_that_the_server_variable_does_not_apply(cli: RemoteCli) -> None:
+    blank = {"HORAE_SERVER": cli.server.url, "HORAE_TOKEN_FILE": "", "HORAE_STORE": ""}
     done = cli.process("worker", "--seconds", "0.1", **blank)
     assert done.code == 0, done.err
     assert "unset HORAE_SERVER" in done.err

@@ -1,4 +1,4 @@
-"""A command at a server of this machine sends the token that is kept for this address, and explains a refused token."""
+"""Commands to a server on this machine send the token stored for that address, and explain a refused token."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WRONG: Final = f"horae_{'0' * 32}_{'1' * 64}\n"
 
 
 class AppDeployment(Deployment):
-    """Commands find the default store of the user; the server uses that of the app."""
+    """Commands use the default store of the user; the server uses that of the app."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -59,7 +59,7 @@ def deployment(tmp_path: Path) -> Iterator[AppDeployment]:
 
 
 class Recorder(BaseHTTPRequestHandler):
-    """Another program on the port: keeps the headers of every request."""
+    """Another program on the port, which records the headers of every request."""
 
     seen: list[str]
 
@@ -71,7 +71,7 @@ class Recorder(BaseHTTPRequestHandler):
 
 
 def test_token_beside_store_of_running_server_is_sent(deployment: AppDeployment) -> None:
-    # A first token of the default store, which is not for this server.
+    # First token of the default store, which does not belong to this server.
     deployment.horae("up", "--port", "0", "--seconds", "0.2", environment=_WITH_API)
     up, url = deployment.serve()
     assert deployment.answer("--server", url, "add", "every 1h", "--say", "x", "--name", "here")
@@ -120,15 +120,17 @@ def test_token_is_not_sent_to_another_port_of_this_machine(deployment: AppDeploy
 
 def test_refused_token_is_named_with_commands_that_replace_it(deployment: AppDeployment) -> None:
     _, url = deployment.serve()
-    kept = deployment.folder / "jobs.db.token"
+    token_path = deployment.folder / "jobs.db.token"
     (first,) = deployment.answer("--server", url, "token", "ls")
     deployment.ok("--server", url, "token", "revoke", first["id"], "--yes")
     refused = deployment.problem("--server", url, "ls")
-    assert (refused["code"], str(kept) in refused["detail"]) == ("bad_token", True)
+    assert (refused["code"], str(token_path) in refused["detail"]) == ("bad_token", True)
     make, login = re.findall(r"'(horae [^']*)'", refused["hint"])
     made = deployment.ok(*shlex.split(make.replace("OWNER", "local"))[1:])
-    assert deployment.problem(*shlex.split(login)[1:])["code"] == "bad_token", "the kept token is still the revoked one"
-    deployment.ok(*shlex.split(login)[1:], "--token-stdin", said=made)
+    assert deployment.problem(*shlex.split(login)[1:])["code"] == "bad_token", (
+        "the stored token is still the revoked one"
+    )
+    deployment.ok(*shlex.split(login)[1:], "--token-stdin", stdin=made)
     assert deployment.answer("--server", url, "ls") == []
 
 

@@ -1,4 +1,4 @@
-"""The manual, the words and the schemas of the commands about servers and accounts: complete, and the same in two languages."""
+"""Manual, messages and schemas of server and account commands: complete, and the same in both languages."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from horae.client.refusals import CATALOGUE as CLIENT
 from horae.model.refusals import CATALOGUE as MODEL
 from horae.service.accounts.refusals import CATALOGUE as SERVICE
 from horae.web.refusals import CATALOGUE as WEB
-from tests.cli.test_schemas import OURS
+from tests.cli.json_schemas import SCHEMAS
 
 FAMILIES = ("login", "context", "token", "owner", "webhook", "audit")
-SCHEMAS = (
+SCHEMA_NAMES = (
     *(
         "token",
         "tokens",
@@ -53,7 +53,7 @@ def commands(name: str) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_manual_has_every_command_and_option(name: str) -> None:
+def test_manual_has_every_command_and_option(name: str) -> None:
     section = re.search(rf"^### `horae {name}\b.*?(?=^##|\Z)", MANUAL, re.MULTILINE | re.DOTALL)
     assert section is not None
     everywhere = MANUAL[: MANUAL.index("## Commands")]
@@ -65,9 +65,9 @@ def test_the_manual_has_every_command_and_option(name: str) -> None:
                 assert f"`{option}" in section.group() + everywhere, (verb, option)
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_every_schema_is_one_allows_nothing_unknown_and_is_in_the_manual(name: str) -> None:
-    schema = OURS[name]
+@pytest.mark.parametrize("name", SCHEMA_NAMES)
+def test_every_schema_is_closed_and_in_the_manual(name: str) -> None:
+    schema = SCHEMAS[name]
     Draft202012Validator.check_schema(schema)
     assert schema["$id"] == f"urn:horae:schema:{name}"
     if schema["type"] == "object":
@@ -76,8 +76,8 @@ def test_every_schema_is_one_allows_nothing_unknown_and_is_in_the_manual(name: s
     assert name == "audit-row" or f"(schemas/{name}.json)" in MANUAL
 
 
-def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
-    said = "".join(
+def test_every_message_has_the_same_placeholders_in_both_languages_and_is_used() -> None:
+    source = "".join(
         path.read_text(encoding="utf-8") for path in ROOM.rglob("*.py") if path.name != "account_messages.py"
     )
     for name, value in vars(account_messages).items():
@@ -86,15 +86,15 @@ def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() 
             assert places(words.en) == places(words.zh), name
             assert all(words), name
         if found:
-            assert re.search(rf"(words|messages)\.{name}\b", said), name
+            assert re.search(rf"(words|messages)\.{name}\b", source), name
 
 
-def test_every_refusal_has_two_languages_a_code_of_its_own_and_a_place_where_it_is_raised() -> None:
-    said = "".join(path.read_text(encoding="utf-8") for path in ROOM.rglob("*.py"))
+def test_every_refusal_has_two_languages_a_unique_code_and_is_raised() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in ROOM.rglob("*.py"))
     for code, entry in account_refusals.CATALOGUE.items():
         assert places(entry.message) == places(entry.message_zh), code
         assert places(entry.hint) == places(entry.hint_zh), code
-        assert f'refuse("{code}"' in said, code
+        assert f'refuse("{code}"' in source, code
     for other in (DAILY, OPERATING, CLIENT, MODEL, SERVICE, WEB):
         assert not account_refusals.CATALOGUE.keys() & other.keys()
     for other in (DAILY, OPERATING, MODEL, SERVICE, WEB):

@@ -6,15 +6,14 @@ import shlex
 
 import pytest
 
-from tests.cli.remote.places import PLACES, at, without_store
-from tests.cli.remote.served import ServedCli
+from tests.cli.remote.server import SESSIONS, RemoteCli, command_for, without_store
 
-at_both = pytest.mark.parametrize("place", PLACES)
+in_both_sessions = pytest.mark.parametrize("session", SESSIONS)
 
 
-@at_both
-def test_hint_of_a_secret_for_another_owner_keeps_the_owner(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+@in_both_sessions
+def test_hint_of_a_secret_for_another_owner_keeps_the_owner(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     horae("owner", "add", "bob", "--role", "member")
     hint = horae("secret", "set", "tok", "--owner", "bob", "--json").problem["hint"]
     assert without_store(hint).endswith("horae secret set tok --owner bob -")
@@ -25,7 +24,7 @@ def test_hint_of_a_secret_for_another_owner_keeps_the_owner(cli: ServedCli, plac
     assert "horae secret set NAME --owner local" in without_store(horae("secret", "ls", "--owner", "local").err)
 
 
-def as_role(cli: ServedCli, role: str) -> dict[str, str]:
+def as_role(cli: RemoteCli, role: str) -> dict[str, str]:
     cli("owner", "set", "bob", "--role", role)
     cli.token_file("bob").write_text(
         cli("token", "make", "b", "--owner", "bob", "--json").json["text"], encoding="utf-8"
@@ -33,13 +32,13 @@ def as_role(cli: ServedCli, role: str) -> dict[str, str]:
     return {"HORAE_TOKEN_FILE": str(cli.token_file("bob"))}
 
 
-def test_member_is_not_told_to_ask_for_a_scope_that_it_can_never_have(cli: ServedCli) -> None:
+def test_hint_names_no_scope_that_the_role_cannot_have(cli: RemoteCli) -> None:
     refused = cli("owner", "add", "eve", "--json", **as_role(cli, "member"))
     assert (refused.code, refused.problem["code"]) == (4, "not_allowed")
     assert "no token of it can have that scope. Ask an admin to do it for you." in refused.problem["hint"]
 
 
-def test_viewer_is_shown_the_role_that_an_admin_can_give_it(cli: ServedCli) -> None:
+def test_viewer_hint_names_the_needed_role(cli: RemoteCli) -> None:
     viewer = as_role(cli, "viewer")
     refused = cli("add", "every 1h", "--say", "x", "--json", **viewer)
     assert refused.problem["code"] == "not_allowed"
@@ -48,7 +47,7 @@ def test_viewer_is_shown_the_role_that_an_admin_can_give_it(cli: ServedCli) -> N
     assert cli("owner", "show", "bob", "--json").json["role"] == "member"
 
 
-def test_token_with_too_few_scopes_is_shown_how_to_get_another_one(cli: ServedCli) -> None:
+def test_token_without_scope_gets_the_command_for_another_token(cli: RemoteCli) -> None:
     cli("owner", "add", "bob", "--role", "member")
     made = cli("token", "make", "r", "--owner", "bob", "--scope", "tasks:read", "--json").json
     cli.token_file("bob").write_text(made["text"], encoding="utf-8")

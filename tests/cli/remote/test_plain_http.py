@@ -1,6 +1,6 @@
-"""Commands send no token over plain HTTP to another machine, unless somebody allowed it.
+"""Commands send no token over plain HTTP to another machine without an explicit setting.
 
-`0.0.0.0` leads to this machine on Linux, and is no loopback address: it stands for a remote host.
+`0.0.0.0` reaches this machine on Linux and is no loopback address: it stands for a remote host.
 """
 
 from __future__ import annotations
@@ -13,55 +13,55 @@ import pytest
 from horae.client.connection import Connection
 from horae.clock import SystemClock
 from horae.errors import NotAllowed
-from tests.cli.driving import Done
-from tests.cli.remote.served import ServedCli
+from tests.cli.command_line import CommandResult
+from tests.cli.remote.server import RemoteCli
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="0.0.0.0 can be connected to on Linux")
 
 
-def remote(cli: ServedCli) -> str:
-    return cli.opened.url.replace("127.0.0.1", "0.0.0.0")  # noqa: S104 - asked, not listened at
+def remote(cli: RemoteCli) -> str:
+    return cli.server.url.replace("127.0.0.1", "0.0.0.0")  # noqa: S104 - a client address, not a listener
 
 
-def login(cli: ServedCli, *options: str, **environment: str) -> Done:
-    token = cli.opened.tokens["local"]
+def login(cli: RemoteCli, *options: str, **environment: str) -> CommandResult:
+    token = cli.server.tokens["local"]
     return cli("login", remote(cli), "--name", "far", "--token-stdin", "--json", *options, stdin=token, **environment)
 
 
 @pytest.mark.parametrize("command", [("ls",), ("status",), ("add", "every 1h", "--say", "hi")], ids=" ".join)
-def test_a_remote_server_over_plain_http_is_refused(cli: ServedCli, command: tuple[str, ...]) -> None:
+def test_remote_server_over_plain_http_is_refused(cli: RemoteCli, command: tuple[str, ...]) -> None:
     refused = cli(*command, "--json", HORAE_SERVER=remote(cli))
     assert (refused.code, refused.problem["code"]) == (4, "plain_http")
-    assert cli("ls", "--json", HORAE_SERVER=cli.opened.url).json == []
+    assert cli("ls", "--json", HORAE_SERVER=cli.server.url).json == []
 
 
-def test_doctor_tells_of_it_and_sends_nothing(cli: ServedCli) -> None:
+def test_doctor_reports_plain_http_and_sends_no_token(cli: RemoteCli) -> None:
     done = cli("doctor", HORAE_SERVER=remote(cli))
     assert done.code == 1
     assert "HORAE_PLAIN_HTTP=on" in done.out
 
 
-def test_the_variable_of_the_hint_allows_it(cli: ServedCli) -> None:
+def test_variable_of_the_hint_allows_plain_http(cli: RemoteCli) -> None:
     hint = cli("ls", "--json", HORAE_SERVER=remote(cli)).problem["hint"]
     ((name, value),) = re.findall(r"(HORAE_\w+)=(\w+)", hint)
     assert cli("ls", HORAE_SERVER=remote(cli), **{name: value}).code == 0
 
 
-def test_the_line_of_the_hint_allows_it_in_the_file(cli: ServedCli) -> None:
+def test_setting_of_the_hint_allows_plain_http(cli: RemoteCli) -> None:
     hint = cli("ls", "--json", HORAE_SERVER=remote(cli)).problem["hint"]
     ((line),) = re.findall(r"plain_http = \w+", hint)
     (cli.directory / "horae.toml").write_text(f"{line}\n", encoding="utf-8")
     assert cli("ls", HORAE_SERVER=remote(cli)).code == 0
 
 
-def test_login_refuses_it_before_it_takes_the_token(cli: ServedCli) -> None:
+def test_login_refuses_plain_http_before_reading_the_token(cli: RemoteCli) -> None:
     refused = login(cli)
     assert refused.problem["code"] == "plain_http"
     assert cli("context", "ls", "--json").json == []
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_login_of_the_hint_allows_it_for_that_context_alone(cli: ServedCli, language: str) -> None:
+def test_login_option_of_the_hint_allows_plain_http_for_one_context(cli: RemoteCli, language: str) -> None:
     hint = login(cli, "--lang", language).problem["hint"]
     ((url, option),) = re.findall(r"horae login (\S+) (--[\w-]+)", hint)
     assert url == remote(cli)
@@ -71,7 +71,7 @@ def test_the_login_of_the_hint_allows_it_for_that_context_alone(cli: ServedCli, 
 
 
 @pytest.mark.parametrize("server", ["http://horae.example.org", "http://10.0.0.7:4672", "http://[2001:db8::1]"])
-def test_the_client_library_refuses_it_too(server: str) -> None:
+def test_client_library_refuses_plain_http(server: str) -> None:
     with pytest.raises(NotAllowed) as refused:
         Connection(server, "horae_x", SystemClock())
     assert refused.value.code == "plain_http"
@@ -81,5 +81,5 @@ def test_the_client_library_refuses_it_too(server: str) -> None:
 @pytest.mark.parametrize(
     "server", ["https://horae.example.org", "http://localhost:4672", "http://127.8.9.1", "http://[::1]:4672"]
 )
-def test_https_and_this_machine_are_asked_as_ever(server: str) -> None:
+def test_https_and_loopback_are_allowed(server: str) -> None:
     assert Connection(server, "horae_x", SystemClock()).server == server

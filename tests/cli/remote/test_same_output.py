@@ -1,4 +1,4 @@
-"""The same store, looked at through the file and through a server: what is printed is the same, letter by letter."""
+"""Output of commands on a file and through a server is identical."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Final
 
 import pytest
 
-from tests.cli.histories import failures, hour_before, missed_three
-from tests.cli.remote.served import ServedCli
+from tests.cli.histories import hour_before, write_failure_history, write_missed_history
+from tests.cli.remote.server import RemoteCli
 
 PASSING: Final = re.compile(
     r"(?<=\"at\": \")[^\"]+|(?<=\"after\": \")[^\"]+|(?<=\"in_seconds\": )[\d.]+"
     r"|in \d+ \w+( \d+ \w+)?\s+|\d+ \w+( \d+ \w+)? ago\s*|\b\d+[smhd]\b|(?<=renewed_ago_ms\": )[\d.]+"
 )
-"""What goes on while we look: how long ago, how long until."""
+"""Relative times, which change between two commands."""
 
 
-def steady(text: str) -> str:
-    """Without what goes on, and without the store that printed commands name."""
+def without_times(text: str) -> str:
+    """Remove relative times, and the store in printed commands."""
     return PASSING.sub("<while>", re.sub(r"horae --store \S+ ", "horae ", text))
 
 
@@ -53,26 +53,26 @@ LOOKED_AT: Final = [
 
 
 @pytest.fixture
-def past(cli: ServedCli) -> ServedCli:
-    failures(cli.path)
+def history(cli: RemoteCli) -> RemoteCli:
+    write_failure_history(cli.path)
     return cli
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_look_through_the_file_and_through_the_server_are_the_same(past: ServedCli, language: str) -> None:
+def test_read_commands_print_the_same_on_file_and_server(history: RemoteCli, language: str) -> None:
     for arguments in LOOKED_AT:
         for manner in ([], ["--json"]):
-            asked = [*arguments, "--lang", language, *manner]
-            here, there = past.on_file(*asked), past(*asked)
-            assert (there.code, steady(there.out)) == (here.code, steady(here.out)), asked
+            command = [*arguments, "--lang", language, *manner]
+            here, there = history.on_store(*command), history(*command)
+            assert (there.code, without_times(there.out)) == (here.code, without_times(here.out)), command
 
 
-def test_a_missed_stretch_looks_the_same(cli: ServedCli) -> None:
-    last = missed_three(cli.path, "merge")
+def test_missed_stretch_prints_the_same_on_file_and_server(cli: RemoteCli) -> None:
+    last = write_missed_history(cli.path, "merge")
     for arguments in (["ls"], ["why", "report", "--at", f"{last:%Y-%m-%dT%H:%M:%SZ}"], ["runs"], ["overview"]):
         for manner in ([], ["--json"]):
-            here, there = cli.on_file(*arguments, *manner), cli(*arguments, *manner)
-            assert (there.code, steady(there.out)) == (here.code, steady(here.out)), arguments
+            here, there = cli.on_store(*arguments, *manner), cli(*arguments, *manner)
+            assert (there.code, without_times(there.out)) == (here.code, without_times(here.out)), arguments
 
 
 REFUSED: Final = [
@@ -99,19 +99,19 @@ REFUSED: Final = [
 ]
 
 
-def test_what_is_refused_on_a_file_is_refused_alike_at_a_server(past: ServedCli) -> None:
-    """Same code, same exit, same sentence, same hint, in both languages."""
+def test_refusals_are_the_same_on_file_and_server(history: RemoteCli) -> None:
+    """Same code, exit code, sentence and hint, in both languages."""
     for arguments in REFUSED:
         for language in ("en", "zh"):
-            asked = [*arguments, "--lang", language, "--json"]
-            here, there = past.on_file(*asked), past(*asked)
-            assert there.code == here.code != 0, (asked, here, there)
-            told = [
+            command = [*arguments, "--lang", language, "--json"]
+            here, there = history.on_store(*command), history(*command)
+            assert there.code == here.code != 0, (command, here, there)
+            problems = [
                 {name: value for name, value in done.problem.items() if name not in ("position", "hint")}
-                | {"hint": steady(done.problem["hint"])}
+                | {"hint": without_times(done.problem["hint"])}
                 for done in (here, there)
             ]
-            assert told[1] == told[0], asked
+            assert problems[1] == problems[0], command
 
 
 def changes() -> list[list[str]]:
@@ -132,14 +132,16 @@ def changes() -> list[list[str]]:
     ]
 
 
-def test_two_identical_stores_answer_alike(past: ServedCli, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """One is worked at through a server, its copy as a file."""
+def test_write_commands_print_the_same_on_file_and_server(
+    history: RemoteCli, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """One store is changed through a server, its copy as a file."""
     copy = tmp_path_factory.mktemp("copy") / "horae.db"
-    assert past.on_file("db", "backup", str(copy)).code == 0
+    assert history.on_store("db", "backup", str(copy)).code == 0
     for arguments in changes():
         for manner in ([], ["--json"]):
-            there = past(*arguments, *manner)
-            here = past(*arguments, *manner, "--store", f"sqlite:///{copy}")
+            there = history(*arguments, *manner)
+            here = history(*arguments, *manner, "--store", f"sqlite:///{copy}")
             assert (there.code, changed(there.out)) == (here.code, changed(here.out)), arguments
 
 
@@ -147,12 +149,12 @@ MOMENTS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z|\d{4}-\d\d-\d
 
 
 def changed(text: str) -> str:
-    """When something was asked for is not the same; what came of it is."""
-    return MOMENTS.sub("<at>", steady(text))
+    """Replace the times of requests, which differ."""
+    return MOMENTS.sub("<at>", without_times(text))
 
 
-def test_a_new_task_has_the_same_receipt(past: ServedCli) -> None:
-    asked = [
+def test_receipt_is_the_same_on_file_and_server(history: RemoteCli) -> None:
+    command = [
         "add",
         "every weekday at 9am",
         "--http",
@@ -164,6 +166,6 @@ def test_a_new_task_has_the_same_receipt(past: ServedCli) -> None:
         "--dry-run",
     ]
     for manner in ([], ["--json"]):
-        here, there = past.on_file(*asked, *manner), past(*asked, *manner)
+        here, there = history.on_store(*command, *manner), history(*command, *manner)
         mask = re.compile(r"tsk_[0-9a-f]+")
         assert mask.sub("<id>", changed(there.out)) == mask.sub("<id>", changed(here.out))

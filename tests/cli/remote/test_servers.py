@@ -1,4 +1,4 @@
-"""Servers that are not there, are not ours, are older, go away and come back; and what is only done where the store is."""
+"""Unreachable, foreign, older and restarting servers, and commands that need the store itself."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ import pytest
 from horae import Horae
 from horae.version import __version__
 from horae.wire.tasks import read_task
+from tests.cli.json_schemas import check_schema
 from tests.cli.operating.deployment import Deployment
-from tests.cli.remote.served import ServedCli, Server
-from tests.cli.test_schemas import check
+from tests.cli.remote.server import RemoteCli, Server
 from tests.servers.ports import ReservedPort
 
 
 def free_port() -> int:
-    """A port on which nobody listens, at least not yet."""
+    """Return a port without a listener."""
     with socket.socket() as line:
         line.bind(("127.0.0.1", 0))
         port: int = line.getsockname()[1]
         return port
 
 
-def test_a_server_that_is_not_there_ends_with_7(cli: ServedCli) -> None:
+def test_unreachable_server_exits_with_7(cli: RemoteCli) -> None:
     for language, word in (("en", "cannot be reached"), ("zh", "无法连接")):
         done = cli("ls", "--json", "--lang", language, "--server", f"http://127.0.0.1:{free_port()}")
-        check("problem", done.problem)
+        check_schema("problem", done.problem)
         assert (done.code, done.problem["code"]) == (7, "server_unreachable")
         assert word in done.problem["detail"]
         assert done.problem["hint"]
@@ -44,7 +44,7 @@ def test_a_server_that_is_not_there_ends_with_7(cli: ServedCli) -> None:
 @pytest.mark.parametrize(
     "address", ["127.0.0.1:4672/", "ftp://example.com", "http://ada:secret@example.com", "http://x/?token=y", "http://"]
 )
-def test_an_address_that_is_none_is_refused_without_what_is_secret_in_it(cli: ServedCli, address: str) -> None:
+def test_bad_server_address_is_refused_without_its_secrets(cli: RemoteCli, address: str) -> None:
     done = cli("ls", "--json", "--server", address)
     assert done.code != 0
     assert done.problem["code"] in ("bad_server_address", "no_such_context")
@@ -64,18 +64,18 @@ def test_an_address_that_is_none_is_refused_without_what_is_secret_in_it(cli: Se
     ],
     ids=" ".join,
 )
-def test_what_is_done_on_this_machine_is_not_done_at_a_server(cli: ServedCli, arguments: list[str]) -> None:
-    done = cli(*arguments, "--server", cli.opened.url, "--json")
+def test_local_commands_are_refused_at_a_server(cli: RemoteCli, arguments: list[str]) -> None:
+    done = cli(*arguments, "--server", cli.server.url, "--json")
     assert (done.code, done.problem["code"]) == (2, "only_here")
     assert done.problem["hint"]
 
 
-def test_the_store_can_still_be_named(cli: ServedCli) -> None:
+def test_store_option_wins_over_the_server(cli: RemoteCli) -> None:
     assert cli("db", "check", "--json").problem["code"] == "only_here_variable"
-    assert cli.on_file("db", "check", "--json").code == 0
+    assert cli.on_store("db", "check", "--json").code == 0
 
 
-def test_a_file_of_tasks_is_applied_exported_and_taken_over(cli: ServedCli, tmp_path: Path) -> None:
+def test_apply_export_and_import_work_through_a_server(cli: RemoteCli, tmp_path: Path) -> None:
     file = cli.directory / "tasks.json"
     file.write_text('{"lanes": {"a": 2}, "tasks": [{"name": "x", "when": "every 1h", "say": "x", "lane": "a"}]}')
     applied = cli("apply", "-f", str(file), "--yes", "--json")
@@ -88,7 +88,7 @@ def test_a_file_of_tasks_is_applied_exported_and_taken_over(cli: ServedCli, tmp_
     assert (taken.code, taken.json["same"]) == (0, 1), taken.err
     table = cli.directory / "crontab"
     table.write_text("5 4 * * * backup\n", encoding="utf-8")
-    # What the server would refuse is set aside with its reason: no program may run there.
+    # The import pauses what the server would refuse, with the reason: no program may run there.
     assert [each["code"] for each in cli("import", str(table), "--json").json["unclear"]] == ["command_none_allowed"]
     file.write_text('{"tasks": []}')
     pruned = cli("apply", "-f", str(file), "--prune", "--yes", "--json")
@@ -96,18 +96,18 @@ def test_a_file_of_tasks_is_applied_exported_and_taken_over(cli: ServedCli, tmp_
     assert cli("simulate", "--for", "3h", "--json").code == 0
 
 
-def test_completion_knows_what_is_at_the_server(cli: ServedCli) -> None:
+def test_completion_reads_names_from_the_server(cli: RemoteCli) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "there")
     assert "there" in cli("completion", "answer", "--", "show", "th").out
     assert "local" in cli("completion", "answer", "--", "owner", "show", "lo").out
     assert cli("completion", "answer", "--", "--server", f"http://127.0.0.1:{free_port()}", "show", "th").out == ""
 
 
-def test_doctor_looks_at_the_server_that_commands_go_to(cli: ServedCli) -> None:
+def test_doctor_checks_the_selected_server(cli: RemoteCli) -> None:
     found = {each["check"]: each for each in cli("doctor", "--json").json["checks"]}
     assert found["server"]["grade"] == found["token"]["grade"] == "ok"
     assert __version__ in found["server"]["message"]
-    # Nothing runs what is due there.
+    # No node runs due tasks there.
     assert found["ready"]["grade"] == "error"
     assert "store" not in found
     missing = cli("doctor", "--json", "--server", f"http://127.0.0.1:{free_port()}")
@@ -115,11 +115,11 @@ def test_doctor_looks_at_the_server_that_commands_go_to(cli: ServedCli) -> None:
     assert {each["check"]: each["grade"] for each in missing.json["checks"]}["server"] == "error"
 
 
-# --- others that answer ------------------------------------------------------------------------------------------------
+# --- other servers -----------------------------------------------------------------------------------------------------
 
 
-class Stranger(BaseHTTPRequestHandler):
-    """A web server of another kind, or of another version: each path says how it is to answer."""
+class ForeignServer(BaseHTTPRequestHandler):
+    """Web server of another kind or version; the path selects its answer."""
 
     seen: list[str]
 
@@ -152,9 +152,9 @@ class Stranger(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def stranger() -> Iterator[tuple[str, list[str]]]:
+def foreign_server() -> Iterator[tuple[str, list[str]]]:
     seen: list[str] = []
-    kind = type("Listening", (Stranger,), {"seen": seen})
+    kind = type("Listening", (ForeignServer,), {"seen": seen})
     with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
@@ -166,19 +166,19 @@ def stranger() -> Iterator[tuple[str, list[str]]]:
 @pytest.mark.parametrize(
     ("path", "code"), [("page", "not_our_server"), ("odd", "not_our_server"), ("newer", "other_version")]
 )
-def test_who_does_not_answer_like_us_is_told_apart(
-    cli: ServedCli, stranger: tuple[str, list[str]], path: str, code: str
+def test_foreign_server_is_recognised(
+    cli: RemoteCli, foreign_server: tuple[str, list[str]], path: str, code: str
 ) -> None:
-    done = cli("ls", "--json", "--server", f"{stranger[0]}/{path}")
-    check("problem", done.problem)
+    done = cli("ls", "--json", "--server", f"{foreign_server[0]}/{path}")
+    check_schema("problem", done.problem)
     assert (done.code, done.problem["code"]) == (7, code)
     if code == "other_version":
         assert "9.9.9" in done.problem["detail"]
         assert __version__ in done.problem["detail"]
 
 
-def test_a_token_follows_nobody_elsewhere(cli: ServedCli, stranger: tuple[str, list[str]]) -> None:
-    address, seen = stranger
+def test_token_is_not_sent_after_a_redirect(cli: RemoteCli, foreign_server: tuple[str, list[str]]) -> None:
+    address, seen = foreign_server
     done = cli("ls", "--json", "--server", f"{address}/moved")
     assert (done.code, done.problem["code"]) == (7, "not_our_server")
     assert not any(each.startswith("/thief") for each in seen)
@@ -187,8 +187,8 @@ def test_a_token_follows_nobody_elsewhere(cli: ServedCli, stranger: tuple[str, l
 # --- streams -----------------------------------------------------------------------------------------------------------
 
 
-def test_events_are_followed_over_a_restart_of_the_server(cli: ServedCli) -> None:
-    """Each event once, although the server was away while some of them happened."""
+def test_followed_events_continue_after_a_server_restart(cli: RemoteCli) -> None:
+    """Each event once, although some happened while the server was down."""
     reserved = ReservedPort()
     port = reserved.number
     first = Server(cli.url, port)
@@ -206,14 +206,14 @@ def test_events_are_followed_over_a_restart_of_the_server(cli: ServedCli) -> Non
     )
     try:
         assert following.stdout is not None
-        cli.on_file("add", "every 1h", "--say", "x", "--name", "a")
+        cli.on_store("add", "every 1h", "--say", "x", "--name", "a")
         seen = [json.loads(following.stdout.readline())]
         first.stop()
-        cli.on_file("pause", "a")
+        cli.on_store("pause", "a")
         second = Server(cli.url, port)
         second.start()
         seen.append(json.loads(following.stdout.readline()))
-        cli.on_file("resume", "a")
+        cli.on_store("resume", "a")
         seen.append(json.loads(following.stdout.readline()))
         second.stop()
     finally:
@@ -223,11 +223,11 @@ def test_events_are_followed_over_a_restart_of_the_server(cli: ServedCli) -> Non
     assert [each["type"] for each in seen] == ["task.created", "task.paused", "task.resumed"]
     assert [each["number"] for each in seen] == sorted({each["number"] for each in seen})
     for each in seen:
-        check("event", each)
+        check_schema("event", each)
 
 
-async def test_a_page_is_as_long_as_was_asked_for(cli: ServedCli) -> None:
-    """However few a server tells at once."""
+async def test_page_has_the_requested_length(cli: RemoteCli) -> None:
+    """Also when the server limits its pages."""
     wishes = [read_task({"name": f"t{number:03d}", "when": "every 1h", "say": "x"}) for number in range(205)]
 
     async with Horae(cli.url, engine=False) as app:
@@ -242,8 +242,8 @@ async def test_a_page_is_as_long_as_was_asked_for(cli: ServedCli) -> None:
     assert not set(page.out.split()) & set(following.out.split())
 
 
-def test_a_real_deployment_is_worked_at_with_the_token_that_it_kept(tmp_path: Path) -> None:
-    """`horae up` in one process, commands at its server in others: nobody has to log in on the same machine."""
+def test_commands_use_the_first_token_of_a_local_deployment(tmp_path: Path) -> None:
+    """`horae up` and commands in separate processes: no login is needed on the same machine."""
     deployment, reserved = Deployment(tmp_path), ReservedPort()
     url = f"http://127.0.0.1:{reserved.number}"
     try:

@@ -1,19 +1,18 @@
-"""`horae token make --output FILE`: a new file that only its owner can read, and no token where it cannot be made."""
+"""`horae token make --output FILE`: creates a private file, or makes no token."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.cli.remote.places import PLACES, at
-from tests.cli.remote.served import ServedCli
-from tests.cli.test_schemas import check
+from tests.cli.json_schemas import check_schema
+from tests.cli.remote.server import SESSIONS, RemoteCli, command_for
 
-at_both = pytest.mark.parametrize("place", PLACES)
+in_both_sessions = pytest.mark.parametrize("session", SESSIONS)
 
 
-@at_both
-def test_token_is_written_to_a_private_file_and_opens_the_server(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+@in_both_sessions
+def test_token_is_written_to_a_private_file_and_opens_the_server(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     made = horae("token", "make", "ci", "--output", "ci.token")
     file = cli.directory / "ci.token"
     assert made.code == 0, made.err
@@ -23,15 +22,15 @@ def test_token_is_written_to_a_private_file_and_opens_the_server(cli: ServedCli,
     assert text.strip() not in made.out + made.err
     assert cli("ls", "--json", HORAE_TOKEN_FILE=str(file)).code == 0
     shown = horae("token", "make", "ci", "-o", "other.token", "--json").json
-    check("token-made", shown)
+    check_schema("token-made", shown)
     assert (shown["file"], shown["text"]) == ("other.token", None)
     listed = {each["id"] for each in horae("token", "ls", "--json").json}
     assert horae("token", "make", "ci", "-o", "third.token", "-q").out.strip() not in listed
 
 
-@at_both
-def test_existing_file_is_kept_and_no_token_is_made(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+@in_both_sessions
+def test_existing_file_is_kept_and_no_token_is_made(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     (cli.directory / "ci.token").write_text("mine", encoding="utf-8")
     before = len(horae("token", "ls", "--json").json)
     refused = horae("token", "make", "ci", "--output", "ci.token", "--json")
@@ -43,7 +42,7 @@ def test_existing_file_is_kept_and_no_token_is_made(cli: ServedCli, place: str) 
     assert len(horae("token", "ls", "--json").json) == before
 
 
-def test_refused_token_leaves_no_file(cli: ServedCli) -> None:
+def test_refused_token_leaves_no_file(cli: RemoteCli) -> None:
     refused = cli("token", "make", "ci", "--owner", "nobody", "--output", "ci.token", "--json")
     assert refused.problem["code"] == "no_such_owner"
     assert not (cli.directory / "ci.token").exists()

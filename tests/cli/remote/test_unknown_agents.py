@@ -1,4 +1,4 @@
-"""`horae agent` and `horae secret revoke` refuse agents that the owner does not have, with a hint that works as written."""
+"""`horae agent` and `horae secret revoke` refuse unknown agents with a hint that works as written."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import shlex
 
 import pytest
 
-from tests.cli.remote.places import PLACES, Command, at, without_store
-from tests.cli.remote.served import ServedCli
+from tests.cli.remote.server import SESSIONS, Command, RemoteCli, command_for, without_store
 
-at_both = pytest.mark.parametrize("place", PLACES)
+in_both_sessions = pytest.mark.parametrize("session", SESSIONS)
 by_command = pytest.mark.parametrize("command", ["show", "stop", "restart"])
 
 
@@ -18,10 +17,10 @@ def run_hint(horae: Command, hint: str) -> int:
     return horae(*shlex.split(hint[hint.index("horae ") :])[1:]).code
 
 
-@at_both
+@in_both_sessions
 @by_command
-def test_unknown_agent_is_refused_with_the_nearest_name(cli: ServedCli, place: str, command: str) -> None:
-    horae = at(place, cli)
+def test_unknown_agent_is_refused_with_the_nearest_name(cli: RemoteCli, session: str, command: str) -> None:
+    horae = command_for(session, cli)
     horae("token", "make", "claude", "--agent", "claude")
     refused = horae("agent", command, "cluade", "--json")
     assert (refused.code, refused.problem["code"], refused.problem["status"]) == (3, "no_such_agent", 404)
@@ -31,12 +30,12 @@ def test_unknown_agent_is_refused_with_the_nearest_name(cli: ServedCli, place: s
     assert "是不是" in horae("agent", command, "cluade", "--lang", "zh").err
 
 
-@at_both
+@in_both_sessions
 @by_command
 def test_agent_of_another_owner_is_refused_and_an_admin_is_shown_the_owner(
-    cli: ServedCli, place: str, command: str
+    cli: RemoteCli, session: str, command: str
 ) -> None:
-    horae = at(place, cli)
+    horae = command_for(session, cli)
     horae("owner", "add", "bob", "--role", "member")
     horae("token", "make", "claude", "--agent", "claude", "--owner", "bob")
     refused = horae("agent", command, "claude", "--json")
@@ -46,7 +45,7 @@ def test_agent_of_another_owner_is_refused_and_an_admin_is_shown_the_owner(
     assert horae("agent", "show", "claude", "--owner", "bob", "--json").json["stopped"] is (command == "stop")
 
 
-def test_member_is_shown_no_agents_of_other_owners(cli: ServedCli) -> None:
+def test_member_sees_no_agents_of_other_owners(cli: RemoteCli) -> None:
     cli("owner", "add", "bob", "--role", "member")
     cli("token", "make", "claude", "--agent", "claude")
     token = cli("token", "make", "bob", "--owner", "bob", "--json").json["text"]
@@ -59,18 +58,18 @@ def test_member_is_shown_no_agents_of_other_owners(cli: ServedCli) -> None:
     assert "local" not in refused.err
 
 
-@at_both
-def test_agent_without_similar_names_lists_those_of_its_owner(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+@in_both_sessions
+def test_agent_without_similar_names_lists_those_of_its_owner(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     for name in ("one", "two"):
         horae("token", "make", name, "--agent", name)
     assert horae("agent", "stop", "zzz", "--json").problem["hint"].endswith("Its agents are: one, two.")
 
 
-@at_both
-def test_agent_with_settings_and_no_token_can_be_stopped_before_its_first_token(cli: ServedCli, place: str) -> None:
-    """The documented order for an agent that must not begin by itself: set, stop, then the token."""
-    horae = at(place, cli)
+@in_both_sessions
+def test_agent_with_settings_and_no_token_can_be_stopped_before_its_first_token(cli: RemoteCli, session: str) -> None:
+    """The documented order for an agent that must not start by itself: set, stop, then the token."""
+    horae = command_for(session, cli)
     assert horae("agent", "stop", "robot").code == 3
     assert horae("agent", "set", "robot", "--quota", "active_tasks=3").code == 0
     assert horae("agent", "stop", "robot").code == 0
@@ -78,9 +77,9 @@ def test_agent_with_settings_and_no_token_can_be_stopped_before_its_first_token(
     assert horae("agent", "show", "robot", "--json").json["stopped"] is True
 
 
-@at_both
-def test_grant_that_was_never_given_is_not_reported_as_taken_back(cli: ServedCli, place: str) -> None:
-    horae = at(place, cli)
+@in_both_sessions
+def test_grant_that_was_never_given_is_not_reported_as_taken_back(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
     horae("secret", "set", "tok", "-", stdin="x")
     horae("secret", "grant", "tok", "--agent", "claude")
     refused = horae("secret", "revoke", "tok", "--agent", "cluade", "--json")

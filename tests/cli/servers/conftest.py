@@ -1,4 +1,4 @@
-"""The command line on a store that is on a real server, whose address holds a password that nobody may ever see."""
+"""Fixtures for a store on a database server whose address has a password, which must never be printed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final
 
 import pytest
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 
-PASSWORD: Final = "hush-4711-hush"  # noqa: S105 - the server asks nobody for it
+PASSWORD: Final = "hush-4711-hush"  # noqa: S105 - the server does not check it
 
 
 def with_password(url: str) -> str:
@@ -25,7 +25,7 @@ def url(postgres_url: str) -> str:
 
 
 @pytest.fixture
-def served(tmp_path: Path, url: str) -> Cli:
+def remote_store(tmp_path: Path, url: str) -> Cli:
     made = Cli(tmp_path)
     made.url = url
     return made

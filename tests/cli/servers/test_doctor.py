@@ -1,4 +1,4 @@
-"""`horae doctor` on a server: what it says of a server makes sense there, and nothing of it is about a file."""
+"""`horae doctor` on a database server: server checks, and none about a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from horae.model.ids import from_microseconds
 from horae.ports.store import Node
 from horae.runtime.store_status import ServerStatus
 from horae.settings import read_settings
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.servers.conftest import PASSWORD
 
 SOUND = ServerStatus(
@@ -32,13 +32,13 @@ SOUND = ServerStatus(
 )
 
 
-def checks(told: Any) -> dict[str, dict[str, Any]]:
-    return {each["check"]: each for each in told["checks"]}
+def checks(answer: Any) -> dict[str, dict[str, Any]]:
+    return {each["check"]: each for each in answer["checks"]}
 
 
-def test_a_sound_server(served: Cli) -> None:
-    assert served("add", "every 1h", "--say", "x").code == 0
-    done = served("doctor", "--json")
+def test_healthy_server_has_no_findings(remote_store: Cli) -> None:
+    assert remote_store("add", "every 1h", "--say", "x").code == 0
+    done = remote_store("doctor", "--json")
     found = checks(done.json)
     assert done.json["errors"] == 0
     assert {"store", "durability", "clock_offset", "backup", "integrity", "libraries"} <= found.keys()
@@ -55,26 +55,26 @@ def test_a_sound_server(served: Cli) -> None:
     assert PASSWORD not in done.out + done.err
 
 
-def test_to_look_makes_no_tables(served: Cli) -> None:
+def test_doctor_creates_no_tables(remote_store: Cli) -> None:
     for _ in range(2):
-        assert checks(served("doctor", "--json").json)["store"]["message"].startswith("No tables yet: PostgreSQL")
+        assert checks(remote_store("doctor", "--json").json)["store"]["message"].startswith("No tables yet: PostgreSQL")
 
 
-def test_a_server_that_cannot_be_used_is_one_error_with_its_own_hint(served: Cli) -> None:
-    done = served("doctor", "--lang", "zh", HORAE_STORE=served.url.rpartition("/")[0] + "/absent")
+def test_unusable_server_is_one_error_with_a_hint(remote_store: Cli) -> None:
+    done = remote_store("doctor", "--lang", "zh", HORAE_STORE=remote_store.url.rpartition("/")[0] + "/absent")
     assert done.code == 1
     assert "没有这个数据库" in done.out
     assert "createdb" in done.out
     assert PASSWORD not in done.out + done.err
 
 
-def test_a_key_that_is_not_named_or_not_here_is_told(served: Cli) -> None:
-    key = str(served.directory / "key")
-    assert served("secret", "set", "token", "-", stdin="s3cret", HORAE_KEY_FILE=key).code == 0
+def test_missing_key_file_is_reported(remote_store: Cli) -> None:
+    key = str(remote_store.directory / "key")
+    assert remote_store("secret", "set", "token", "-", stdin="s3cret", HORAE_KEY_FILE=key).code == 0
     grades = {}
     for named in ("", key, f"{key}-elsewhere"):
-        told = checks(json.loads(served("doctor", "--json", HORAE_KEY_FILE=named).out))["secrets"]
-        grades[named] = (told["grade"], told["fix"])
+        answer = checks(json.loads(remote_store("doctor", "--json", HORAE_KEY_FILE=named).out))["secrets"]
+        grades[named] = (answer["grade"], answer["fix"])
     assert [grade for grade, _ in grades.values()] == ["error", "ok", "error"]
     assert "HORAE_KEY_FILE" in grades[""][1]
 
@@ -83,38 +83,40 @@ def graded(server: ServerStatus, **environment: str) -> dict[str, str]:
     return {each.code: each.grade for each in check_database_server(server, read_settings(environment))}
 
 
-def test_names_are_told_as_they_are() -> None:
+def test_names_with_braces_are_printed_verbatim() -> None:
     for each in check_database_server(SOUND, read_settings({})):
         for language in ("en", "zh"):
-            said = each.message.in_language("zh" if language == "zh" else "en", **each.facts)
-            assert ("we{i}rd" in said) is (each.code in ("store", "backup"))
+            output = each.message.in_language("zh" if language == "zh" else "en", **each.facts)
+            assert ("we{i}rd" in output) is (each.code in ("store", "backup"))
 
 
 @pytest.mark.parametrize(
     ("seconds", "grade"), [(0, "ok"), (0.9, "ok"), (-0.9, "ok"), (1.5, "warning"), (-59, "warning"), (61, "error")]
 )
-def test_a_clock_that_is_off_is_told_by_how_far(seconds: float, grade: str) -> None:
+def test_clock_difference_is_reported(seconds: float, grade: str) -> None:
     assert graded(SOUND._replace(clock_offset=timedelta(seconds=seconds)))["clock_offset"] == grade
 
 
-def test_how_far_a_clock_may_be_off_is_a_setting() -> None:
+def test_allowed_clock_difference_is_a_setting() -> None:
     off = SOUND._replace(clock_offset=timedelta(seconds=61))
     assert graded(off, HORAE_CLOCK_TOLERANCE="2m")["clock_offset"] == "warning"
 
 
-def test_a_server_that_forgets_when_the_power_fails_is_told() -> None:
+def test_server_without_durable_commits_is_reported() -> None:
     forgetful = SOUND._replace(settings={"sync_binlog": "0"}, unsafe_settings=("sync_binlog",))
-    (told,) = (each for each in check_database_server(forgetful, read_settings({})) if each.code == "durability")
-    assert told.grade == "warning"
-    assert "sync_binlog" in (told.fix or told.message).in_language("en")
+    (answer,) = (each for each in check_database_server(forgetful, read_settings({})) if each.code == "durability")
+    assert answer.grade == "warning"
+    assert "sync_binlog" in (answer.fix or answer.message).in_language("en")
 
 
-def test_machines_whose_clocks_are_far_off_are_named() -> None:
+def test_hosts_with_a_clock_difference_are_named() -> None:
     now = from_microseconds(1_700_000_000_000_000)
     near, far = (
         Node(f"nod_{host}", host, "1", now, now, host=host, offset=timedelta(seconds=seconds))
         for host, seconds in (("north", 0.2), ("south", -7))
     )
-    (told,) = check_node_clocks((near, far))
-    assert told.message.in_language("en", **told.facts) == "Clocks are off by up to 7s on south; nodes correct for it"
+    (answer,) = check_node_clocks((near, far))
+    assert (
+        answer.message.in_language("en", **answer.facts) == "Clocks are off by up to 7s on south; nodes correct for it"
+    )
     assert not list(check_node_clocks((near,)))

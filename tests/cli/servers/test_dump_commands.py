@@ -1,4 +1,4 @@
-"""Backup commands reach the server of the store's URL and carry no password."""
+"""Printed backup commands name the server of the store and no password."""
 
 from __future__ import annotations
 

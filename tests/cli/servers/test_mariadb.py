@@ -1,27 +1,27 @@
-"""The same on MariaDB, in short."""
+"""Command line on MariaDB: doctor and `up`."""
 
 from __future__ import annotations
 
 import signal
 from pathlib import Path
 
-from tests.cli.driving import Cli
+from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 
 
-def test_it_is_told_where_the_data_are(tmp_path: Path, mariadb_url: str) -> None:
+def test_doctor_describes_mariadb(tmp_path: Path, mariadb_url: str) -> None:
     cli = Cli(tmp_path)
     cli.url = mariadb_url
     assert cli("db", "upgrade", "--json").json["before"] == 0
     assert cli("add", "every 1h", "--say", "x").code == 0
     done = cli("doctor")
     assert done.code == 0, done.out
-    for said in ("Store: MariaDB ", "tables horae_…", "innodb_flush_log_at_trx_commit 1", "mariadb-dump", "asyncmy"):
-        assert said in done.out
+    for output in ("Store: MariaDB ", "tables horae_…", "innodb_flush_log_at_trx_commit 1", "mariadb-dump", "asyncmy"):
+        assert output in done.out
     assert cli("db", "backup", "copy.db").code == 6
 
 
-def test_it_runs_there(tmp_path: Path, mariadb_url: str) -> None:
+def test_task_runs_on_mariadb(tmp_path: Path, mariadb_url: str) -> None:
     deployment = Deployment(tmp_path)
     deployment.url = mariadb_url
     try:

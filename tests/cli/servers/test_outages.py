@@ -1,4 +1,4 @@
-"""A database server that goes down and comes back: `horae worker` and `horae up` wait for it, and stop cleanly at any time."""
+"""Outage of a database server: `horae worker` and `horae up` wait, and stop cleanly at any time."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def tick() -> None:
 WAITS: Final = "is paused and tried again"
 GOES_ON: Final = "goes on: the store answers again"
 OUTAGE_SECONDS: Final = 30.0
-"""An outage lasts until the loops have noticed it, and never longer than this."""
+"""Longest outage; it ends earlier when all loops have noticed it."""
 NOTICE_SECONDS: Final = 30.0
 CLOCK: Final = SystemClock()
 
 
 class Outage:
-    """One server of its own, which a test stops and starts, and a deployment on it."""
+    """A database server that the test stops and starts, and a deployment on it."""
 
     def __init__(self, folder: Path, server: Server, url: str) -> None:
         self.server = server
@@ -67,10 +67,10 @@ def mariadb_outage(tmp_path: Path) -> Iterator[Outage]:
 
 
 def wait_for_lines(up: Up, *wanted: str) -> None:
-    """Lines with these words, or the end of the patience: the exit code is judged before the wording."""
+    """Wait for lines with these words, or the timeout: the exit code is checked before the wording."""
     deadline = CLOCK.steady() + OUTAGE_SECONDS
     for words in wanted:
-        up.hears(words, deadline - CLOCK.steady())
+        up.wait_for_line(words, deadline - CLOCK.steady())
 
 
 def wait_for_pauses(up: Up, loops: Sequence[str]) -> None:
@@ -78,27 +78,27 @@ def wait_for_pauses(up: Up, loops: Sequence[str]) -> None:
 
 
 def wait_for_ends(up: Up) -> None:
-    """Until every loop that was paused has said that it goes on."""
-    wait_for_lines(up, *(f"{loop}{GOES_ON}" for loop in loops_with(WAITS, up.said)))
+    """Wait until every paused loop has reported that it continues."""
+    wait_for_lines(up, *(f"{loop}{GOES_ON}" for loop in loops_with(WAITS, up.output)))
 
 
-def loops_with(words: str, said: list[str]) -> list[str]:
-    return [line.split(words)[0].split("WARNING ")[1] for line in said if words in line]
+def loops_with(words: str, output: list[str]) -> list[str]:
+    return [line.split(words)[0].split("WARNING ")[1] for line in output if words in line]
 
 
 def stop(up: Up) -> list[str]:
-    """SIGTERM, a clean exit, and all that it printed."""
+    """Send SIGTERM, check for a clean exit, and return the output."""
     up.signal(signal.SIGTERM)
     code = up.ends()
-    assert (code, [line for line in up.said if "Traceback" in line]) == (0, []), "\n".join(up.said)
-    return up.said
+    assert (code, [line for line in up.output if "Traceback" in line]) == (0, []), "\n".join(up.output)
+    return up.output
 
 
-def assert_two_lines_per_loop(said: list[str], loops: Sequence[str]) -> None:
-    begins, ends = loops_with(WAITS, said), loops_with(GOES_ON, said)
-    assert {f"{loop} " for loop in loops} <= set(begins), said
-    assert len(begins) == len(set(begins)), said
-    assert sorted(ends) == sorted(begins), said
+def assert_two_lines_per_loop(output: list[str], loops: Sequence[str]) -> None:
+    begins, ends = loops_with(WAITS, output), loops_with(GOES_ON, output)
+    assert {f"{loop} " for loop in loops} <= set(begins), output
+    assert len(begins) == len(set(begins)), output
+    assert sorted(ends) == sorted(begins), output
 
 
 def test_worker_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Outage) -> None:
@@ -110,9 +110,9 @@ def test_worker_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Out
     postgres_outage.server.start()
     up.expect("ticked")
     wait_for_ends(up)
-    # What notices tasks without a node is alive as well.
+    # The loop that reports tasks without a node also works.
     postgres_outage.deployment.ok("add", "now", "--function", "absent_everywhere")
-    assert up.hears("for a node that can run", NOTICE_SECONDS), "\n".join(up.said)
+    assert up.wait_for_line("for a node that can run", NOTICE_SECONDS), "\n".join(up.output)
     assert_two_lines_per_loop(stop(up), loops)
 
 
@@ -133,9 +133,9 @@ def test_sigterm_while_postgres_is_down_exits_zero(postgres_outage: Outage, comm
     up = postgres_outage.start(command)
     postgres_outage.server.shut_down()
     wait_for_lines(up, WAITS)
-    said = stop(up)
-    assert any("stopped" in line for line in said)
-    assert loops_with(WAITS, said)
+    output = stop(up)
+    assert any("stopped" in line for line in output)
+    assert loops_with(WAITS, output)
 
 
 def test_worker_waits_out_a_killed_mariadb_and_exits_zero(mariadb_outage: Outage) -> None:

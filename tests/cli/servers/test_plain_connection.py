@@ -1,4 +1,4 @@
-"""A database server beyond this machine without TLS: nodes and `horae doctor` warn about it."""
+"""Connection to a remote database server without TLS: nodes and `horae doctor` warn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from horae.runtime.plain_connection import PlainConnection, plain_connection
 from tests.cli.operating.deployment import Deployment
 
 NAME: Final = "127.1"
-"""Another spelling of the loopback address: the server answers there, and nothing says that it is this machine."""
+"""Loopback address in another form: the server answers there, and it is not recognised as local."""
 
 
 @pytest.fixture
@@ -28,14 +28,14 @@ def test_node_and_doctor_warn_about_mariadb_without_tls(deployment: Deployment) 
     up = deployment.up(command="worker").ready()
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
-    assert sum(f"the connection to {NAME} is not encrypted" in line for line in up.said) == 1
+    assert sum(f"the connection to {NAME} is not encrypted" in line for line in up.output) == 1
     done = deployment.horae("doctor")
     assert f"The connection to {NAME} is not encrypted" in done.stdout
     assert "add ssl-mode=verify-identity to the address of the store" in done.stdout
     assert "未加密" in deployment.horae("doctor", "--lang", "zh").stdout
 
 
-def test_server_on_this_machine_is_not_warned_about(tmp_path: Path, mariadb_url: str) -> None:
+def test_plain_connection_to_this_machine_is_no_warning(tmp_path: Path, mariadb_url: str) -> None:
     deployment = Deployment(tmp_path)
     deployment.url = mariadb_url
     assert "not encrypted" not in deployment.horae("doctor").stdout

@@ -1,4 +1,4 @@
-"""Secrets of a store on a server: one key for all machines, named, or clearly missed."""
+"""Secrets of a store on a database server: one key file for all machines, named or reported as missing."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from horae import Horae
 from horae.errors import Conflict
 from horae.model.accounts.principal import LOCAL_OWNER
-from tests.cli.driving import Cli, Done
+from tests.cli.command_line import Cli, CommandResult
 
 
-def set_token(served: Cli, key: str, name: str = "token") -> Done:
-    return served("secret", "set", name, "-", "--json", stdin="s3cret", HORAE_KEY_FILE=key)
+def set_token(remote_store: Cli, key: str, name: str = "token") -> CommandResult:
+    return remote_store("secret", "set", name, "-", "--json", stdin="s3cret", HORAE_KEY_FILE=key)
 
 
 async def reveal(url: str) -> str | None:
@@ -21,61 +21,66 @@ async def reveal(url: str) -> str | None:
         return await app.service.secrets.reveal(LOCAL_OWNER, "token")
 
 
-def revealed(url: str, key: str, monkeypatch: pytest.MonkeyPatch) -> str | None:
-    """As a node on a machine with that key would see it."""
+def reveal_secret(url: str, key: str, monkeypatch: pytest.MonkeyPatch) -> str | None:
+    """Reveal a secret as a node with that key would."""
     monkeypatch.setenv("HORAE_KEY_FILE", key)
     return asyncio.run(reveal(url))
 
 
-def test_without_a_named_key_nothing_is_sealed(served: Cli) -> None:
-    refused = set_token(served, "")
+def test_secret_without_a_key_file_is_refused(remote_store: Cli) -> None:
+    refused = set_token(remote_store, "")
     assert (refused.code, refused.problem["code"]) == (5, "key_file_not_named")
     assert "HORAE_KEY_FILE" in refused.problem["hint"]
-    assert served("secret", "ls", "--json").json == []
-    assert (served("secret", "rotate").code, served("secret", "rm", "token", "--yes").code) == (5, 3)
+    assert remote_store("secret", "ls", "--json").json == []
+    assert (remote_store("secret", "rotate").code, remote_store("secret", "rm", "token", "--yes").code) == (5, 3)
 
 
-def test_every_process_with_the_key_opens_what_another_one_sealed(served: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = str(served.directory / "key")
-    assert set_token(served, key).code == 0
-    assert revealed(served.url, key, monkeypatch) == "s3cret"
+def test_secret_is_readable_by_every_process_with_the_key(remote_store: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = str(remote_store.directory / "key")
+    assert set_token(remote_store, key).code == 0
+    assert reveal_secret(remote_store.url, key, monkeypatch) == "s3cret"
 
 
-def test_a_machine_without_the_key_says_so_and_makes_no_second_one(
-    served: Cli, monkeypatch: pytest.MonkeyPatch
+def test_machine_without_the_key_reports_it_and_makes_no_second_key(
+    remote_store: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here, elsewhere = served.directory / "key", served.directory / "elsewhere"
-    assert set_token(served, str(here)).code == 0
-    refused = set_token(served, str(elsewhere), "another")
+    first_key, other_key = remote_store.directory / "key", remote_store.directory / "elsewhere"
+    assert set_token(remote_store, str(first_key)).code == 0
+    refused = set_token(remote_store, str(other_key), "another")
     assert (refused.code, refused.problem["code"]) == (5, "key_file_missing")
-    assert not elsewhere.exists()
+    assert not other_key.exists()
     with pytest.raises(Conflict, match="There is no key file") as missing:
-        revealed(served.url, str(elsewhere), monkeypatch)
+        reveal_secret(remote_store.url, str(other_key), monkeypatch)
     assert missing.value.code == "key_file_missing"
     with pytest.raises(Conflict) as unnamed:
-        revealed(served.url, "", monkeypatch)
+        reveal_secret(remote_store.url, "", monkeypatch)
     assert unnamed.value.code == "key_file_not_named"
 
 
-def test_a_new_key_is_to_be_taken_to_the_other_machines(served: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = served.directory / "key"
-    assert set_token(served, str(key)).code == 0
+def test_rotation_says_to_copy_the_new_key_to_other_machines(
+    remote_store: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = remote_store.directory / "key"
+    assert set_token(remote_store, str(key)).code == 0
     before = key.read_bytes()
-    turned = served("secret", "rotate", HORAE_KEY_FILE=str(key))
+    turned = remote_store("secret", "rotate", HORAE_KEY_FILE=str(key))
     assert turned.code == 0
     assert f"Copy {key} to every machine with a node now" in turned.err
     assert key.read_bytes() != before
-    assert revealed(served.url, str(key), monkeypatch) == "s3cret"
+    assert reveal_secret(remote_store.url, str(key), monkeypatch) == "s3cret"
 
 
-def test_a_move_to_a_file_says_where_the_key_of_the_servers_nodes_belongs(served: Cli) -> None:
-    target, wanted = f"sqlite:///{served.directory}/there/horae.db", served.directory / "there" / "horae.key"
+def test_move_to_a_file_names_the_key_file_to_copy(remote_store: Cli) -> None:
+    target, wanted = (
+        f"sqlite:///{remote_store.directory}/there/horae.db",
+        remote_store.directory / "there" / "horae.key",
+    )
     wanted.parent.mkdir()
-    assert served("move", served.url, target, "--dry-run", "--json").json["key_file_wanted"] is None
-    assert set_token(served, str(served.directory / "key")).code == 0
-    done = served("move", served.url, target)
+    assert remote_store("move", remote_store.url, target, "--dry-run", "--json").json["key_file_wanted"] is None
+    assert set_token(remote_store, str(remote_store.directory / "key")).code == 0
+    done = remote_store("move", remote_store.url, target)
     assert (done.code, f"to {wanted}" in done.err) == (0, True), done.err
-    again = served("move", served.url, target, "--json").json
+    again = remote_store("move", remote_store.url, target, "--json").json
     assert (again["key_file"], again["key_file_wanted"]) == (None, str(wanted))
-    wanted.write_bytes((served.directory / "key").read_bytes())
-    assert served("move", served.url, target, "--json").json["key_file_wanted"] is None
+    wanted.write_bytes((remote_store.directory / "key").read_bytes())
+    assert remote_store("move", remote_store.url, target, "--json").json["key_file_wanted"] is None

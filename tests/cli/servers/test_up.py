@@ -1,4 +1,4 @@
-"""`horae up` on a server: it says where the data are, and nobody ever sees the password."""
+"""`horae up` on a database server: names the store, and never prints the password."""
 
 from __future__ import annotations
 
@@ -19,74 +19,74 @@ from tests.faults.processes import ROOT
 WITHOUT_UVLOOP = "raise ImportError('as if it were not installed')\n"
 
 
-def ended(up: Up) -> str:
+def stop_and_read(up: Up) -> str:
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
-    return "\n".join(up.said)
+    return "\n".join(up.output)
 
 
 def arguments_of(process: int) -> str:
     return Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8")
 
 
-def test_it_says_which_server_and_the_hints_need_no_store(deployment: Deployment) -> None:
+def test_up_names_the_server_and_its_hints_need_no_store_option(deployment: Deployment) -> None:
     up = deployment.up("--demo").ready()
     parts = urlsplit(deployment.url)
-    said = up.expect("demo-tick") and "\n".join(up.said)
-    data = next(line for line in up.said if line.strip().startswith("Data"))
+    output = up.expect("demo-tick") and "\n".join(up.output)
+    data = next(line for line in up.output if line.strip().startswith("Data"))
     place = f"at {parts.hostname}:{parts.port}, database {parts.path[1:]}, schema horae"
     assert data.split("Data")[1].strip().startswith("PostgreSQL ")
     assert place in data
-    assert "memory" not in said
-    assert "--store" not in said
-    assert PASSWORD not in ended(up)
+    assert "memory" not in output
+    assert "--store" not in output
+    assert PASSWORD not in stop_and_read(up)
 
 
-def test_what_was_named_by_a_flag_is_not_named_with_its_password(deployment: Deployment) -> None:
+def test_store_given_as_option_is_printed_without_its_password(deployment: Deployment) -> None:
     up = deployment.up("--store", deployment.url, environment={"HORAE_STORE": ""}).ready()
     assert PASSWORD not in arguments_of(up.worker)
     assert "horae.cli.worker_process" in arguments_of(up.worker)
-    said = ended(up)
-    assert "PGPASSWORD" in said
-    assert f"--store {deployment.url.replace(f':{PASSWORD}', '')} watch" in said
-    assert PASSWORD not in said
+    output = stop_and_read(up)
+    assert "PGPASSWORD" in output
+    assert f"--store {deployment.url.replace(f':{PASSWORD}', '')} watch" in output
+    assert PASSWORD not in output
 
 
-def test_an_address_without_a_password_is_named_as_it_is(deployment: Deployment) -> None:
+def test_address_without_a_password_is_printed_unchanged(deployment: Deployment) -> None:
     plain = deployment.url.replace(f":{PASSWORD}", "") + "?schema=other&connections=3"
     up = deployment.up("--store", plain, environment={"HORAE_STORE": ""}).ready()
-    said = ended(up)
-    assert f"--store '{plain}'" in said
-    assert "schema other" in said
+    output = stop_and_read(up)
+    assert f"--store '{plain}'" in output
+    assert "schema other" in output
 
 
-def ready_of(up: Up) -> dict[str, Any]:
+def ready_event(up: Up) -> dict[str, Any]:
     ready: dict[str, Any] = json.loads(up.expect("node.ready"))
     schema = json.loads((ROOT / "docs/schemas/up.json").read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(ready)
     return ready
 
 
-def test_programs_are_told_of_the_server_too(deployment: Deployment) -> None:
+def test_ready_event_names_the_server(deployment: Deployment) -> None:
     up = deployment.up("--json")
-    ready = ready_of(up)
+    ready = ready_event(up)
     assert (ready["path"], ready["server"]["kind"], ready["server"]["schema"]) == (None, "PostgreSQL", "horae")
     assert abs(ready["server"]["clock_offset"]) < 60
     assert ready["loop"] == "uvloop"
-    assert PASSWORD not in ended(up)
+    assert PASSWORD not in stop_and_read(up)
 
 
-def test_it_runs_without_the_faster_loop_too(deployment: Deployment) -> None:
+def test_up_runs_without_uvloop(deployment: Deployment) -> None:
     instead = deployment.folder / "instead"
     instead.mkdir()
     (instead / "uvloop.py").write_text(WITHOUT_UVLOOP)
     up = deployment.up("--json", "--demo", environment={"PYTHONPATH": str(instead)})
-    assert ready_of(up)["loop"] == "asyncio"
+    assert ready_event(up)["loop"] == "asyncio"
     up.expect("task.said")
-    ended(up)
+    stop_and_read(up)
 
 
-def test_a_bad_start_ends_with_seven_and_one_sentence(deployment: Deployment) -> None:
+def test_failed_start_exits_with_7_and_one_sentence(deployment: Deployment) -> None:
     done = deployment.horae("up", "--store", deployment.url.replace("postgresql://postgres", "postgresql://nobody"))
     assert done.returncode == 7
     assert "refused the login of this user" in done.stderr
@@ -94,12 +94,12 @@ def test_a_bad_start_ends_with_seven_and_one_sentence(deployment: Deployment) ->
     assert PASSWORD not in done.stderr + done.stdout
 
 
-def test_a_worker_that_nobody_ordered_refuses_to_begin() -> None:
-    for said in ("", "4711", "{}"):
-        command = [sys.executable, "-m", "horae.cli.worker_process", *said.split()]
+def test_worker_process_with_bad_arguments_is_refused() -> None:
+    for output in ("", "4711", "{}"):
+        command = [sys.executable, "-m", "horae.cli.worker_process", *output.split()]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60)
         assert done.returncode == 6, done
-        assert f"'{said}' is no order for a worker." in done.stderr
+        assert f"'{output}' is no order for a worker." in done.stderr
 
 
 def test_first_start_makes_admin_token_after_tokens_of_members(deployment: Deployment) -> None:

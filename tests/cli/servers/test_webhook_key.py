@@ -1,4 +1,4 @@
-"""A node without the key of a store on a server cannot sign webhooks: every place that shows a webhook says so."""
+"""A node without the key of a store on a server cannot sign webhooks: every view of a webhook says so."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Final
 
 import pytest
 
-from tests.cli.operating.deployment import PATIENCE_SECONDS, Deployment
+from tests.cli.operating.deployment import TIMEOUT_SECONDS, Deployment
 
 _LOOPBACK: Final = {"HORAE_API": "on", "HORAE_OUTGOING_NETWORKS": "127.0.0.0/8"}
 
 
 class Receiver:
-    """An address on loopback that takes everything; `types` are those of the events that came."""
+    """Loopback receiver that accepts everything and records event types."""
 
     def __init__(self) -> None:
         self.types: SimpleQueue[str] = SimpleQueue()
@@ -60,7 +60,7 @@ def test_node_without_key_is_reported_until_it_has_the_key(deployment: Deploymen
     tried = deployment.horae("webhook", "test", name, environment=key)
     assert (tried.returncode, "204" in tried.stdout) == (0, True)
     assert "running nodes do not have the key" in tried.stderr
-    assert receiver.types.get(timeout=PATIENCE_SECONDS).endswith("webhook.test.v1")
+    assert receiver.types.get(timeout=TIMEOUT_SECONDS).endswith("webhook.test.v1")
 
     deployment.ok("add", "now", "--say", "hello")
     assert "HORAE_KEY_FILE" in node.expect(f"may not deliver to the webhook {name}")
@@ -74,7 +74,7 @@ def test_node_without_key_is_reported_until_it_has_the_key(deployment: Deploymen
     node.signal(signal.SIGTERM)
     assert node.ends() == 0
     again = deployment.up("--port", "0", environment=key).serving()
-    assert receiver.types.get(timeout=PATIENCE_SECONDS).endswith("run.succeeded.v1")
+    assert receiver.types.get(timeout=TIMEOUT_SECONDS).endswith("run.succeeded.v1")
     other = deployment.horae("webhook", "add", receiver.url, "--type", "run.failed", environment=key)
     assert "running nodes" not in other.stderr
     again.signal(signal.SIGTERM)

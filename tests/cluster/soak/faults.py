@@ -1,4 +1,4 @@
-"""Everything that may be done to a node, or to the database of all nodes, and how it is undone."""
+"""Faults that the nemesis injects into a node or into the database, each with its undo."""
 
 from __future__ import annotations
 
@@ -7,83 +7,83 @@ from typing import Final, NamedTuple, TypeAlias
 
 import apsw
 
-from tests.cluster.soak.fleet import Fleet, Seat
+from tests.cluster.soak.fleet import Fleet, NodeSlot
 from tests.faults.processes import START_SECONDS
-from tests.faults.scene import freeze
+from tests.faults.scenario import freeze
 
 Undo: TypeAlias = Callable[[], None]
 MOST_ANSWERS: Final = 20
 SLOWEST: Final = 2 / 15
-"""Of the lease: so much longer a question may take there and back (F10)."""
+"""Largest added round-trip time, as a share of the lease (F10)."""
 
 
-class Blow(NamedTuple):
-    """What was begun, and how long it goes on, in leases at most."""
+class Injection(NamedTuple):
+    """A running fault: its undo, and its longest duration in leases."""
 
     undo: Undo
     leases: float
 
 
-# How much of it (from 0 to 1), where, to whom, and the lease.
-OnSeat: TypeAlias = Callable[[float, Fleet, Seat, float], Blow]
-OnAll: TypeAlias = Callable[[Fleet], Blow]
+# Arguments: strength from 0 to 1, fleet, node slot, lease in seconds.
+NodeFault: TypeAlias = Callable[[float, Fleet, NodeSlot, float], Injection]
+DatabaseFault: TypeAlias = Callable[[Fleet], Injection]
 
 
-def kill(_amount: float, _fleet: Fleet, seat: Seat, _lease: float) -> Blow:
-    seat.worker.kill()
-    return Blow(seat.refill, 1.0)
+def kill(_amount: float, _fleet: Fleet, slot: NodeSlot, _lease: float) -> Injection:
+    slot.worker.kill()
+    return Injection(slot.restart, 1.0)
 
 
-def roll(_amount: float, _fleet: Fleet, seat: Seat, lease: float) -> Blow:
-    """SIGTERM, and a new one in its place. Whoever cannot reach the store tries for a while to say goodbye."""
-    worker = seat.worker
-    worker.ask_to_end()
+def terminate(_amount: float, _fleet: Fleet, slot: NodeSlot, lease: float) -> Injection:
+    """Send SIGTERM; the undo waits for the exit and restarts. Without its store a node exits late."""
+    worker = slot.worker
+    worker.terminate()
 
     def undo() -> None:
-        worker.dies(START_SECONDS + 4 * lease)
-        seat.refill()
+        worker.wait_for_exit(START_SECONDS + 4 * lease)
+        slot.restart()
 
-    return Blow(undo, 0.5)
+    return Injection(undo, 0.5)
 
 
-def stop(_amount: float, fleet: Fleet, seat: Seat, _lease: float) -> Blow:
-    """SIGSTOP, and SIGCONT after as much as three leases."""
-    worker = seat.worker
-    if fleet.down:
-        # Where we hold the file's lock ourselves, nobody is in the middle of a write.
+def freeze_node(_amount: float, fleet: Fleet, slot: NodeSlot, _lease: float) -> Injection:
+    """Send SIGSTOP; the undo sends SIGCONT, at most three leases later."""
+    worker = slot.worker
+    if fleet.is_database_down:
+        # The nemesis holds the file's lock: no worker is inside a write.
         worker.freeze()
     else:
-        freeze(worker, fleet.place)
-    return Blow(worker.thaw, 3.0)
+        freeze(worker, fleet.testbed)
+    return Injection(worker.thaw, 3.0)
 
 
-def cut(_amount: float, _fleet: Fleet, seat: Seat, _lease: float) -> Blow:
-    assert seat.proxy is not None
-    seat.proxy.cut()
-    return Blow(seat.proxy.heal, 2.0)
+def cut(_amount: float, _fleet: Fleet, slot: NodeSlot, _lease: float) -> Injection:
+    assert slot.proxy is not None
+    slot.proxy.cut()
+    return Injection(slot.proxy.heal, 2.0)
 
 
-def half_open(_amount: float, _fleet: Fleet, seat: Seat, _lease: float) -> Blow:
-    assert seat.proxy is not None
-    seat.proxy.half_open()
-    return Blow(seat.proxy.heal, 2.0)
+def half_open(_amount: float, _fleet: Fleet, slot: NodeSlot, _lease: float) -> Injection:
+    assert slot.proxy is not None
+    slot.proxy.half_open()
+    return Injection(slot.proxy.heal, 2.0)
 
 
-def slow(amount: float, _fleet: Fleet, seat: Seat, lease: float) -> Blow:
-    assert seat.proxy is not None
-    seat.proxy.delay(amount * lease * SLOWEST / 2)
-    return Blow(seat.proxy.heal, 2.0)
+def slow(amount: float, _fleet: Fleet, slot: NodeSlot, lease: float) -> Injection:
+    assert slot.proxy is not None
+    slot.proxy.delay(amount * lease * SLOWEST / 2)
+    return Injection(slot.proxy.heal, 2.0)
 
 
-def forget(amount: float, _fleet: Fleet, seat: Seat, _lease: float) -> Blow:
-    """Commits whose answers are lost."""
-    proxy = seat.proxy
+def lose_replies(amount: float, _fleet: Fleet, slot: NodeSlot, _lease: float) -> Injection:
+    """Drop the replies of commits."""
+    proxy = slot.proxy
     assert proxy is not None
-    proxy.forget(1 + int(amount * MOST_ANSWERS), spared=0.5)
-    return Blow(lambda: proxy.forget(0), 1.0)
+    proxy.lose_replies(1 + int(amount * MOST_ANSWERS), spare_share=0.5)
+    return Injection(lambda: proxy.lose_replies(0), 1.0)
 
 
-def down(fleet: Fleet) -> Blow:
+def kill_database(fleet: Fleet) -> Injection:
     server = fleet.server
     assert server is not None
     server.kill()
@@ -91,19 +91,19 @@ def down(fleet: Fleet) -> Blow:
     def undo() -> None:
         server.start()
 
-    return Blow(undo, 4.0)
+    return Injection(undo, 4.0)
 
 
-def deaf(fleet: Fleet) -> Blow:
-    """The whole database is frozen."""
+def freeze_database(fleet: Fleet) -> Injection:
+    """Freeze the database server."""
     assert fleet.server is not None
     fleet.server.freeze()
-    return Blow(fleet.server.thaw, 2.0)
+    return Injection(fleet.server.thaw, 2.0)
 
 
-def lock(fleet: Fleet) -> Blow:
-    """Somebody holds the file's write lock."""
-    connection = apsw.Connection(str(fleet.place.store))
+def lock_file(fleet: Fleet) -> Injection:
+    """Hold the write lock of the SQLite file."""
+    connection = apsw.Connection(str(fleet.testbed.store))
     connection.set_busy_timeout(10_000)
     connection.execute("BEGIN IMMEDIATE").fetchall()
 
@@ -111,17 +111,20 @@ def lock(fleet: Fleet) -> Blow:
         connection.execute("ROLLBACK").fetchall()
         connection.close()
 
-    return Blow(undo, 2.0)
+    return Injection(undo, 2.0)
 
 
-ANYWHERE: Final[Mapping[str, OnSeat]] = {"kill -9": kill, "SIGTERM": roll, "SIGSTOP": stop}
-BEHIND_A_PROXY: Final[Mapping[str, OnSeat]] = {
+ANYWHERE: Final[Mapping[str, NodeFault]] = {"kill -9": kill, "SIGTERM": terminate, "SIGSTOP": freeze_node}
+BEHIND_A_PROXY: Final[Mapping[str, NodeFault]] = {
     "cut off": cut,
     "half open": half_open,
     "slow store": slow,
-    "answers lost": forget,
+    "answers lost": lose_replies,
 }
 HARMLESS: Final = frozenset({"SIGTERM", "slow store", "answers lost"})
-"""After these no run may be taken from its node because of a lease."""
-ON_THE_SERVER: Final[Mapping[str, OnAll]] = {"database killed": down, "database frozen": deaf}
-ON_THE_FILE: Final[Mapping[str, OnAll]] = {"file locked": lock}
+"""Faults after which no run may be taken from its node."""
+ON_THE_SERVER: Final[Mapping[str, DatabaseFault]] = {
+    "database killed": kill_database,
+    "database frozen": freeze_database,
+}
+ON_THE_FILE: Final[Mapping[str, DatabaseFault]] = {"file locked": lock_file}

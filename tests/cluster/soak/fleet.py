@@ -1,29 +1,31 @@
-"""Nodes on one store, each behind a proxy of its own where there is a server to reach, and each replaced when it died."""
+"""Fleet of nodes on one store: each has its own proxy to a database server, and is restarted when it dies."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from typing import Any
 
-from tests.cluster.forgetful import ForgetfulProxy
+from tests.cluster.lost_reply_proxy import LostReplyProxy
 from tests.cluster.stores import DatabaseServer
-from tests.faults.orders import ELSEWHERE
-from tests.faults.place import Place
 from tests.faults.processes import Worker, Workers
+from tests.faults.testbed import Testbed
+from tests.faults.worker_config import OTHER_MACHINE
 
 
-class Seat:
-    """One node at a time. While `hurt`, something is being done to it, and nobody else touches it."""
+class NodeSlot:
+    """One node at a time. While `is_faulted`, only the nemesis touches it."""
 
-    def __init__(self, workers: Workers, place: Place, proxy: ForgetfulProxy | None, options: dict[str, Any]) -> None:
+    def __init__(
+        self, workers: Workers, testbed: Testbed, proxy: LostReplyProxy | None, options: dict[str, Any]
+    ) -> None:
         self.proxy = proxy
-        self.hurt = False
+        self.is_faulted = False
         self._workers = workers
         self._options = options
-        self._url = place.url if proxy is None else proxy.through(place.url)
+        self._url = testbed.url if proxy is None else proxy.through(testbed.url)
         self.worker = self._begin()
 
-    def refill(self) -> None:
+    def restart(self) -> None:
         self.worker = self._begin()
 
     def _begin(self) -> Worker:
@@ -31,36 +33,36 @@ class Seat:
 
 
 class Fleet:
-    def __init__(self, place: Place, server: DatabaseServer | None, nodes: int, lease: float) -> None:
-        self.place = place
+    def __init__(self, testbed: Testbed, server: DatabaseServer | None, nodes: int, lease: float) -> None:
+        self.testbed = testbed
         self.server = server
-        self.down = False
-        """The database is away: whoever starts now cannot."""
+        self.is_database_down = False
+        """The database does not answer: a node cannot start now."""
         self.deaths: list[str] = []
-        """Nodes that ended, and nobody had done anything to them."""
+        """Nodes that ended without a fault."""
         self._open = ExitStack()
-        self._workers = Workers(place)
-        self._open.callback(self._workers.bury)
-        # Every other node seems to live on another machine.
-        homes = [{"home": ELSEWHERE} if number % 2 else {} for number in range(nodes)]
-        self.seats = [self._seat({"lease": lease, "ceiling": lease * 2 / 3, **home}) for home in homes]
+        self._workers = Workers(testbed)
+        self._open.callback(self._workers.clean_up)
+        # Every other node reports an identity on another machine.
+        homes = [{"home": OTHER_MACHINE} if number % 2 else {} for number in range(nodes)]
+        self.slots = [self._slot({"lease": lease, "ceiling": lease * 2 / 3, **home}) for home in homes]
 
-    def _seat(self, options: dict[str, Any]) -> Seat:
-        proxy = None if self.server is None else self._open.enter_context(ForgetfulProxy(self.server.port))
-        return Seat(self._workers, self.place, proxy, options)
+    def _slot(self, options: dict[str, Any]) -> NodeSlot:
+        proxy = None if self.server is None else self._open.enter_context(LostReplyProxy(self.server.port))
+        return NodeSlot(self._workers, self.testbed, proxy, options)
 
     @property
     def ready(self) -> int:
-        return sum(seat.worker.alive and seat.worker.is_ready for seat in self.seats)
+        return sum(slot.worker.alive and slot.worker.is_ready for slot in self.slots)
 
-    def look(self) -> None:
-        """Who died on the way up because the database was away is started again; who died later is told of."""
-        for seat in self.seats:
-            if seat.hurt or self.down or seat.worker.alive:
+    def restart_dead(self) -> None:
+        """Restart dead nodes; a node that died after its start, without a fault, goes into `deaths`."""
+        for slot in self.slots:
+            if slot.is_faulted or self.is_database_down or slot.worker.alive:
                 continue
-            if seat.worker.is_ready:
-                self.deaths.append(f"died: the node {seat.worker.pid} ended, and nothing had been done to it")
-            seat.refill()
+            if slot.worker.is_ready:
+                self.deaths.append(f"died: the node {slot.worker.pid} ended, and nothing had been done to it")
+            slot.restart()
 
     def close(self) -> None:
         self._open.close()

@@ -1,4 +1,4 @@
-"""Work that keeps coming, whatever happens to the store: what was asked for, and what was acknowledged."""
+"""Load generator of the soak: adds tasks while the store may fail, and records requests and acknowledgements."""
 
 from __future__ import annotations
 
@@ -13,57 +13,57 @@ from typing import Any, Final
 from horae import Horae
 from horae.clock import SystemClock
 from horae.errors import StoreError
-from tests.faults.client import EVERYTHING, Wanted, soon
-from tests.faults.evidence import Row, instant, query
+from tests.faults.client import RUN_EVERY_INSTANT, TaskRequest, from_now
 from tests.faults.functions import register
 from tests.faults.oracle import Due, Series
-from tests.faults.place import Place
+from tests.faults.store_snapshot import Row, instant, query
+from tests.faults.testbed import Testbed
 
 POLICIES: Final[tuple[dict[str, Any], ...]] = (
-    EVERYTHING,
+    RUN_EVERY_INSTANT,
     {},
     {"missed": "merge", "overlap": "queue"},
     {"overlap": "parallel"},
-    {"guarantee": "at_most_once", **EVERYTHING},
+    {"guarantee": "at_most_once", **RUN_EVERY_INSTANT},
 )
 SINGLES: Final = 8
 LASTING: Final = (0.5, 1.0, 2.0, 4.0)
 AHEAD: Final = 6.0
-"""Seconds, at most, from being added to being due."""
+"""Largest time in seconds from adding a task to its due instant."""
 
 
 class Load(Thread):
-    """A thread with an app of its own; after `stop` nothing more is asked for."""
+    """Thread with its own app; adds nothing after `stop`."""
 
-    def __init__(self, place: Place, seed: int, longest: int, every: float = 1.0) -> None:
+    def __init__(self, testbed: Testbed, seed: int, longest: int, every: float = 1.0) -> None:
         super().__init__(name="load", daemon=True)
-        self.asked: dict[str, Wanted] = {}
+        self.requests: dict[str, TaskRequest] = {}
         self.acknowledged: set[str] = set()
         self.refused = 0
-        """How often the store could not take it, or could not say that it had."""
-        self._place = place
+        """Number of requests that the store refused or did not acknowledge."""
+        self._place = testbed
         self._chance = random.Random(seed)
         self._longest = longest
         self._every = every
-        self._over = Event()
+        self._finished = Event()
         self._numbers = count()
 
     def run(self) -> None:
-        asyncio.run(self._go_on())
+        asyncio.run(self._run_load())
 
     def stop(self, within: float) -> None:
-        self._over.set()
+        self._finished.set()
         self.join(within)
-        assert not self.is_alive(), "whoever adds tasks does not come to an end"
+        assert not self.is_alive(), "the load generator did not stop"
 
     @property
     def last(self) -> datetime:
-        """Of all instants that were ever asked for."""
-        return max(wanted.series.last for wanted in self.asked.values())
+        """Latest requested instant."""
+        return max(request.series.last for request in self.requests.values())
 
-    async def _go_on(self) -> None:
-        """A store that is away is opened again; what was asked for meanwhile may be there or not."""
-        while not self._over.is_set():
+    async def _run_load(self) -> None:
+        """Reopen the store after an outage; requests during the outage may be stored or not."""
+        while not self._finished.is_set():
             try:
                 app = Horae(self._place.url, engine=False)
                 register(app)
@@ -74,36 +74,36 @@ class Load(Thread):
                 await SystemClock().pause(self._every)
 
     async def _add_until_over(self, app: Horae) -> None:
-        while not self._over.is_set():
-            for wanted in self._batch():
-                await self._add(app, f"work {next(self._numbers)}", wanted)
+        while not self._finished.is_set():
+            for request in self._batch():
+                await self._add(app, f"work {next(self._numbers)}", request)
             await SystemClock().pause(self._every)
 
-    async def _add(self, app: Horae, name: str, wanted: Wanted) -> None:
-        self.asked[name] = wanted
-        await app.schedule(wanted.function, wanted.series.when, wanted.payload, name=name, **(wanted.options or {}))
+    async def _add(self, app: Horae, name: str, request: TaskRequest) -> None:
+        self.requests[name] = request
+        await app.schedule(request.function, request.series.when, request.payload, name=name, **(request.options or {}))
         self.acknowledged.add(name)
 
-    def _batch(self) -> Iterable[Wanted]:
+    def _batch(self) -> Iterable[TaskRequest]:
         for _ in range(SINGLES):
             seconds = self._chance.choice([0, *LASTING])
             function, payload = ("lasting", {"seconds": seconds}) if seconds else ("slow", None)
-            yield Wanted(function, Series(soon(self._chance.uniform(0, AHEAD))), payload)
+            yield TaskRequest(function, Series(from_now(self._chance.uniform(0, AHEAD))), payload)
         every = timedelta(milliseconds=self._chance.choice([170, 310, 570]))
-        series = Series(soon(self._chance.uniform(0.5, AHEAD)), every, self._chance.randint(3, self._longest))
-        yield Wanted("note", series, options=self._chance.choice(POLICIES))
+        series = Series(from_now(self._chance.uniform(0.5, AHEAD)), every, self._chance.randint(3, self._longest))
+        yield TaskRequest("note", series, options=self._chance.choice(POLICIES))
 
     def dues(self, rows: Iterable[Row]) -> tuple[list[Due], list[str]]:
-        """What the oracle says of all tasks that are there, and the tasks that were acknowledged and are not.
+        """Return what the oracle expects of all stored tasks, and the acknowledged tasks that are missing.
 
-        A task that lost three processes in a row is quarantined, and nothing of it comes after that.
+        A task that lost three processes in a row is quarantined, and none of its later instants run.
         """
         found = {
             name: (task, instant(at)) for task, name, at in query(self._place, "SELECT id, name, created FROM tasks")
         }
         missing = [f"lost: {name} was acknowledged, and is not there" for name in self.acknowledged - found.keys()]
         last = {row.task: row.planned for row in rows if row.reason == "quarantined"}
-        dues = [self.asked[name].due(*task) for name, task in found.items()]
+        dues = [self.requests[name].due(*task) for name, task in found.items()]
         return [_until(due, last) for due in dues], missing
 
 

@@ -1,4 +1,4 @@
-"""Nodes under load and a nemesis, for minutes or hours, and a verdict at the end: the same code as in the tests."""
+"""Soak run: nodes under load and a nemesis for minutes or hours, then the checker's report."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from horae.clock import SystemClock
+from tests.cluster.injected_faults import takeovers, unprovoked
 from tests.cluster.soak.faults import HARMLESS
 from tests.cluster.soak.fleet import Fleet
 from tests.cluster.soak.load import Load
 from tests.cluster.soak.nemesis import Nemesis
-from tests.cluster.soak.sizes import Size, sizes
+from tests.cluster.soak.table_sizes import Size, sizes
 from tests.cluster.stores import DatabaseServer, StoreKind
-from tests.cluster.verdict import takeovers, unprovoked
 from tests.faults import ledger
-from tests.faults.checker import faults_in
-from tests.faults.evidence import doubts, gather, until_quiet
-from tests.faults.place import Place, until
+from tests.faults.checker import find_violations
+from tests.faults.store_snapshot import check_store, read_snapshot, wait_until_quiet
+from tests.faults.testbed import Testbed, wait_until
 
-LOOK_SECONDS = 0.05
-TELL_SECONDS = 10.0
-LOOKS = 8
-"""How often the tables are measured in all."""
+POLL_SECONDS = 0.05
+LOG_SECONDS = 10.0
+MEASUREMENTS = 8
+"""Number of table size measurements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ class Plan:
     lease: float = 15.0
     nodes: int = 5
     longest: int = 40
-    """Instants of a series at most."""
+    """Largest number of instants in a series."""
 
 
 @dataclass(slots=True)
 class Report:
-    """`wrong` is empty when every promise was kept."""
+    """`violations` is empty when every guarantee held."""
 
-    wrong: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
     faults: dict[str, int] = field(default_factory=dict)
     takeovers: dict[str, list[float]] = field(default_factory=dict)
     sizes: list[tuple[float, list[Size]]] = field(default_factory=list)
@@ -51,17 +51,17 @@ class Report:
 
 
 class Soak:
-    def __init__(self, plan: Plan, place: Place, server: DatabaseServer | None, tell: Callable[[str], None]) -> None:
+    def __init__(self, plan: Plan, testbed: Testbed, server: DatabaseServer | None, log: Callable[[str], None]) -> None:
         self._plan = plan
-        self._place = place
+        self._place = testbed
         self._clock = SystemClock()
-        self._tell = tell
+        self._log = log
         self._began = self._clock.steady()
-        self._told = 0.0
+        self._last_log = 0.0
         self._next_look = 0.0
         self._report = Report()
-        self._lines = _Lines(place.ledger)
-        self._fleet = Fleet(place, server, plan.nodes, plan.lease)
+        self._lines = _Lines(testbed.ledger)
+        self._fleet = Fleet(testbed, server, plan.nodes, plan.lease)
 
     def run(self) -> Report:
         try:
@@ -81,48 +81,48 @@ class Soak:
         self._began = self._clock.steady()
         while self._elapsed < plan.seconds:
             nemesis.step()
-            self._fleet.look()
-            self._now_and_then(nemesis, load)
-            self._clock.sleep(LOOK_SECONDS)
-        nemesis.end()
+            self._fleet.restart_dead()
+            self._measure_and_log(nemesis, load)
+            self._clock.sleep(POLL_SECONDS)
+        nemesis.stop()
         load.stop(60 + plan.lease)
         self._settle_down(load.last)
-        return self._judge(nemesis, load)
+        return self._build_report(nemesis, load)
 
     def _settle_down(self, last: datetime) -> None:
-        """Everything is whole again: all that is due comes to its end."""
+        """Wait, after all faults are undone, until everything due has ended."""
         self._wait_for_nodes()
-        until_quiet(self._place, last, 240 + 4 * self._plan.lease, every=LOOK_SECONDS * 4)
+        wait_until_quiet(self._place, last, 240 + 4 * self._plan.lease, every=POLL_SECONDS * 4)
 
     def _wait_for_nodes(self) -> None:
         def all_ready() -> bool:
-            self._fleet.look()
+            self._fleet.restart_dead()
             return self._fleet.ready == self._plan.nodes
 
-        until(all_ready, 120, "all nodes", LOOK_SECONDS)
+        wait_until(all_ready, 120, "all nodes", POLL_SECONDS)
 
-    def _now_and_then(self, nemesis: Nemesis, load: Load) -> None:
-        if self._elapsed >= self._next_look and not self._fleet.down:
-            self._next_look = self._elapsed + self._plan.seconds / LOOKS
+    def _measure_and_log(self, nemesis: Nemesis, load: Load) -> None:
+        if self._elapsed >= self._next_look and not self._fleet.is_database_down:
+            self._next_look = self._elapsed + self._plan.seconds / MEASUREMENTS
             self._report.sizes.append((self._elapsed, sizes(self._place, self._plan.store)))
-        if self._elapsed - self._told >= TELL_SECONDS:
-            self._told = self._elapsed
-            going = ", ".join(each.fault for each in nemesis.going) or "nothing"
-            self._tell(
+        if self._elapsed - self._last_log >= LOG_SECONDS:
+            self._last_log = self._elapsed
+            going = ", ".join(each.fault for each in nemesis.ongoing) or "nothing"
+            self._log(
                 f"{self._elapsed:6.0f} s  nodes {self._fleet.ready}/{self._plan.nodes}  tasks {len(load.acknowledged):,}"
                 f"  effects {self._lines.effects():,}  faults {nemesis.counts.total()}  now: {going}"
             )
 
-    def _judge(self, nemesis: Nemesis, load: Load) -> Report:
-        report, evidence, marks = self._report, gather(self._place), ledger.read(self._place.ledger)
-        dues, missing = load.dues(evidence.rows)
+    def _build_report(self, nemesis: Nemesis, load: Load) -> Report:
+        report, snapshot, marks = self._report, read_snapshot(self._place), ledger.read(self._place.ledger)
+        dues, missing = load.dues(snapshot.rows)
         patience = timedelta(seconds=2 * self._plan.lease + 5)
-        report.wrong = [
+        report.violations = [
             *missing,
             *self._fleet.deaths,
-            *faults_in(dues, marks, evidence),
-            *unprovoked([hit for hit in nemesis.hits if hit.fault not in HARMLESS], marks, evidence, patience),
-            *doubts(self._place),
+            *find_violations(dues, marks, snapshot),
+            *unprovoked([hit for hit in nemesis.hits if hit.fault not in HARMLESS], marks, snapshot, patience),
+            *check_store(self._place),
         ]
         report.sizes.append((self._elapsed, sizes(self._place, self._plan.store)))
         report.faults = dict(nemesis.counts)
@@ -134,7 +134,7 @@ class Soak:
 
 
 class _Lines:
-    """Counts the effects in a ledger that grows, without reading it anew each time."""
+    """Counts the effects in a growing ledger, reading only new bytes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -59,7 +59,7 @@ def probe(store: RestorableStore, rules: Rules, tasks: Sequence[Task], moment: S
 
 def _renew(store: RestorableStore, moment: Snapshot) -> None:
     for node in moment.nodes:
-        held, orders, *_ = answer_of(store.extend(node, EPOCH))
+        held, orders, *_ = answer_of(store.renew_lease(node, EPOCH))
         if Renewal(held, frozenset(order.run_id for order in orders)) != renewal_of(node, moment):
             raise InvariantViolation("a renewal was not told what it had to know")
 

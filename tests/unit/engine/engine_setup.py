@@ -118,9 +118,9 @@ class RenewalLog(FaultyStore):
         self.clock = clock
         self.renewed_at: list[float] = []
 
-    async def extend(self, *arguments: object) -> object:
+    async def renew_lease(self, *arguments: object) -> object:
         self.renewed_at.append(self.clock.steady())
-        return await self.__getattr__("extend")(*arguments)
+        return await self.__getattr__("renew_lease")(*arguments)
 
 
 def as_store(door: object) -> FullStore:
@@ -217,14 +217,16 @@ class RemoteClockStore(MemoryStore):
     def now(self) -> datetime:
         return self.clock.now() + self.ahead
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
-        return (await super().extend(node, now, load, offset))._replace(now=self.now)
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
+        return (await super().renew_lease(node, now, load, offset))._replace(now=self.now)
 
 
 async def list_nodes(store: object) -> list[str]:
     """Ids of all nodes, as seen by a new node."""
     whole = as_store(store)
     await whole.join(a_node("observer"))
-    seen = (await whole.extend("observer", NOON)).nodes
+    seen = (await whole.renew_lease("observer", NOON)).nodes
     await whole.leave("observer")
     return [node.id for node in seen]

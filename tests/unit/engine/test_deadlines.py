@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from horae.engine import deadline_timer as watch_module
+from horae.engine import active_run as watch_module
 from horae.model.outcome import Outcome, Succeeded
 from horae.model.reason import Reason
 from horae.model.run import RunState

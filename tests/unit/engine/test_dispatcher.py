@@ -236,7 +236,7 @@ async def test_store_recovery_is_logged_only_after_a_successful_call(
         engine = make_engine(store, target, clock)
         await engine.start()
         await clock.pause(0.5)
-        for name in ("claim_due", "extend", "admit"):
+        for name in ("claim_due", "renew_lease", "admit"):
             store.fail_before(name, times=1_000)
         await add_task(store, NOON + SECOND, clock.now())
         engine.notify()
@@ -244,7 +244,7 @@ async def test_store_recovery_is_logged_only_after_a_successful_call(
         assert not engine.lease.is_held
         assert "claiming is paused" in caplog.text
         assert "claiming goes on" not in caplog.text
-        for name in ("claim_due", "extend", "admit"):
+        for name in ("claim_due", "renew_lease", "admit"):
             store.fail_before(name, times=0)
         await wait_until(clock, lambda: bool(target.invocations), within=60)
         assert "claiming goes on" in caplog.text

@@ -199,7 +199,7 @@ async def test_unreachable_store_does_not_block_the_stop(
         task = await add_task(store, NOON, clock.now())
         await engine.start()
         await clock.pause(1)
-        names = ("settle", "release", "leave", "claim_due", "extend", "write_lines")
+        names = ("settle", "release", "leave", "claim_due", "renew_lease", "write_lines")
         if hanging:
             store.block(*names)
         else:
@@ -245,7 +245,7 @@ async def test_failed_start_can_be_repeated(clock: VirtualClock) -> None:
     store, target = FaultyStore(), ScriptedTarget()
     engine = make_engine(store, target, clock)
     await add_task(store, NOON, clock.now())
-    for name in ("join", "extend"):
+    for name in ("join", "renew_lease"):
         store.fail_before(name)
         with pytest.raises(StoreError):
             await engine.start()
@@ -257,7 +257,7 @@ async def test_failed_start_can_be_repeated(clock: VirtualClock) -> None:
 
 @pytest.mark.parametrize(
     ("actor", "call"),
-    [("dispatcher", "claim_due"), ("keeper", "extend"), ("releaser", "release"), ("janitor", "read_metadata")],
+    [("dispatcher", "claim_due"), ("keeper", "renew_lease"), ("releaser", "release"), ("janitor", "read_metadata")],
 )
 async def test_error_in_an_engine_loop_is_raised(
     clock: VirtualClock, actor: str, call: str, caplog: pytest.LogCaptureFixture

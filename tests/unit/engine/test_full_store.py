@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from horae.errors import StoreFull
-from horae.runtime.maintenance import AuditSealer
+from horae.runtime.api_service import AuditSealer
 from horae.schedule import Every
 from horae.service.service import Service
 from horae.testing.factories import NOON
@@ -29,11 +29,11 @@ async def run_on_a_full_store(clock: VirtualClock) -> None:
     engine = make_engine(store, target, clock)
     await engine.start()
     await clock.pause(2.5)
-    for name in ("claim_due", "settle", "extend", "write_lines", "trim"):
+    for name in ("claim_due", "settle", "renew_lease", "write_lines", "trim"):
         store.fail_before(name, times=100_000, error=FULL)
     await clock.pause(60 * MINUTES)
     seen = len(target.invocations)
-    for name in ("claim_due", "settle", "extend", "write_lines", "trim"):
+    for name in ("claim_due", "settle", "renew_lease", "write_lines", "trim"):
         store.fail_before(name, times=0)
     await wait_until(clock, lambda: len(target.invocations) > seen, within=30)
     await engine.stop()

@@ -71,9 +71,9 @@ async def test_runs_stop_before_lease_expiry_when_the_store_is_unreachable(clock
     await clock.pause(20)
     last = store.renewed_at[-1]
     if hanging:
-        store.block("extend", "release", "claim_due")
+        store.block("renew_lease", "release", "claim_due")
     else:
-        for name in ("extend", "release", "claim_due"):
+        for name in ("renew_lease", "release", "claim_due"):
             store.fail_before(name, times=1_000)
     await wait_until(clock, lambda: bool(ended_at), within=60)
     assert ended_at == [pytest.approx(last + SELF_STOP)]
@@ -98,9 +98,9 @@ async def test_hanging_store_after_an_error_does_not_extend_the_lease(clock: Vir
     await engine.start()
     await clock.pause(20)
     last = store.renewed_at[-1]
-    store.fail_before("extend", times=1_000)
+    store.fail_before("renew_lease", times=1_000)
     await clock.pause(last + SELF_STOP - 2 - clock.steady())
-    store.block("extend", "release")
+    store.block("renew_lease", "release")
     await clock.pause(60)
     assert ended_at == [pytest.approx(last + SELF_STOP)]
     engine.kill()
@@ -119,7 +119,7 @@ async def test_abandoned_runs_are_released_when_the_store_is_back(clock: Virtual
     await engine.start()
     await clock.pause(5)
     node = engine.node
-    store.block("extend", "release", "claim_due", "settle")
+    store.block("renew_lease", "release", "claim_due", "settle")
     await clock.pause(20)
     store.unblock()
     await clock.pause(LEASE)
@@ -149,7 +149,7 @@ async def test_recovered_node_abandons_its_runs_and_rejoins_with_a_new_id(clock:
     whole = as_store(store.inner)
     mine = (await whole.runs(RunFilter())).items[0]
     await whole.join(a_node("other"))
-    renewals = next(node.renewals for node in (await whole.extend("other", NOON)).nodes if node.id == before)
+    renewals = next(node.renewals for node in (await whole.renew_lease("other", NOON)).nodes if node.id == before)
     await whole.leave("other")
     assert await whole.recover(before, renewals, partial(recover, now=clock.now()), 10) == 1
     await clock.pause(RENEWAL + 1)
@@ -200,7 +200,7 @@ async def test_cancel_request_arrives_with_the_next_renewal(clock: VirtualClock)
 async def test_notification_during_a_renewal_is_not_lost(clock: VirtualClock) -> None:
     store, target = MemoryStore(), ScriptedTarget(endless)
     task = await add_task(store, NOON, clock.now())
-    engine = make_engine(SlowStore(store, clock, "extend", 0.2, after=True), target, clock)
+    engine = make_engine(SlowStore(store, clock, "renew_lease", 0.2, after=True), target, clock)
     await engine.start()
     await wait_until(clock, lambda: clock.steady() >= 3.25)
     # The renewal of this moment has been written, and its answer is under way: it does not know of this.
@@ -241,7 +241,7 @@ async def test_renewal_loop_can_be_cancelled_at_any_moment(clock: VirtualClock) 
     """`wait_for` would swallow a cancellation that meets the end of what it waits for."""
 
     for moment in (0.0, 0.1, RENEWAL, RENEWAL + 0.1, 2 * RENEWAL):
-        engine = make_engine(SlowStore(MemoryStore(), clock, "extend", 0.1), ScriptedTarget(), clock)
+        engine = make_engine(SlowStore(MemoryStore(), clock, "renew_lease", 0.1), ScriptedTarget(), clock)
         await engine.start()
         await clock.pause(moment)
         keeper = engine._actors["keeper"]

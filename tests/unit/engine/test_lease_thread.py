@@ -11,7 +11,7 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.engine.engine import Engine
-from horae.engine.loop_thread import LoopThread
+from horae.engine.keeper import LeaseThread
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreError
 from horae.lifecycle.control import cancel
@@ -34,8 +34,10 @@ class Counting(MemoryStore):
         self.renewals = 0
         self.renewed = threading.Condition()
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
-        answer = await super().extend(node, now, load, offset)
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
+        answer = await super().renew_lease(node, now, load, offset)
         with self.renewed:
             self.renewals += 1
             self.renewed.notify_all()
@@ -143,7 +145,7 @@ def test_lease_is_abandoned_when_the_event_loop_is_gone(caplog: pytest.LogCaptur
 
 
 def test_lease_thread_may_be_stopped_twice_from_two_threads() -> None:
-    thread = LoopThread("horae-keeper")
+    thread = LeaseThread("horae-keeper")
     enders = [threading.Thread(target=thread.stop) for _ in range(4)]
     for ender in enders:
         ender.start()

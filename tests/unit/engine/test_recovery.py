@@ -57,7 +57,7 @@ async def test_a_node_that_renews_is_never_recovered(clock: VirtualClock) -> Non
     for _ in range(20):
         # Just in time each time, and once in a while late by the neighbour's own reckoning.
         await clock.pause(LEASE - 0.1)
-        assert (await store.extend(NODE, clock.now())).held
+        assert (await store.renew_lease(NODE, clock.now())).held
     assert target.invocations == []
     await clock.pause(LEASE + RENEWAL)
     assert len(target.invocations) == 1
@@ -100,11 +100,11 @@ async def test_first_node_after_an_outage_does_not_recover_live_ones(clock: Virt
     await clock.pause(RENEWAL)
     names = [engine.node for engine in engines]
     for door in doors:
-        door.fail_before("extend", times=1_000)
+        door.fail_before("renew_lease", times=1_000)
     await clock.pause(3 * LEASE)
-    doors[1].fail_before("extend", times=0)
+    doors[1].fail_before("renew_lease", times=0)
     await clock.pause(2)
-    doors[0].fail_before("extend", times=0)
+    doors[0].fail_before("renew_lease", times=0)
     await clock.pause(2 * LEASE)
     assert [engine.node for engine in engines] == names
     for engine in engines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from horae.engine.fair_queue import FairQueue, QueuedSettlement
+from horae.engine.settler import FairQueue, QueuedSettlement
 from horae.model.outcome import Settlement, Succeeded
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState

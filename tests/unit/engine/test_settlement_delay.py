@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from horae.engine.delay_reporter import WRITE_INTERVAL_SECONDS
+from horae.engine.settler import WRITE_INTERVAL_SECONDS
 from horae.model.accounts.principal import Principal
 from horae.model.counts import ALL_OWNERS
-from horae.ports.settlement_delays import (
+from horae.ports.node_records import (
     MAX_OWNERS,
     SETTLEMENT_DELAY,
     WINDOW,

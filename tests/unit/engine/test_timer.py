@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from horae.clock import SystemClock
-from horae.engine import timer as module
-from horae.engine.timer import timer
+from horae.engine import alarm as module
+from horae.engine.alarm import timer
 
 SHORT = 0.003
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from horae.forecast.sentences import SENTENCES
+from horae.forecast.findings import SENTENCES
 from horae.model.reason import Reason
 from tests.unit.forecast.forecast_setup import START, a_task, find_findings, run_forecast
 

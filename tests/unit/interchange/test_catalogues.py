@@ -13,7 +13,7 @@ from horae.interchange.notes import CATALOGUE as NOTES
 from horae.interchange.notes import note
 from horae.interchange.refusals import CATALOGUE as REFUSALS
 from horae.model.refusals import CATALOGUE as MODEL
-from horae.schedule.compat.notes import note_codes as compat_codes
+from horae.schedule.compat.translation_notes import note_codes as compat_codes
 from horae.schedule.refusals import CATALOGUE as SCHEDULE
 
 ROOM = Path(horae.interchange.__path__[0])

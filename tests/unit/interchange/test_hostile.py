@@ -9,8 +9,7 @@ import pytest
 
 from horae.errors import Refusal
 from horae.interchange import crontab, nanoclaw, openclaw
-from horae.interchange.files import MAX_FILE_BYTES, decode_text, read_bytes
-from horae.interchange.json_text import MAX_DEPTH, read_json
+from horae.interchange.files import MAX_DEPTH, MAX_FILE_BYTES, decode_text, read_bytes, read_json
 
 
 def code_of(data: bytes | str) -> str:

@@ -9,10 +9,10 @@ from itertools import takewhile
 from typing import Any, Final
 
 from horae.lifecycle import control, edit
+from horae.lifecycle.control import request_retry
 from horae.lifecycle.fire import fire
 from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.recover import recover, release
-from horae.lifecycle.retry_request import request_retry
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, Facts

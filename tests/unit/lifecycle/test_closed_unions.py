@@ -9,7 +9,7 @@ import pytest
 
 from horae.lifecycle import control
 from horae.lifecycle.due_backlog import compute_due_backlog
-from horae.lifecycle.entry_removal import skip_rows
+from horae.lifecycle.event_rows import skip_rows
 from horae.lifecycle.fire import fire
 from horae.lifecycle.missed import plan_catch_up
 from horae.lifecycle.overlap import decide_overlap

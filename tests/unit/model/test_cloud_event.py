@@ -20,16 +20,14 @@ from horae.model.events.webhook import (
     DeliveryState,
     DisabledCause,
     Webhook,
-    delivery_id,
-    retry_at,
-)
-from horae.model.events.webhook_records import (
     changed_delivery_writes,
     delivery_from,
+    delivery_id,
     delivery_record,
     due_record,
     new_delivery_writes,
     parse_due_key,
+    retry_at,
     webhook_from,
     webhook_record,
 )

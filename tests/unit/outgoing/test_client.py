@@ -9,9 +9,9 @@ import zlib
 import pytest
 
 from horae.outgoing.client import Client
-from horae.outgoing.decompression import Decompressor
 from horae.outgoing.exchange import FailureKind, Response, Unreachable
 from horae.outgoing.guard import CheckedUrl
+from horae.outgoing.session import Decompressor
 from tests.unit.outgoing.servers import (
     LOOPBACK,
     Speak,

@@ -20,7 +20,7 @@ ENTRIES = [*CATALOGUE.items(), *TARGET.items()]
 
 
 def test_the_library_is_not_loaded_until_something_is_sent() -> None:
-    code = "import sys, horae.targets.http.kind as k; k.HTTP.check({'url': 'https://a.example'}, None, {}); print('aiohttp' in sys.modules)"
+    code = "import sys, horae.targets.http.target as k; k.HTTP.check({'url': 'https://a.example'}, None, {}); print('aiohttp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "False"
 

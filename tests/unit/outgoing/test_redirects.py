@@ -7,10 +7,9 @@ from contextlib import AsyncExitStack
 import pytest
 
 from horae.outgoing.addresses import read_networks
-from horae.outgoing.client import Client
+from horae.outgoing.client import Client, next_hop
 from horae.outgoing.exchange import FailureKind, Reply, Request, Response, Unreachable
 from horae.outgoing.guard import check_url
-from horae.outgoing.redirects import next_hop
 from tests.unit.outgoing.servers import Wire, a_client, a_request, answering, reply_to, wire
 
 PRIVATE = (

@@ -10,8 +10,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from horae.errors import Refusal
-from horae.outgoing.callbacks import callback_path, callback_token, verify_callback_token
-from horae.outgoing.signatures import new_secret, sign_message, verify
+from horae.outgoing.signatures import (
+    callback_path,
+    callback_token,
+    new_secret,
+    sign_message,
+    verify,
+    verify_callback_token,
+)
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEY = bytes(range(32))

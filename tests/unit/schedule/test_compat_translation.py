@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from horae import InvalidSchedule
 from horae.schedule import Calendar, Cron, Every, Hours, Now, NthWeekday, Once, Schedule, compat, refusals, to_json
-from horae.schedule.compat import Note, Translation, dailyuse, fun_ai_station, nanoclaw, notes, zero
+from horae.schedule.compat import Note, Translation, dailyuse, fun_ai_station, nanoclaw, translation_notes, zero
 
 BERLIN = "Europe/Berlin"
 DOCUMENT = Path(__file__).parents[3] / "docs" / "compatibility.md"
@@ -28,10 +28,10 @@ def used(prefix: str, beside: str) -> set[str]:
 
 
 def test_every_code_is_listed_and_every_listed_code_is_used() -> None:
-    listed = notes.note_codes() | {code for code in set(refusals.CATALOGUE) if code.startswith("compat_")}
+    listed = translation_notes.note_codes() | {code for code in set(refusals.CATALOGUE) if code.startswith("compat_")}
 
     assert used("compat_", beside="notes.py") == listed
-    assert notes.note_codes().isdisjoint(set(refusals.CATALOGUE))
+    assert translation_notes.note_codes().isdisjoint(set(refusals.CATALOGUE))
     # Those of the HTTP surfaces are in a section of their own, with a test of its own.
     before, _, http = DOCUMENT.read_text(encoding="utf-8").partition("## Over HTTP")
     assert set(re.findall(r"compat_[a-z_]+", before + http.partition("\n## Codes")[2])) == listed

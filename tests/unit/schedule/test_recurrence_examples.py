@@ -6,8 +6,8 @@ from datetime import date, timedelta
 
 import pytest
 
+from horae.schedule.days import LAST_LOCAL
 from horae.schedule.instants import wall_reading, wall_seconds
-from horae.schedule.recurrence.calendar_limits import LAST_LOCAL
 from tests.unit.schedule.recurrence_rules import pattern, walk, wall
 
 NINE = "1997-09-02T09:00"  # a Tuesday; the start of nearly every example there

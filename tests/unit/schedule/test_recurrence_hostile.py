@@ -8,12 +8,10 @@ from time import process_time
 import pytest
 
 from horae.errors import InvalidSchedule
-from horae.schedule.gregorian import is_leap, new_year, weekday
+from horae.schedule.days import YEARS_WITH_ALL_SHAPES, is_leap, new_year, weekday
 from horae.schedule.instants import wall_reading, wall_seconds
 from horae.schedule.recurrence import RulePattern, parse_rule
-from horae.schedule.recurrence.calendar_limits import YEARS_WITH_ALL_SHAPES
-from horae.schedule.recurrence.sieve import Rotation, first_common
-from horae.schedule.recurrence.strides import MAX_GAP_SECONDS
+from horae.schedule.recurrence.strides import MAX_GAP_SECONDS, Rotation, first_common
 from tests.unit.schedule.recurrence_rules import pattern, random_rule, random_start, walk, wall
 
 BUDGET = 0.050  # seconds of CPU; the measured worst is a tenth of it

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from horae.errors import InvalidSchedule
+from horae.schedule.days import FIRST_LOCAL, LAST_LOCAL
 from horae.schedule.recurrence import Frequency, Rule, RulePattern, parse_rule
-from horae.schedule.recurrence.calendar_limits import FIRST_LOCAL, LAST_LOCAL
 from tests.sizes import sized
 from tests.unit.schedule.recurrence_rules import pattern, random_rule, wall
 

@@ -10,7 +10,8 @@ import pytest
 
 from horae.choices import Language
 from horae.errors import InvalidSchedule
-from horae.schedule.describe.recurrence import describe_rule
+from horae.schedule.describe import recurrence_chinese, recurrence_english
+from horae.schedule.describe.recurrence_parts import RuleParts
 from horae.schedule.recurrence import Frequency, Rule, complete_rule, parse_rule
 from tests.unit.schedule.recurrence_rules import random_rule, wall
 
@@ -104,6 +105,11 @@ SENTENCES = [
         "每天的 9 至 16 时的 0、20、40 分，直到 2026-12-24 18:00:05",
     ),
 ]
+
+
+def describe_rule(rule: Rule, start: date | None, language: str) -> str:
+    parts = RuleParts.of(rule, start)
+    return recurrence_chinese.describe_rule(parts) if language == "zh" else recurrence_english.describe_rule(parts)
 
 
 @pytest.mark.parametrize(("rule", "english", "chinese"), SENTENCES, ids=[row[0] for row in SENTENCES])

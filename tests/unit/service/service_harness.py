@@ -62,7 +62,7 @@ class ServiceHarness:
         numbers = count(1)
         self.tasks.drafts.entropy = lambda size: next(numbers).to_bytes(size)
         self.runs = self.service.runs
-        self.ledger = self.service.ledger
+        self.explanations = self.service.explanations
 
     async def add(self, when: Any = "every 1h", who: Principal = ADA, **fields: Any) -> Task:
         wish = TaskRequest("water the plants", when, TARGET, zone="UTC")

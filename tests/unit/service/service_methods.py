@@ -15,13 +15,13 @@ from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
 from horae.service.events.event_bodies import EventEncoder
-from horae.service.events.event_log import Events
 from horae.service.events.listeners import ListenerRegistry
+from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.daily_quota import DailyQuota
+from horae.service.runs.explanations import Explanations
 from horae.service.runs.fire_rights import FireRights
 from horae.service.runs.lanes import Lanes
-from horae.service.runs.ledger import Ledger
 from horae.service.runs.nodes import Nodes
 from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
@@ -35,7 +35,7 @@ from horae.service.tasks.tasks import Tasks
 SERVICES: Final = (
     Tasks,
     Runs,
-    Ledger,
+    Explanations,
     Overviews,
     Events,
     Bulk,

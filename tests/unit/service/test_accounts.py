@@ -193,7 +193,7 @@ async def test_owner_over_runs_per_day_is_skipped_until_the_next_day() -> None:
         assert (await accounts.get(ROOT, "ada")).exhausted_on == harness.clock.now().date()
         late = await harness.add("now", who=ada)
         assert await harness.claim() == []
-        why = await harness.ledger.explain(ROOT, late.id, None)
+        why = await harness.explanations.explain(ROOT, late.id, None)
         assert why.explanation.reason == "quota"
         harness.advance(12 * HOUR)
         assert await daily.enforce(harness.clock.now()) == 1

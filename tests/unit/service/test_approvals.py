@@ -252,7 +252,7 @@ async def test_task_of_another_creator_is_absent_for_an_agent() -> None:
             lambda name: harness.tasks.run_now(robot, name),
             lambda name: harness.tasks.skip_next(robot, name),
             lambda name: harness.tasks.backfill(robot, name, NOON, NOON + HOUR),
-            lambda name: harness.ledger.explain(robot, name, None),
+            lambda name: harness.explanations.explain(robot, name, None),
         ]
         for ask in by_task:
             for name in (other.task.id, "tsk_absent"):

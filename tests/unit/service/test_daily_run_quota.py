@@ -30,7 +30,7 @@ async def _run_times(harness: ServiceHarness, number: int, who: Principal) -> No
 
 
 async def _why(harness: ServiceHarness, task: Task) -> str | None:
-    return (await harness.ledger.explain(ROOT, task.id, None)).explanation.reason
+    return (await harness.explanations.explain(ROOT, task.id, None)).explanation.reason
 
 
 def test_default_agent_quota_is_below_that_of_a_member() -> None:

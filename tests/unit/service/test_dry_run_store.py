@@ -37,7 +37,7 @@ REFUSED = frozenset(
         "claim_due",
         "close",
         "drop_expired",
-        "extend",
+        "renew_lease",
         "import_page",
         "join",
         "leave",

@@ -67,7 +67,7 @@ async def last_token(harness: ServiceHarness) -> None:
     assert await state_of(harness, person) == (TaskState.ACTIVE, None)
     harness.advance(2 * HOUR)
     assert [run.task_id for run in await harness.claim()] == [person.id]
-    why = (await harness.ledger.explain(ADA, task.id, None, "UTC")).explanation
+    why = (await harness.explanations.explain(ADA, task.id, None, "UTC")).explanation
     assert why.reason is Reason.OWNER_REVOKED
     assert "the agent that made it" in why.english
     assert "智能体" in why.chinese
@@ -225,7 +225,7 @@ async def lowered(harness: ServiceHarness) -> None:
     await harness.service.accounts.put(CHIEF, "ada", quotas={"shortest_interval": "1h"})
     assert await state_of(harness, fast) == (TaskState.PAUSED, PauseCause.QUOTA)
     assert await state_of(harness, slow) == (TaskState.ACTIVE, None)
-    why = (await harness.ledger.explain(ADA, fast.id, None, "UTC")).explanation
+    why = (await harness.explanations.explain(ADA, fast.id, None, "UTC")).explanation
     assert why.reason is Reason.QUOTA
     assert "shortest_interval" in why.english
     await harness.service.accounts.put(CHIEF, "ada", quotas={"runs_per_day": 5})

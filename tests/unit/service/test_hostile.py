@@ -63,8 +63,8 @@ TASK_METHODS: dict[str, Asked] = {
     "backfill": lambda service, id_: service.tasks.backfill(ADA, id_, NOON - timedelta(days=1), NOON),
     "cancel a run": lambda service, id_: service.tasks.cancel_run(ADA, id_, "run_x"),
     "history": lambda service, id_: service.tasks.import_history(ADA, id_, []),
-    "why": lambda service, id_: service.ledger.why(ADA, id_, NOON),
-    "explained": lambda service, id_: service.ledger.explain(ADA, id_, None),
+    "why": lambda service, id_: service.explanations.why(ADA, id_, NOON),
+    "explained": lambda service, id_: service.explanations.explain(ADA, id_, None),
 }
 RUN_METHODS: dict[str, Asked] = {
     "get": lambda service, id_: service.runs.get(ADA, id_),

@@ -28,14 +28,13 @@ from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
 from horae.service.events.event_bodies import EventEncoder
-from horae.service.events.event_log import Events
 from horae.service.events.listeners import ListenerKind, ListenerRegistry
-from horae.service.events.owner_sequence import Gap
+from horae.service.events.owner_sequence import Events, Gap
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.daily_quota import DailyQuota
+from horae.service.runs.explanations import Explanations
 from horae.service.runs.fire_rights import FireRights
 from horae.service.runs.lanes import Lanes
-from horae.service.runs.ledger import Ledger
 from horae.service.runs.nodes import Nodes
 from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
@@ -99,8 +98,8 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "import_history"): lambda harness, ask: harness.tasks.import_history(BOB, ask, ()),
     (Tasks, "find_by_key"): lambda harness, ask: harness.tasks.find_by_key(BOB, ask),
     (Approvals, "approve"): lambda harness, ask: harness.service.approvals.approve(BOB, ask, "0" * 64),
-    (Ledger, "why"): lambda harness, ask: harness.ledger.why(BOB, ask, NOON),
-    (Ledger, "explain"): lambda harness, ask: harness.ledger.explain(BOB, ask, None),
+    (Explanations, "why"): lambda harness, ask: harness.explanations.why(BOB, ask, NOON),
+    (Explanations, "explain"): lambda harness, ask: harness.explanations.explain(BOB, ask, None),
 }
 """What takes the id of a task."""
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
@@ -117,7 +116,7 @@ MORE_WAYS: Final[dict[str, Ask]] = {
     "edit of a version": lambda harness, ask: harness.tasks.edit(BOB, ask, Edits(name="mine"), expected=99),
     "by the key of another owner": lambda harness, ask: harness.tasks.find_by_key(BOB, ask, "ada"),
     "its runs": lambda harness, ask: harness.runs.page(BOB, RunFilter(task_id=ask)),
-    "a day": lambda harness, ask: harness.ledger.explain(BOB, ask, "yesterday", "Asia/Tokyo"),
+    "a day": lambda harness, ask: harness.explanations.explain(BOB, ask, "yesterday", "Asia/Tokyo"),
     "an empty backfill": lambda harness, ask: harness.tasks.backfill(BOB, ask, NOON + HOUR, NOON),
 }
 

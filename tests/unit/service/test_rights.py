@@ -21,10 +21,10 @@ from horae.service.accounts.owners import Accounts
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
-from horae.service.events.event_log import Events
+from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
+from horae.service.runs.explanations import Explanations
 from horae.service.runs.lanes import Lanes
-from horae.service.runs.ledger import Ledger
 from horae.service.runs.nodes import Nodes
 from horae.service.runs.overview import Overviews
 from horae.service.runs.runs import Runs
@@ -110,8 +110,12 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
             who, things.task, harness.clock.now() - 2 * HOUR, harness.clock.now()
         ),
     ),
-    (Ledger, "why"): Call(Scope.READ, lambda harness, who, things: harness.ledger.why(who, things.task, NOON)),
-    (Ledger, "explain"): Call(Scope.READ, lambda harness, who, things: harness.ledger.explain(who, things.task, None)),
+    (Explanations, "why"): Call(
+        Scope.READ, lambda harness, who, things: harness.explanations.why(who, things.task, NOON)
+    ),
+    (Explanations, "explain"): Call(
+        Scope.READ, lambda harness, who, things: harness.explanations.explain(who, things.task, None)
+    ),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
     (Runs, "retry"): _runs(Scope.RUN, lambda runs, who, run: runs.retry(who, run)),
@@ -341,8 +345,15 @@ async def answer_code(call: Awaitable[Any]) -> str:
 
 
 NOTHING_THERE: Final = frozenset(
-    {"no_such_task", "no_such_run",
-        "no_such_session", "no_such_token", "no_such_webhook", "no_such_owner", "foreign_owner"}
+    {
+        "no_such_task",
+        "no_such_run",
+        "no_such_session",
+        "no_such_token",
+        "no_such_webhook",
+        "no_such_owner",
+        "foreign_owner",
+    }
 )
 SECRETLESS: Final = NOTHING_THERE | {"no_such_secret"}
 

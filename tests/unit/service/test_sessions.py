@@ -160,7 +160,7 @@ async def test_session_never_has_more_rights_than_the_role_of_its_owner() -> Non
         await accounts.put(CHIEF, "eve", role=Role.VIEWER)
         harness.advance(CACHED)
         who = await sessions.authenticate(opened.cookie)
-        assert (who.admin, who.scopes) == (False, {Scope.READ})
+        assert (who.admin, who.scopes) == (False, frozenset({Scope.READ}))
         await accounts.revoke(CHIEF, "eve")
         harness.advance(CACHED)
         assert await code_of(sessions.authenticate(opened.cookie)) == "session_ended"

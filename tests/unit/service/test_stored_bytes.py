@@ -17,7 +17,7 @@ from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter
-from horae.runtime.maintenance import QuotaEnforcer
+from horae.runtime.api_service import QuotaEnforcer
 from horae.service.accounts.stored_output import AMPLE_BYTES, FREQUENT_SECONDS, RARE_SECONDS, StoredOutput
 from horae.service.tasks.edits import Edits
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON
@@ -46,7 +46,7 @@ async def _enforce(harness: ServiceHarness) -> int:
 
 
 async def _why(harness: ServiceHarness, task: Task) -> str:
-    return str((await harness.ledger.explain(ROOT, task.id, None)).explanation)
+    return str((await harness.explanations.explain(ROOT, task.id, None)).explanation)
 
 
 async def _last(harness: ServiceHarness, task: Task) -> tuple[str, str | None]:
@@ -89,7 +89,7 @@ async def test_owner_beyond_its_stored_bytes_is_skipped_until_the_quota_is_raise
 
 async def _why_pending(harness: ServiceHarness, task: Task) -> str:
     later = harness.clock.now() + HOUR - timedelta(minutes=harness.clock.now().minute)
-    return (await harness.ledger.why(ROOT, task.id, later)).english
+    return (await harness.explanations.why(ROOT, task.id, later)).english
 
 
 @STORES
@@ -121,7 +121,7 @@ async def test_retention_makes_room_at_the_next_enforcement(url: str, tmp_path: 
         assert await _enforce(harness) == 1
         assert (await harness.service.accounts.get(ROOT, "ada")).storage_full is None
         skipped = NOON + 3 * HOUR
-        assert "Quota" not in str(await harness.ledger.why(ROOT, task.id, skipped)), "its row is gone"
+        assert "Quota" not in str(await harness.explanations.why(ROOT, task.id, skipped)), "its row is gone"
         assert [run.task_id for run in await _run_all_due(harness, HOUR)] == [task.id]
 
 
@@ -174,7 +174,7 @@ async def test_skipped_run_still_names_the_quota_after_it_was_raised() -> None:
         why = await _why(harness, task)
         assert "Quota: stored_bytes" in why
         assert "still used up" not in why
-        explained = (await harness.ledger.explain(ROOT, task.id, None)).explanation
+        explained = (await harness.explanations.explain(ROOT, task.id, None)).explanation
         assert "配额：stored_bytes" in explained.chinese
 
 

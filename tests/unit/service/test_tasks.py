@@ -18,7 +18,7 @@ from horae.model.run import Origin, RunState
 from horae.model.task import Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
 from horae.schedule import Every, Once
-from horae.service.runs.ledger import Ledger
+from horae.service.runs.explanations import Explanations
 from horae.service.runs.runs import Runs
 from horae.service.tasks.task_request import Options, TaskRequest
 from horae.service.tasks.tasks import Tasks
@@ -50,7 +50,7 @@ class TaskSetup:
         self.clock = VirtualClock(NOON)
         self.told: list[datetime | None] = []
         self.tasks = Tasks(self.store, self.clock, "Europe/Berlin", self.told.append)
-        self.ledger = Ledger(self.store, self.clock)
+        self.explanations = Explanations(self.store, self.clock)
         self.runs = Runs(self.store, self.store, self.clock)
 
     async def all(self) -> list[Task]:
@@ -228,7 +228,7 @@ async def test_foreign_task_answers_like_an_absent_one() -> None:
         lambda each: desk.tasks.skip_next(BOB, each),
         lambda each: desk.tasks.backfill(BOB, each, NOON, NOON),
         lambda each: desk.tasks.cancel_run(BOB, each, "run_1"),
-        lambda each: desk.ledger.why(BOB, each, NOON),
+        lambda each: desk.explanations.why(BOB, each, NOON),
     ]
     for ask in asks:
         answers = []
@@ -299,13 +299,13 @@ async def test_refused_change_notifies_nothing() -> None:
 async def test_why_reads_the_ledger_the_agenda_and_the_schedule() -> None:
     desk = TaskSetup()
     task = await desk.tasks.create(ADA, make_request())
-    assert (await desk.ledger.why(ADA, task.id, NOON + HOUR)).verdict is Verdict.PENDING
-    assert (await desk.ledger.why(ADA, task.id, NOON + MINUTE)).verdict is Verdict.NOT_PLANNED
+    assert (await desk.explanations.why(ADA, task.id, NOON + HOUR)).verdict is Verdict.PENDING
+    assert (await desk.explanations.why(ADA, task.id, NOON + MINUTE)).verdict is Verdict.NOT_PLANNED
     desk.clock.advance(timedelta(hours=1).total_seconds())
     await desk.store.join(a_node())
     ((_, run),) = (await desk.store.claim_due(desk.clock.now(), NODE, 1, start_everything)).runs
-    assert (await desk.ledger.why(ADA, task.id, NOON + HOUR)).verdict is Verdict.RUNNING
+    assert (await desk.explanations.why(ADA, task.id, NOON + HOUR)).verdict is Verdict.RUNNING
     await desk.store.settle([a_settlement(run, ended=desk.clock.now())], settle)
-    answer = await desk.ledger.why(ADA, task.id, NOON + HOUR)
+    answer = await desk.explanations.why(ADA, task.id, NOON + HOUR)
     assert (answer.verdict, [each.id for each in answer.runs]) == (Verdict.RAN, [run.id])
     assert (await desk.runs.get(ADA, run.id)).state is RunState.SUCCEEDED

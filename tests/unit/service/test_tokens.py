@@ -294,7 +294,7 @@ async def test_tasks_of_a_revoked_owner_are_skipped_with_the_reason() -> None:
         assert await harness.claim() == []
         (row,) = (await harness.runs.page(ROOT, RunFilter(task_id=task.id))).items
         assert (row.state, row.reason) == ("skipped", "owner_revoked")
-        why = await harness.ledger.explain(ROOT, task.id, None)
+        why = await harness.explanations.explain(ROOT, task.id, None)
         assert "revoked" in why.explanation.english
         await harness.service.accounts.restore(CHIEF, "ada")
         harness.advance(HOUR)

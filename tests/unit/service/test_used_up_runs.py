@@ -78,7 +78,7 @@ async def test_skipped_run_names_the_quota_and_the_newest_is_explained(url: str,
         for _ in range(2):
             harness.advance(HOUR)
             await harness.claim()
-        why = await harness.ledger.explain(ada, task.id, None)
+        why = await harness.explanations.explain(ada, task.id, None)
         assert why.at == failed.planned + 2 * HOUR
         assert (why.explanation.verdict, why.explanation.reason) == (Verdict.SKIPPED, "quota")
         assert "Quota: runs_per_day" in why.explanation.english

@@ -42,7 +42,7 @@ class SteppedClock(SystemClock):
         before, self.seconds = self.seconds, self.seconds + seconds
         if before < RENEWAL <= self.seconds:
             if self.renewing is not None:
-                await self.store.extend(self.renewing, NOON)
+                await self.store.renew_lease(self.renewing, NOON)
             if self.leaving is not None:
                 await self.store.leave(self.leaving)
             if self.joining is not None:

@@ -19,7 +19,7 @@ from horae.testing.decisions import always
 from horae.testing.factories import a_node, a_task, an_event
 from horae.transfer import MoveProgress, MoveStage, NamedStore, digest, move_store, plan_move
 from horae.transfer.idle_check import LivenessCheck
-from horae.transfer.progress import PROGRESS_KEY
+from horae.transfer.move_progress import PROGRESS_KEY
 
 NO_LIVE_NODES = LivenessCheck(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
 

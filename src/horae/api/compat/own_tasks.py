@@ -1,4 +1,4 @@
-"""The caller's own tasks: these surfaces show no tasks of other owners, not even to an admin."""
+"""The caller's own tasks: list, edit, pause, remove; these surfaces show no tasks of other owners, not even to an admin."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from ...model.accounts.principal import Principal
 from ...model.change import Facts
 from ...model.page import MAX_PAGE_SIZE
 from ...model.run import Run
-from ...model.task import TaskState
+from ...model.task import PauseCause, TaskState
 from ...ports.store import TaskFilter
 from ...service.service import Service
+from ...service.tasks.edits import Edits, Keep
+from .stored_fields import DISABLED
 
 MAX_SCANNED: Final = 10_000
 """These surfaces list everything at once, in an order that no store has, so the number of scanned tasks is limited."""
@@ -60,3 +62,35 @@ async def delete_or_cancel(service: Service, principal: Principal, task_id: str)
         if refusal.code != "still_running":
             raise
         await service.tasks.cancel(without_admin(principal), task_id)
+
+
+async def edit_and_enable(
+    service: Service, principal: Principal, facts: Facts, edits: Edits, *, enabled: bool | None
+) -> Facts:
+    """Edit the task, then enable or disable it. A dry run of the edit comes first, so that a refusal comes before any
+    write."""
+    principal, task_id = without_admin(principal), facts.task.id
+    await service.tasks.edit(principal, task_id, edits, dry_run=True)
+    is_over = facts.status.state in (TaskState.COMPLETED, TaskState.FAILED)
+    # A task that has ended can be enabled only after the edit gives it a new time.
+    edit_first = is_over and not isinstance(edits.when, Keep)
+    if enabled and not edit_first:
+        await service.tasks.resume(principal, task_id)
+    if enabled is False and facts.status.state is TaskState.ACTIVE:
+        await service.tasks.pause(principal, task_id, note=DISABLED)
+    await service.tasks.edit(principal, task_id, edits)
+    if edit_first and enabled:
+        await service.tasks.resume(principal, task_id)
+    elif edit_first:
+        # A new time reactivates a task that had ended; without `enabled` it stays disabled.
+        await service.tasks.pause(principal, task_id, note=DISABLED)
+    return await service.tasks.get(principal, task_id)
+
+
+async def pause_task(service: Service, principal: Principal, task_id: str, note: str) -> Facts:
+    """Pause the task. A pause with another cause than a request, such as a pending approval, is kept."""
+    facts = await service.tasks.get(without_admin(principal), task_id)
+    pause = facts.status.pause
+    if pause is not None and pause.cause is not PauseCause.REQUESTED:
+        return facts
+    return await service.tasks.pause(without_admin(principal), task_id, note=note)

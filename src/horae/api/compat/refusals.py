@@ -1,11 +1,14 @@
-"""Catalogue of refusals that only the compatibility surfaces have."""
+"""Refusals and notes that only the compatibility surfaces have; a note is on a field that was read differently than sent."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from ...choices import Language
 from ...errors import Conflict, InvalidTask, NotFound
 from ...refusal_catalogue import RefusalCatalogue, RefusalEntry
+from ...schedule.compat import Note
 
 CATALOGUE: Final = RefusalCatalogue(
     {
@@ -52,3 +55,24 @@ CATALOGUE: Final = RefusalCatalogue(
 
 
 refuse: Final = CATALOGUE.refuse
+
+
+KEYS_DROPPED: Final = Note(
+    "compat_keys_dropped",
+    "Which agent works, and on which items, is the orchestrator's to choose: agent, forced_agent and items were left out.",
+    "由编排器选择执行的智能体和条目：已略去 agent、forced_agent 和 items。",
+)
+NOTHING_LEFT: Final = Note(
+    "compat_nothing_left",
+    "Its only time passed while it was disabled: it will not run. Give next_run_at for another time.",
+    "它唯一的时间在停用期间已经过去：不会执行。如需再次执行，请给出 next_run_at。",
+)
+PAST_RUNS_AT_ONCE: Final = Note(
+    "compat_past_runs_at_once",
+    "The given next_run_at has passed: the first run is due at once.",
+    "给出的 next_run_at 已经过去：首次执行立即到期。",
+)
+
+
+def render_notes(notes: Iterable[Note], language: Language) -> list[dict[str, str]]:
+    return [{"code": each.code, "message": each.english if language == "en" else each.chinese} for each in notes]

@@ -23,15 +23,22 @@ from ...web.parameters import Body, Query
 from ...web.request_context import app_context
 from ...wire.fields import check_fields
 from ...wire.tasks import next_due
-from .edit_and_enable import edit_and_enable, pause_task
-from .envelope import envelope_response, render_schedules, schedule_response
-from .labels import DISABLED, UPDATED, with_labels
-from .own_tasks import delete_or_cancel, list_own_tasks, without_admin
+from .own_tasks import delete_or_cancel, edit_and_enable, list_own_tasks, pause_task, without_admin
 from .refusals import refuse
 from .routes import TaskUuid, compat_operation, compat_routes
-from .schedule_json import PRIORITIES, STATUSES, priority_name, status_of, type_of
+from .schedule_json import (
+    PRIORITIES,
+    STATUSES,
+    envelope_response,
+    priority_name,
+    render_schedules,
+    schedule_response,
+    status_of,
+    type_of,
+)
 from .schedule_lists import Limit, render_upcoming
-from .schedule_reminders import extra_reminder, is_one_time, read_snooze
+from .schedule_requests import extra_reminder, is_one_time, read_snooze
+from .stored_fields import DISABLED, UPDATED, with_labels
 
 routes: Final = compat_routes("/schedules", "schedules")
 EXAMPLE: Final = {"taskUuids": ["tsk_0199f3a1b2c3d4e5f60718293a4b5c6d"], "operation": "pause"}

@@ -1,24 +1,41 @@
-"""Renders tasks as `/schedules` JSON: priorities, states and recurrences by their names there. Pure."""
+"""Renders tasks as `/schedules` JSON with its own names of priorities, states and recurrences, in the response envelope."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any, Final
 
+from starlette.requests import Request
+from starlette.responses import Response
+
 from ...errors import InvalidSchedule
+from ...model.accounts.principal import Principal
 from ...model.change import Facts
 from ...model.entry import EntryKind
 from ...model.run import LIVE_STATES, Run, RunState
 from ...model.task import Task, TaskState
 from ...schedule import Now, Once, Schedule
-from ...schedule.compat import Translation, dailyuse
+from ...schedule.compat import Note, Translation, dailyuse
 from ...schedule.describe import describe_schedule
 from ...service.query.instants import parse_span
+from ...web.language import request_language
+from ...web.request_context import app_context
+from ...web.responses import json_response
 from ...wire.instants import milliseconds, utc
 from ...wire.runs import result_of
 from ...wire.tasks import next_due
-from .labels import DISABLED, SOURCE_ID, SOURCE_TYPE, TASK_TYPE, label_of, last_change
-from .payloads import read_details, render_payload
+from .own_tasks import latest_runs
+from .refusals import render_notes
+from .stored_fields import (
+    DISABLED,
+    SOURCE_ID,
+    SOURCE_TYPE,
+    TASK_TYPE,
+    label_of,
+    last_change,
+    read_details,
+    render_payload,
+)
 
 PRIORITIES: Final = {"LOW": -50, "NORMAL": 0, "HIGH": 50, "URGENT": 100}
 DEFAULT_TYPE: Final = "GENERAL_REMINDER"
@@ -162,3 +179,36 @@ def failures_of(facts: Facts, latest: Run | None) -> int:
 
 def _last_time(facts: Facts, latest: Run | None) -> datetime | None:
     return latest.started if latest is not None and latest.started is not None else facts.status.last_end
+
+
+_DONE: Final = {"en": "Done.", "zh": "操作成功。"}
+
+
+def envelope_response(request: Request, data: Any, status: int = 200) -> Response:
+    """Return the data in the envelope of `/schedules`: `success`, `code`, `message` and `data`."""
+    now = app_context(request).clock.now()
+    envelope = {
+        "success": True,
+        "code": 200,
+        "message": _DONE[request_language(request)],
+        "timestamp": int(now.timestamp() * 1000),
+        "data": data,
+    }
+    return json_response(envelope, status)
+
+
+async def schedule_response(
+    request: Request, principal: Principal, facts: Facts, notes: tuple[Note, ...] = (), status: int = 200
+) -> Response:
+    """Respond with one schedule under two names: their server used `task`, and their clients read `schedule`."""
+    (rendered,) = await render_schedules(request, principal, [facts])
+    if notes:
+        rendered["warnings"] = render_notes(notes, request_language(request))
+    return envelope_response(request, {"task": rendered, "schedule": rendered}, status)
+
+
+async def render_schedules(request: Request, principal: Principal, tasks: list[Facts]) -> list[dict[str, Any]]:
+    context = app_context(request)
+    now = context.clock.now()
+    latest = await latest_runs(context.service, principal, tasks)
+    return [render_schedule(each, latest.get(each.task.id), now) for each in tasks]

@@ -10,11 +10,10 @@ from ...model.change import Facts
 from ...web.parameters import Query
 from ...wire.instants import utc
 from ...wire.tasks import next_due
-from .labels import SOURCE_ID, SOURCE_TYPE
-from .payloads import read_details
 from .refusals import refuse
 from .schedule_fields import read_choice
 from .schedule_json import STATUSES, first_time, is_enabled, priority_name, status_of, tags_of, type_of
+from .stored_fields import SOURCE_ID, SOURCE_TYPE, read_details
 
 Limit = Annotated[int, Query(minimum=1, maximum=200)]
 Page = Annotated[int, Query(minimum=1, maximum=10_000)]

@@ -1,27 +1,25 @@
-"""Reads `/schedules` bodies into task requests and edits. Pure: JSON in, values out."""
+"""Reads `/schedules` bodies, quick reminders and snooze into task requests and edits. Pure: JSON in, values out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from ...errors import Refusal
 from ...model.change import Facts
 from ...model.policy import RetryPolicy
 from ...model.refusals import refuse as refuse_task
-from ...model.task import Target
+from ...model.task import Target, Task
+from ...schedule import Now, Once
 from ...schedule.compat import Note, Translation, dailyuse
 from ...service.tasks.edits import KEEP, Edits, MaybeKept
-from ...service.tasks.task_request import Options, TaskRequest, When
+from ...service.tasks.task_request import Options, TaskRequest, When, request_of
 from ...wire.fields import check_fields
 from ...wire.instants import utc
 from ...wire.policies import read_policies
-from .alerts import read_alert
-from .labels import DISABLED, SOURCE_ID, SOURCE_TYPE, SURFACE, TASK_TYPE, UPDATED, with_labels
-from .payloads import encode_payload, read_details, read_payload, render_payload
 from .refusals import refuse
-from .schedule_fields import read_choice, read_flag, read_source, read_tags, read_text, read_whole_number
+from .schedule_fields import read_alert, read_choice, read_flag, read_source, read_tags, read_text, read_whole_number
 from .schedule_json import (
     DEFAULT_TYPE,
     PRIORITIES,
@@ -31,6 +29,20 @@ from .schedule_json import (
     recurrence_of,
     status_of,
     to_dailyuse,
+)
+from .stored_fields import (
+    DISABLED,
+    SNOOZED_FROM,
+    SOURCE_ID,
+    SOURCE_TYPE,
+    SURFACE,
+    TASK_TYPE,
+    UPDATED,
+    encode_payload,
+    read_details,
+    read_payload,
+    render_payload,
+    with_labels,
 )
 
 NAME: Final = "schedules"
@@ -222,3 +234,51 @@ def _read_status(fields: Mapping[str, Any], current: str) -> str | None:
 
 def _status_refusal(status: str) -> Refusal:
     return refuse("compat_bad_field", name="status", value=status, wanted=", ".join(_SETTABLE))
+
+
+_REMINDER_FIELDS: Final = ("title", "message", "reminderTime", "methods", "priority", "allowSnooze", "tags", "timezone")
+_SNOOZE_FIELDS: Final = ("taskUuid", "snoozeMinutes", "reason")
+_DEFAULT_METHODS: Final = ("POPUP", "SYSTEM_NOTIFICATION")
+_SNOOZE_OPTIONS: Final = (5, 10, 15, 30)
+_MAX_SNOOZE_MINUTES: Final = 366 * 24 * 60
+
+
+def read_reminder(body: object) -> dict[str, Any]:
+    """Return the full schedule body that a reminder stands for."""
+    fields = check_fields("reminder", body, _REMINDER_FIELDS)
+    data = {"title": fields.get("title"), "message": fields.get("message")}
+    alert = {
+        "methods": fields.get("methods") or list(_DEFAULT_METHODS),
+        "allowSnooze": fields.get("allowSnooze") is not False,
+        "snoozeOptions": list(_SNOOZE_OPTIONS),
+    }
+    copied = {name: fields.get(name) for name in ("title", "priority", "tags", "timezone")}
+    return {
+        **copied,
+        "description": fields.get("message"),
+        "taskType": DEFAULT_TYPE,
+        "scheduledTime": fields.get("reminderTime"),
+        "payload": {"type": DEFAULT_TYPE, "data": data},
+        "alertConfig": alert,
+    }
+
+
+def read_snooze(body: object, task: Task) -> timedelta:
+    fields = check_fields("snooze", body, _SNOOZE_FIELDS)
+    alert = read_details(task.payload).get("alertConfig")
+    if isinstance(alert, Mapping) and alert.get("allowSnooze") is False:
+        raise refuse("compat_no_snooze")
+    minutes = read_whole_number("snoozeMinutes", fields.get("snoozeMinutes"), 1, _MAX_SNOOZE_MINUTES)
+    if minutes is None:
+        raise refuse("compat_bad_field", name="snoozeMinutes", value=None, wanted="minutes, 1 or more")
+    return timedelta(minutes=minutes)
+
+
+def is_one_time(task: Task) -> bool:
+    return isinstance(task.schedule, Once | Now)
+
+
+def extra_reminder(task: Task, at: datetime, now: datetime) -> TaskRequest:
+    """Return a request for one extra reminder of a recurring task, whose own times stay."""
+    labels = with_labels(task, {SNOOZED_FROM: task.id, UPDATED: now.isoformat()})
+    return request_of(task)._replace(when=Once(at, zone=task.schedule.zone), key=None, labels=labels)

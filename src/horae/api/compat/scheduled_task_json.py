@@ -1,25 +1,62 @@
-"""Renders tasks and runs as `/scheduled-tasks` JSON. Pure: facts in, JSON out."""
+"""Renders tasks and runs as `/scheduled-tasks` JSON, with the leases of live runs as `locked_by` and `locked_until`."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from ...model.accounts.principal import LOCAL
 from ...model.change import Facts
 from ...model.entry import EntryKind, EntryState
 from ...model.ids import occurrence_key
 from ...model.reason import describe_reason as reason_sentence
 from ...model.run import LIVE_STATES, Run, RunState
 from ...model.task import Target, TaskState
+from ...ports.node_records import load_agreed_lease
 from ...schedule import Cron, Every, Now, Once, Schedule
 from ...schedule.describe import describe_schedule
+from ...service.runs.nodes import NodeState
+from ...service.service import Service
 from ...wire.runs import result_of
 from ...wire.tasks import next_due
-from .labels import last_change
-from .leases import Lease
-from .payloads import render_payload
 from .refusals import refuse
+from .stored_fields import last_change, render_payload
+
+_TARGET: Final = "target"
+"""Holder of a run that waits for an external target, until its deadline."""
+
+
+class Lease(NamedTuple):
+    """Lease of a live run, shown as `locked_by` and `locked_until`."""
+
+    holder: str
+    until: datetime | None
+
+
+async def leases_of(service: Service, tasks: Sequence[Facts]) -> dict[str, Lease]:
+    """Return the leases by task id. An expired lease is left out: its runs are recovered without any client clearing a
+    lock."""
+    running = [facts for facts in tasks if facts.live]
+    if not running:
+        return {}
+    length = await load_agreed_lease(service.store)
+    # The list of nodes is for operators only; the caller sees just the node of its own run.
+    seen = await service.nodes.all(LOCAL)
+    nodes = {each.node.id: each.node.renewed + length for each in seen if each.state is not NodeState.SILENT}
+    pairs = ((facts.task.id, _lease(facts.live, nodes)) for facts in running)
+    return {task_id: lease for task_id, lease in pairs if lease is not None}
+
+
+def _lease(live: Sequence[Run], nodes: Mapping[str, datetime]) -> Lease | None:
+    for run in live:
+        if run.state is RunState.WAITING:
+            return Lease(_TARGET, run.deadline)
+        if run.node is not None and run.node in nodes:
+            return Lease(run.node, nodes[run.node])
+    return None
+
 
 UTC_ZONE: Final = "UTC"
 _SECOND: Final = timedelta(seconds=1)

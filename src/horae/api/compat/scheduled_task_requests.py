@@ -15,11 +15,9 @@ from ...service.tasks.edits import KEEP, Edits, MaybeKept
 from ...service.tasks.task_request import Options, TaskRequest, When
 from ...wire.fields import check_fields
 from ...wire.policies import read_policies
-from .labels import SURFACE, UPDATED, with_labels
-from .notices import KEYS_DROPPED, PAST_RUNS_AT_ONCE
-from .payloads import encode_payload, read_details, read_payload
-from .refusals import refuse
+from .refusals import KEYS_DROPPED, PAST_RUNS_AT_ONCE, refuse
 from .scheduled_task_json import UTC_ZONE, ScheduleFields, next_run, orchestrator_target, schedule_fields_of
+from .stored_fields import SURFACE, UPDATED, encode_payload, read_details, read_payload, with_labels
 
 NAME: Final = "scheduled-tasks"
 WHEN_FIELDS: Final = ("schedule_type", "schedule_expr", "timezone")

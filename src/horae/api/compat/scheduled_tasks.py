@@ -23,14 +23,12 @@ from ...web.language import request_language
 from ...web.parameters import Body
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from .edit_and_enable import edit_and_enable
-from .labels import DISABLED
-from .leases import leases_of
-from .notices import NOTHING_LEFT, render_notes
-from .own_tasks import VISIBLE_STATES, delete_or_cancel, latest_runs, list_own_tasks, without_admin
+from .own_tasks import VISIBLE_STATES, delete_or_cancel, edit_and_enable, latest_runs, list_own_tasks, without_admin
+from .refusals import NOTHING_LEFT, render_notes
 from .routes import TaskUuid, compat_operation, compat_routes
-from .scheduled_task_json import SHOWN_RUNS, render_run, render_task
+from .scheduled_task_json import SHOWN_RUNS, leases_of, render_run, render_task
 from .scheduled_task_requests import read_changes, read_new
+from .stored_fields import DISABLED
 
 routes: Final = compat_routes(
     "/scheduled-tasks",

@@ -17,14 +17,11 @@ from ...web.idempotency import Ids, idempotent, store_ids
 from ...web.language import request_language
 from ...web.parameters import Body, Query
 from ...web.request_context import AppContext, app_context
-from .edit_and_enable import edit_and_enable, pause_task
-from .envelope import envelope_response, render_schedules, schedule_response
-from .own_tasks import delete_or_cancel, list_own_tasks, without_admin
+from .own_tasks import delete_or_cancel, edit_and_enable, list_own_tasks, pause_task, without_admin
 from .routes import TaskUuid, compat_operation, compat_routes
-from .schedule_json import render_execution
+from .schedule_json import envelope_response, render_execution, render_schedules, schedule_response
 from .schedule_lists import Limit, Name, Page, TextList, parse_filter, sort_by_due, source_labels
-from .schedule_reminders import read_reminder
-from .schedule_requests import NewSchedule, read_changes, read_new
+from .schedule_requests import NewSchedule, read_changes, read_new, read_reminder
 
 routes: Final = compat_routes("/schedules", "schedules")
 EXAMPLE: Final = {

@@ -23,7 +23,7 @@ from ...wire.shapes.notation import (
     ref,
 )
 from ...wire.shapes.overview import PROBLEM
-from .alerts import METHODS
+from .schedule_fields import METHODS
 from .schedule_json import PRIORITIES, STATUSES
 
 

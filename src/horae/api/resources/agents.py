@@ -16,8 +16,7 @@ from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.accounts import agent_json
-from ..examples import AGENT
-from ..openapi import Operation
+from ..openapi import AGENT, Operation
 from ..parameters import DryRun, service_for
 from ..parameters import Owner as OwnerQuery
 

@@ -38,8 +38,7 @@ from ...wire.overview import bulk_json
 from ...wire.previews import warnings_json
 from ...wire.tasks import next_due, read_task
 from ..bulk_actions import PREFER, RESPOND_ASYNC, action_of, permission_check, prefers_async
-from ..examples import ACTIONS, BULK
-from ..openapi import Operation
+from ..openapi import ACTIONS, BULK, Operation
 from ..parameters import FILTERS, DryRun, build_filter, service_for
 
 routes: Final = RouteGroup("/v1/tasks", "tasks")

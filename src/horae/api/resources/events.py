@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from typing import Annotated, Final
 
 from starlette.requests import Request
@@ -22,11 +24,28 @@ from ...web.parameters import Query
 from ...web.request_context import AppContext, app_context
 from ...web.responses import JSON
 from ...web.routing import RouteGroup
-from ...wire.cloud_events import parse_kinds
 from ..event_format import NDJSON, SSE, STREAM_FORMATS, EventStreamResponse, StreamRequest, with_positions
 from ..event_streams import EventStreams
 from ..openapi import Operation
 from ..parameters import Limit
+
+_KINDS: Final = tuple(kind.value for kind in EventKind)
+
+
+def _match_kinds(patterns: Iterable[object]) -> frozenset[EventKind] | None:
+    """Return the event kinds that match patterns such as `run.*` or `task.failed`; None without patterns, which means
+    all. A pattern that matches nothing is refused."""
+    kinds: set[EventKind] = set()
+    has_patterns = False
+    for pattern in patterns:
+        has_patterns = True
+        text = pattern.strip() if isinstance(pattern, str) else ""
+        matching = {kind for kind in EventKind if fnmatchcase(kind.value, text)}
+        if not matching:
+            raise refuse("bad_choice", name="types", value=pattern, allowed=", ".join(_KINDS))
+        kinds |= matching
+    return frozenset(kinds) if has_patterns else None
+
 
 routes: Final = RouteGroup("/v1/events", "events")
 
@@ -95,7 +114,7 @@ async def list_events(
 
 
 def _parse_kinds(types: str | None) -> frozenset[EventKind] | None:
-    return None if types is None else parse_kinds(part for part in types.split(",") if part.strip())
+    return None if types is None else _match_kinds(part for part in types.split(",") if part.strip())
 
 
 def _media_type(request: Request) -> str:

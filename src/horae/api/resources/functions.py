@@ -1,19 +1,34 @@
-"""Functions registered by nodes: their arguments and the defaults of their tasks."""
+"""Functions registered by nodes, as JSON: their arguments and the defaults of their tasks."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
+from ...service.tasks.function_records import defaults_json, signature_json
+from ...service.tasks.functions import KnownFunction
 from ...web.parameters import Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
-from ...wire.functions import function_json
+from ...wire.instants import utc
 from ..openapi import Operation
+
+
+def function_json(known: KnownFunction) -> dict[str, Any]:
+    registration = known.registration
+    return {
+        "name": registration.name,
+        **signature_json(registration.signature),
+        "defaults": defaults_json(registration.defaults),
+        "registered": utc(registration.registered),
+        "nodes": known.nodes,
+        "uniform": known.same_signature and known.same_defaults,
+    }
+
 
 routes: Final = RouteGroup("/v1", "functions")
 

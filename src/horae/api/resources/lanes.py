@@ -14,8 +14,7 @@ from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.overview import lane_json
-from ..examples import LANE
-from ..openapi import Operation
+from ..openapi import LANE, Operation
 from ..parameters import DryRun, service_for
 
 routes: Final = RouteGroup("/v1", "lanes")

@@ -16,9 +16,8 @@ from ...web.refusals import refuse as refuse_request
 from ...web.request_context import app_context
 from ...web.routing import RouteGroup
 from ..create_task import TaskCreator, parse_task
-from ..examples import NEW_TASK
 from ..field_selection import Fields, task_entity
-from ..openapi import IF_MATCH, IF_NONE_MATCH, Operation
+from ..openapi import IF_MATCH, IF_NONE_MATCH, NEW_TASK, Operation
 from ..parameters import DryRun, Include, Owner, parse_include
 from .tasks import Paused
 

@@ -15,8 +15,7 @@ from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.overview import node_json, node_seen_json
-from ..examples import DRAIN
-from ..openapi import Operation
+from ..openapi import DRAIN, Operation
 from ..parameters import DryRun, service_for
 
 routes: Final = RouteGroup("/v1", "nodes")

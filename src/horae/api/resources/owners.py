@@ -19,8 +19,7 @@ from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.accounts import owner_json
 from ...wire.fields import text_or_none
-from ..examples import OWNER
-from ..openapi import IF_MATCH, IF_NONE_MATCH, Operation
+from ..openapi import IF_MATCH, IF_NONE_MATCH, OWNER, Operation
 from ..parameters import Cursor, DryRun, Limit, service_for
 
 routes: Final = RouteGroup("/v1", "owners")

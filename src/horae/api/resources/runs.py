@@ -11,7 +11,7 @@ from ...errors import NotFound
 from ...model.accounts.principal import Principal, Scope
 from ...model.page import Page
 from ...model.run import Run
-from ...outgoing.callbacks import verify_callback_token
+from ...outgoing.signatures import verify_callback_token
 from ...ports.store import RunFilter
 from ...service.query.filters import narrow_run_filter
 from ...service.query.instants import parse_future_instant
@@ -29,9 +29,8 @@ from ...web.responses import encode_json, json_response, no_content
 from ...web.routing import RouteGroup
 from ...wire.fields import check_fields, text_or_none
 from ...wire.runs import line_json
-from ..examples import CALLBACK
 from ..field_selection import RUN_FIELDS, Fields, FieldSelection, parse_fields
-from ..openapi import Operation
+from ..openapi import CALLBACK, Operation
 from ..parameters import (
     Cursor,
     DryRun,

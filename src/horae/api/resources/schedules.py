@@ -16,8 +16,7 @@ from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.previews import preview_json, read_question
-from ..examples import PREVIEW
-from ..openapi import Operation
+from ..openapi import PREVIEW, Operation
 
 routes: Final = RouteGroup("/v1/schedules", "schedules")
 

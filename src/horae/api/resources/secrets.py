@@ -15,8 +15,7 @@ from ...web.request_context import app_context
 from ...web.responses import json_response, no_content
 from ...web.routing import RouteGroup
 from ...wire.instants import utc
-from ..examples import SECRET
-from ..openapi import Operation
+from ..openapi import SECRET, Operation
 from ..parameters import Cursor, DryRun, Limit, service_for
 from ..parameters import Owner as OwnerQuery
 from .agents import Agent

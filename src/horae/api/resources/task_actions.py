@@ -34,10 +34,9 @@ from ...wire.instants import utc
 from ...wire.previews import preview_json
 from ...wire.review import review_json
 from ...wire.runs import why_json
-from ..examples import APPROVE, BACKFILL, PAUSE, RESUME, SKIP
-from ..openapi import IF_MATCH, Operation
+from ..create_task import set_trace_links
+from ..openapi import APPROVE, BACKFILL, IF_MATCH, PAUSE, RESUME, SKIP, Operation
 from ..parameters import DryRun, Include, TaskId, caller_zone, parse_include, parse_time, render_task, service_for
-from ..trace_links import set_trace_links
 
 routes: Final = RouteGroup("/v1/tasks/{task_id}", "tasks")
 
@@ -309,7 +308,7 @@ async def why_task(
     request: Request, principal: Principal, task_id: TaskId, *, at: Moment = None, zone: Zone = None
 ) -> Response:
     lang = request_language(request)
-    why = await app_context(request).service.ledger.explain(principal, task_id, at, zone or principal.zone)
+    why = await app_context(request).service.explanations.explain(principal, task_id, at, zone or principal.zone)
     task = why.facts.task
     return json_response(why_json(why.explanation, utc(why.at), task.name, task.schedule.zone, lang, why.outage))
 

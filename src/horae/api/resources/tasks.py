@@ -32,9 +32,8 @@ from ...wire.agenda import agenda_json
 from ...wire.receipts import edited_json, receipt_json
 from ...wire.tasks import next_due, read_edits, task_json
 from ..create_task import TaskCreator, parse_task
-from ..examples import EDIT, NEW_TASK
 from ..field_selection import TASK_FIELDS, Fields, parse_fields, task_entity
-from ..openapi import IF_MATCH, IF_NONE_MATCH, Operation
+from ..openapi import EDIT, IF_MATCH, IF_NONE_MATCH, NEW_TASK, Operation
 from ..parameters import (
     Cursor,
     DryRun,

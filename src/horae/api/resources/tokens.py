@@ -18,8 +18,7 @@ from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.accounts import token_json
 from ...wire.fields import text_or_none
-from ..examples import TOKEN
-from ..openapi import Operation
+from ..openapi import TOKEN, Operation
 from ..parameters import Cursor, DryRun, Limit, service_for
 from ..parameters import Owner as OwnerQuery
 

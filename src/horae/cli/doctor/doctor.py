@@ -10,8 +10,7 @@ import click
 from ..command import Command
 from ..messages import operating_messages as words
 from ..output.printer import Printer
-from ..output.styled_text import Style, StyledText, cell_width
-from ..output.width import terminal_width
+from ..output.styled_text import Style, StyledText, cell_width, terminal_width
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +22,7 @@ _SIGNS: Final[dict[str, tuple[str, Style]]] = {"ok": ("✓", "good"), "warning":
 
 @click.command("doctor", cls=Command)
 def doctor(out: Printer) -> None:
-    """Look for what is wrong here; exit code 1 when there is an error."""
+    """Check this deployment for problems; exit code 1 when there is an error."""
     found = _run_checks(out)
     errors = sum(each.grade == "error" for each in found)
     warnings = sum(each.grade == "warning" for each in found)

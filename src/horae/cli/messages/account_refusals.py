@@ -111,17 +111,17 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "one_agent_or_all": RefusalEntry(
             BadUsage,
-            "It is not said whose limits are to be set.",
+            "No agent was named.",
             "Name one agent, or give --all for all agents of the owner.",
             "没有说明要设置谁的限制。",
             "请写出一个智能体的名称，或用 --all 表示该所有者的全部智能体。",
         ),
         "audit_broken": RefusalEntry(
             Refusal,
-            "The audit trail is not what it was, from row {number} on.",
-            "Somebody changed, removed or cut off rows: compare with a backup.",
+            "The audit trail was changed from row {number} on.",
+            "Rows were changed, removed or cut off: compare with a backup.",
             "审计记录自第 {number} 行起已被改动。",
-            "有人修改、删除或截断了记录:请与备份比对。",
+            "记录被修改、删除或截断:请与备份比对。",
         ),
     }
 )

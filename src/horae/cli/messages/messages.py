@@ -137,7 +137,7 @@ SKIPS_LEFT: Final = Message("the next {number} occurrences are skipped", "接下
 SKIPS_ONE: Final = Message("the next occurrence is skipped", "下一次将跳过")
 NO_NODE_HAS: Final = Message("waits: no node has {name}", "等待:没有节点提供 {name}")
 WAITS_FOR: Final[dict[str, Message]] = {
-    "lane": Message("for a seat in the lane {name}", "等待通道 {name} 的空位"),
+    "lane": Message("for a slot in the lane {name}", "等待通道 {name} 的空位"),
     "node": Message("for a node that can run {name}", "等待能够运行 {name} 的节点"),
     "function": Message("for a node with the function {name}", "等待提供函数 {name} 的节点"),
     "run": Message("for an earlier run of the task to end", "等待该任务较早的运行结束"),
@@ -193,7 +193,7 @@ NODE_STATES: Final[dict[str, Message]] = {
 }
 RENEWED_AGO: Final = Message("{at}, {ago} ago", "{at},{ago}前")
 DRAINING: Final = Message(
-    "✓ {id} ({host}) claims nothing more; it goes when it carries nothing",
+    "✓ {id} ({host}) claims nothing more; it leaves when its runs have ended",
     "✓ {id}({host})不再领取任务;当前的运行结束后离开",
 )
 CLAIMS_AGAIN: Final = Message("✓ {id} ({host}) claims again", "✓ {id}({host})恢复领取任务")

@@ -84,7 +84,7 @@ SERVER_DIED: Final = Message(
 ON_SIGNAL: Final = Message("on Ctrl-C", "按 Ctrl-C")
 STOPPING: Final = Message("stopping: what runs may end, the rest is handed back", "正在停止:等待运行结束,其余交还")
 STOPPED: Final = Message("stopped", "已停止")
-DRAINED: Final = Message("drained: nothing is carried any more", "已排空:没有正在进行的运行")
+DRAINED: Final = Message("drained: no run is left", "已排空:没有正在进行的运行")
 WORKER_DIED: Final = Message(
     "the worker process {pid} died ({how}); it begins again in {pause:g} s",
     "工作进程 {pid} 已死亡({how});{pause:g} 秒后重新启动",
@@ -294,7 +294,7 @@ LATENESS_FIX: Final = Message(
 NOTHING_WAITS: Final = Message("Nothing due is left waiting", "没有滞留的到期任务")
 OVERDUE: Final = Message("{number} are due, and not claimed by any node", "{number} 个已到期,但没有节点领取")
 OVERDUE_FIX: Final = Message("horae up", "horae up")
-PARKED: Final = Message("{number} wait for a seat in a full lane", "{number} 个在等待通道空位")
+PARKED: Final = Message("{number} wait for a slot in a full lane", "{number} 个在等待通道空位")
 PARKED_FIX: Final = Message("horae lanes, then horae lane NAME LIMIT", "horae lanes,再 horae lane 名称 上限")
 WAITS_FOR_NODE: Final = Message(
     "{number} are due and no running node can run them", "{number} 个已到期,但没有节点能执行"
@@ -304,9 +304,9 @@ WAITS_FOR_NODE_FIX: Final = Message(
 )
 NODES: Final = Message("Nodes that are running: {number}", "{number} 个节点正在运行")
 NO_NODES: Final = Message("No engine is running, so nothing fires", "没有节点在运行,任何任务都不会触发")
-STALE_NODES: Final = Message("{number} nodes are gone without a word: {names}", "{number} 个节点未告别就消失了:{names}")
+STALE_NODES: Final = Message("{number} nodes died without leaving: {names}", "{number} 个节点异常退出:{names}")
 STALE_FIX: Final = Message(
-    "the next engine that starts recovers what they carried: horae up", "下一个启动的节点会接手:horae up"
+    "the next engine that starts recovers their runs: horae up", "下一个启动的节点会接手:horae up"
 )
 FUNCTIONS_FINE: Final = Message("{number} functions registered", "已注册 {number} 个函数")
 FUNCTIONS_DIFFER: Final = Message(
@@ -317,7 +317,7 @@ FUNCTIONS_DIFFER_FIX: Final = Message(
     "the newest registration counts; bring every node to the same code", "以最新注册为准;请让所有节点运行相同的代码"
 )
 NO_LISTENER: Final = Message(
-    "{number} tasks tell of something that no listener receives: {names}", "{number} 个任务的消息没有监听者接收:{names}"
+    "{number} tasks publish events that no listener receives: {names}", "{number} 个任务的消息没有监听者接收:{names}"
 )
 NO_LISTENER_FIX: Final = Message(
     "horae events --follow, an event stream, a webhook (horae webhook add URL), or targets.event.webhook",

@@ -34,7 +34,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "nothing_taken_over": RefusalEntry(
             InvalidTask,
-            "Nothing of '{path}' could be taken over: {number} entries are unclear.",
+            "Nothing in '{path}' could be imported: {number} entries are unclear.",
             "Each is listed with its reason; correct the file or the settings, and import it again.",
             "无法从“{path}”导入任何内容:{number} 项不明确。",
             "每一项都已说明原因;请修正文件或设置后重新导入。",
@@ -98,8 +98,8 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "restore_on_server": RefusalEntry(
             InvalidTask,
-            "A file cannot be put in the place of {place}, which is on a server.",
-            "Bring a dump back with the tools of the server; what is in a file of Horae is brought there by: "
+            "{place} is on a server: a file cannot replace it.",
+            "Restore a dump with the tools of the server; to copy a file of Horae there, use: "
             "horae move sqlite:///FILE TO_URL",
             "{place} 位于服务器上,无法用文件替换。",
             "请用服务器自带的工具恢复转储;Horae 的文件可这样迁入:horae move sqlite:///文件 目标地址",
@@ -198,7 +198,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "bad_tasks_file": RefusalEntry(
             InvalidTask,
             "{path} cannot be read as a file of tasks: {problem}.",
-            "See docs/tasks-file.md for what may stand in it.",
+            "See docs/tasks-file.md for its fields.",
             "无法把 {path} 读作任务文件:{problem}。",
             "文件格式见 docs/tasks-file.md。",
         ),
@@ -211,7 +211,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "twice_in_file": RefusalEntry(
             InvalidTask,
-            "The key '{key}' stands twice in {path}.",
+            "The key '{key}' appears twice in {path}.",
             "Give each task a name, or a key, of its own.",
             "键“{key}”在 {path} 中出现了两次。",
             "请给每个任务不同的名称或键。",

@@ -133,7 +133,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "no_work": RefusalEntry(
             BadUsage,
-            "It is not said what the task does.",
+            "The task has no target: nothing says what it does.",
             "Choose one of --say, --http, --command, --function, --event or --target.",
             "没有说明任务要做什么。",
             "请选择 --say、--http、--command、--function、--event 或 --target 之一。",
@@ -141,7 +141,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "stray_words": RefusalEntry(
             BadUsage,
             "'{words}' was not expected here.",
-            "Words after the schedule belong to --http METHOD URL, or stand behind -- for --command.",
+            "Words after the schedule belong to --http METHOD URL, or follow -- for --command.",
             "这里不应出现“{words}”。",
             "计划之后的内容属于 --http 方法 地址,或放在 -- 之后用于 --command。",
         ),
@@ -161,8 +161,8 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "command_not_behind": RefusalEntry(
             BadUsage,
-            "It is not said which program --command runs.",
-            "The program stands behind two dashes, after all options: --command -- ls -l",
+            "--command has no program.",
+            "Write the program after two dashes, behind all options: --command -- ls -l",
             "没有说明 --command 要运行哪个程序。",
             "程序写在所有选项之后的两个短横线后面:--command -- ls -l",
         ),
@@ -175,8 +175,8 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "nothing_to_change": RefusalEntry(
             BadUsage,
-            "It is not said what is to change.",
-            "Say it with an option, for example --when 'every day at 9am'.",
+            "No change was given.",
+            "Give an option, for example --when 'every day at 9am'.",
             "没有说明要修改什么。",
             "请用选项说明,例如 --when '每天早上9点'。",
         ),
@@ -203,8 +203,8 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "drain_timed_out": RefusalEntry(
             WaitTimedOut,
-            "Not gone within {seconds} s: {nodes}; it still claims nothing more.",
-            "See what it carries with 'horae nodes'; 'horae nodes drain NODE --undo' takes it back.",
+            "Still running after {seconds} s: {nodes}; it claims nothing more.",
+            "See its load with 'horae nodes'; 'horae nodes drain NODE --undo' reverses the drain.",
             "{seconds} 秒内尚未离开:{nodes};它不再领取任务。",
             "可用“horae nodes”查看其负载;“horae nodes drain 节点 --undo”可撤销。",
         ),

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 from ...choices import Language
 from ...errors import HoraeError, Refusal
 from ..session.command_settings import CommandSettings
-from .styled_text import cell_text, replace_unprintable
-from .width import display_width, terminal_width
+from .styled_text import cell_text, display_width, replace_unprintable, terminal_width
 
 INTERRUPTED: Final = 130
 _READER_LEFT: Final = 141
@@ -96,7 +95,7 @@ def _describe_failure(error: BaseException, style: ErrorStyle) -> _Failure:
         detail = text if error.filename is None else f"{error.filename}: {text}"
         return _Failure(1, 500, style.word("system error", "系统错误"), "system_error", detail)
     if hasattr(error, "format_message"):
-        from .program_name import NAME, called_program  # noqa: PLC0415 - only for mistakes of usage
+        from .command_hints import NAME, called_program  # noqa: PLC0415 - only for mistakes of usage
 
         path = getattr(getattr(error, "ctx", None), "command_path", NAME)
         path = f"{called_program()}{path.removeprefix(NAME)}"

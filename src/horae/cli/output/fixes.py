@@ -16,7 +16,7 @@ from ...model.lane import agent_of_lane, owner_lane
 from ...model.reason import Reason
 from ...model.run import Run, RunState
 from ...model.task import PauseCause, TaskState
-from ...service.runs.ledger import OccurrenceExplanation, is_waiting_for_node
+from ...service.runs.explanations import OccurrenceExplanation, is_waiting_for_node
 from ...service.tasks.functions import function_of, start_command
 from ...wire.tasks import waiting_for
 from ..messages.messages import FIXES, Message

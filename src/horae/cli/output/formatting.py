@@ -19,13 +19,12 @@ from ...schedule.describe import describe_core
 from ...schedule.preview import format_relative, make_fires
 from ...schedule.value import Schedule
 from ...state_names import state_name
-from ...truncation import truncate
+from ...typography import truncate
 from ...wire.tasks import next_due, waiting_for
 from ..messages import messages
 from .printer import Printer
 from .schedule_text import offset, weekday
-from .styled_text import Cell, Style, StyledText
-from .width import display_width, pad
+from .styled_text import Cell, Style, StyledText, display_width, pad
 
 NOTHING: Final = "–"
 MISSED_REASONS: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.MERGED})

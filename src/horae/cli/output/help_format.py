@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from ...choices import Language
 from .line_breaks import wrap_cell
-from .styled_text import cell_text
-from .width import display_width, pad, terminal_width
+from .styled_text import cell_text, display_width, pad, terminal_width
 
 _WIDEST: Final = 80
 _GAP: Final = 2

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ..command_table import ALIASES, COMMANDS
-from .styled_text import Cell, StyledCharacter, cell_text, cell_width, join_characters, to_characters
-from .width import display_width
+from .styled_text import Cell, StyledCharacter, cell_text, cell_width, display_width, join_characters, to_characters
 
 NARROW_HANG: Final = 4
 _INDENTS: Final = (NARROW_HANG, 2)

@@ -16,12 +16,11 @@ from ..commands.operate.demo_tasks import create_demo_tasks
 from ..messages import operating_messages as words
 from ..messages.messages import Message
 from ..node_options import UpOptions
-from .api_lines import show_api
 from .command_hints import is_default_store, omits_password, store_option
 from .event_lines import EventFollower
 from .outage_summary import find_outage, outage_sentence, outage_summary_json, summarize_outage
 from .printer import Printer
-from .startup_lines import StartupFacts, gather_startup_facts, print_labelled, show_start, start_json
+from .startup_lines import StartupFacts, gather_startup_facts, print_labelled, show_api, show_start, start_json
 from .styled_text import StyledText
 from .terminal_log import configure_node_log
 

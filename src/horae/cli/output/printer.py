@@ -20,9 +20,8 @@ from ..messages.messages import Message
 from ..messages.refusals import refuse
 from ..session.command_settings import CommandSettings
 from .line_breaks import NARROW_HANG, find_indent, is_narrow, wrap_cell
-from .styled_text import Cell, StyledText, cell_text, cell_width, render_cell
+from .styled_text import Cell, StyledText, cell_text, cell_width, display_width, pad, render_cell, terminal_width
 from .table import Fit, render_table, render_tabs
-from .width import display_width, pad, terminal_width
 
 if TYPE_CHECKING:
     from .progress import ProgressBar

@@ -6,8 +6,7 @@ import sys
 from types import TracebackType
 from typing import Final, Self
 
-from .styled_text import replace_unprintable
-from .width import display_width, terminal_width
+from .styled_text import display_width, replace_unprintable, terminal_width
 
 _WIDTH: Final = 24
 _NARROWEST: Final = 4

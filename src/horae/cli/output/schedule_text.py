@@ -10,14 +10,13 @@ from typing import Any, Final
 
 from ...choices import Language
 from ...schedule.describe import describe_schedule
-from ...schedule.describe.chinese_words import WEEKDAYS as CHINESE_WEEKDAYS
-from ...schedule.describe.english_words import WEEKDAYS
+from ...schedule.describe.moments import CHINESE_WEEKDAYS, WEEKDAYS
 from ...schedule.preview import Fire
 from ...schedule.value import Schedule
 from ...schedule.warnings import ScheduleWarning
 from ..messages.messages import Message
 from .printer import Printer
-from .width import display_width, pad
+from .styled_text import display_width, pad
 
 _MEANS: Final = Message("Means", "含义")
 _NEXT: Final = Message("Next", "下次")

@@ -1,11 +1,25 @@
-"""Styled text for a terminal: ANSI styles for our own text, control characters replaced in the text of users."""
+"""Styled text for a terminal: display width, ANSI styles for our own text, control characters of users replaced."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shutil import get_terminal_size
 from typing import Final, Literal, NamedTuple, TypeAlias
+from unicodedata import east_asian_width
 
-from .width import display_width
+
+def display_width(text: str) -> int:
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def terminal_width() -> int:
+    """Return COLUMNS, else the width of the terminal, else 80."""
+    return get_terminal_size().columns
+
+
+def pad(text: str, width: int) -> str:
+    return text + " " * max(0, width - display_width(text))
+
 
 Style: TypeAlias = Literal["", "good", "bad", "odd", "dim", "bold"]
 _CODES: Final[dict[Style, str]] = {"good": "32", "bad": "31", "odd": "33", "dim": "2", "bold": "1"}

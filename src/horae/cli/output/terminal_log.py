@@ -14,8 +14,7 @@ from ...runtime.observability import configure_log
 from ...settings import Settings
 from .line_breaks import wrap_cell
 from .printer import Printer
-from .styled_text import Cell, Style, StyledText, render_cell
-from .width import terminal_width
+from .styled_text import Cell, Style, StyledText, render_cell, terminal_width
 
 TEXT_COLUMN: Final = 16
 """Column where the message begins, behind the time of day and a sign."""

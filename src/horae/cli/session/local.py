@@ -61,7 +61,7 @@ class LocalSession:
         self.default_zone = process_zone(None, settings)
         self.zone = self.default_zone.name
         self.clock: Clock = SystemClock()
-        self._wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ))
+        self._wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ), clock=self.clock)
         self._url, self._key_file = url, settings.value("key_file")
         self.service = make_service(url, store, self.clock, self.zone, TargetKinds(settings), self.notify)
 
@@ -160,7 +160,7 @@ class LocalSession:
     async def check_key(self) -> None:
         """Refuse to set a secret if the key file of a store on a server is missing here but secrets exist: setting one would
         create a second key."""
-        from ...runtime.encryption_key import missing_key_refusal  # noqa: PLC0415 - few commands seal anything
+        from ...runtime.service_factory import missing_key_refusal  # noqa: PLC0415 - few commands seal anything
 
         missing = missing_key_refusal(self._url, self._key_file)
         if missing is not None and (await self.service.secrets.names(self.principal, limit=1)).items:
@@ -200,7 +200,7 @@ async def _within(url: str, settings: Settings, work: Callable[[LocalSession], A
         except NotFound as refusal:
             if refusal.code != "no_such_task":
                 raise
-            from ..task_reference import with_nearest  # noqa: PLC0415 - only for mistyped names
+            from ..lookup import with_nearest  # noqa: PLC0415 - only for mistyped names
 
             raise await with_nearest(session, refusal) from None
         finally:

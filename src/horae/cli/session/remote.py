@@ -130,6 +130,6 @@ async def _within(server: Server, out: Printer, work: Callable[[RemoteSession], 
         except NotFound as refusal:
             if refusal.code != "no_such_task":
                 raise
-            from ..task_reference import with_nearest  # noqa: PLC0415 - only for mistyped names
+            from ..lookup import with_nearest  # noqa: PLC0415 - only for mistyped names
 
             raise await with_nearest(session, refusal) from None

@@ -20,8 +20,8 @@ from ...service.tasks.default_zone import AssumedZone
 from ...service.tasks.task_request import TaskRequest
 from ...wire.tasks import definition_json
 from ..messages.operating_refusals import with_location
+from ..schedule_question import with_assumed_zone
 from ..session.command_session import CommandSession
-from ..session.owner_zone import with_assumed_zone
 from .tasks_file import APPLIED, TasksFile
 
 ChangeKind: TypeAlias = Literal["new", "changed", "same", "gone"]

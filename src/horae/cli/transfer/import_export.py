@@ -86,14 +86,14 @@ def _to_file(out: Printer, path: Path, *, runs: bool) -> tuple[int, int]:
 @click.command("import", cls=Command)
 @click.argument("path", metavar="FILE|-", help="An export, a crontab, a NanoClaw database, OpenClaw jobs.")
 @click.option("--format", "kind", default="auto", show_default=True, help="auto, jsonl, crontab, nanoclaw or openclaw.")
-@click.option("--zone", "--tz", help="The zone that counted there. Default: as its times show.")
+@click.option("--zone", "--tz", help="Zone of the times in the file. Default: as the times show.")
 @click.option("--owner", help="Whose tasks they become.")
 @click.option("--system", is_flag=True, help="A crontab with a column for the user, as /etc/crontab.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 def import_file(
     out: Printer, *, path: str, kind: str, zone: str | None, owner: str | None, system: bool, dry_run: bool
 ) -> None:
-    """Take tasks over; doing it twice changes nothing."""
+    """Import tasks; importing twice changes nothing."""
     from ..session.open_store import process_zone  # noqa: PLC0415
 
     incoming = _read(path, kind, process_zone(zone, out.settings), owner, system=system)

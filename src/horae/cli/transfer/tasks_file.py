@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ...errors import Refusal
-from ...interchange.files import decode_text, read_bytes
-from ...interchange.json_text import read_json
+from ...interchange.files import decode_text, read_bytes, read_json
 from ...model.field_checks import check_number
 from ...model.refusals import refuse as refuse_task
 from ...service.tasks.task_request import Duration, TaskRequest

@@ -25,7 +25,7 @@ class _JsonLoader(yaml.SafeLoader):
             if not isinstance(key, str):
                 raise yaml.YAMLError(f"line {name.start_mark.line + 1}: the key {key!r} is no text")
             if key in keys:
-                raise yaml.YAMLError(f"line {name.start_mark.line + 1}: the key '{key}' stands twice")
+                raise yaml.YAMLError(f"line {name.start_mark.line + 1}: the key '{key}' appears twice")
             keys.add(key)
         return super().construct_mapping(node, deep)
 

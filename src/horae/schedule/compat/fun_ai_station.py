@@ -16,9 +16,9 @@ from ..value import Schedule
 from ..zones import find_zone
 from .fields import Fields, format_value, parse_integer
 from .moments import first_run_notes, format_local
-from .notes import note
 from .render import format_instant, refuse_kind, write_verified
 from .translation import Note, Translation
+from .translation_notes import note
 
 SYSTEM: Final = "fun-ai-station"
 MIN_INTERVAL_SECONDS: Final = 10

@@ -12,8 +12,8 @@ from ..once import Once
 from ..refusals import refuse
 from ..value import Past, Schedule, first_instant
 from ..zones import find_zone
-from .notes import note
 from .translation import Note
+from .translation_notes import note
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 from ..instants import LAST_INSTANT, SECOND
 from ..refusals import refuse
 from .fields import Fields, format_value, parse_integer, require_in_range
-from .notes import note
 from .translation import Note
+from .translation_notes import note
 
 SYSTEM: Final = "Zero"
 # Zero numbers its types in this order, from 0.

@@ -15,8 +15,7 @@ from ..calendar import Calendar
 from ..cron import Cron
 from ..cron_fields import CronFields
 from ..every import Every, From
-from ..now import Now
-from ..once import Once
+from ..once import Now, Once
 from ..recurrence import Rule
 from ..rrule import RRule
 from ..value import Schedule

@@ -11,10 +11,10 @@ from ..calendar import Calendar, NthWeekday, On
 from ..cron_fields import CronFields
 from ..every import From
 from ..recurrence import Rule
-from .chinese_words import WEEKDAYS
 from .cron_chinese import describe_cron
-from .moments import describe_clock, duration_parts, group_ranges
-from .recurrence import describe_rule
+from .moments import CHINESE_WEEKDAYS, describe_clock, duration_parts, group_ranges
+from .recurrence_chinese import describe_rule
+from .recurrence_parts import RuleParts
 
 _GAPS: Final[dict[Gap, str]] = {"next": "跳变时顺延", "shift": "跳变时平移", "skip": "跳变时跳过"}
 _FOLDS: Final[dict[Fold, str]] = {"first": "重复时取首次", "last": "重复时取末次", "both": "重复时取两次"}
@@ -38,7 +38,7 @@ class Chinese:
         return describe_calendar(calendar)
 
     def rule(self, rule: Rule, start: datetime | None) -> str:
-        return describe_rule(rule, start, "zh")
+        return describe_rule(RuleParts.of(rule, start))
 
     def exclude(self, moments: Sequence[str]) -> str:
         return f"除 {'、'.join(moments)} 外"
@@ -130,9 +130,9 @@ def _describe_weekdays(weekdays: Sequence[int]) -> str:
     parts = []
     for first, last in group_ranges(list(weekdays)):
         if last - first >= 2:
-            parts.append(f"{WEEKDAYS[first]}至{WEEKDAYS[last]}")
+            parts.append(f"{CHINESE_WEEKDAYS[first]}至{CHINESE_WEEKDAYS[last]}")
         else:
-            parts.extend(WEEKDAYS[day] for day in range(first, last + 1))
+            parts.extend(CHINESE_WEEKDAYS[day] for day in range(first, last + 1))
     return "、".join(parts)
 
 
@@ -151,7 +151,7 @@ def _day_sort_key(each: On) -> tuple[bool, bool, int]:
 
 def _describe_on_day(each: On) -> str:
     if isinstance(each, NthWeekday):
-        return f"{_describe_nth(each.nth)}个{WEEKDAYS[each.weekday]}"
+        return f"{_describe_nth(each.nth)}个{CHINESE_WEEKDAYS[each.weekday]}"
     return f"{each} 日" if each > 0 else "最后一天" if each == -1 else f"倒数第 {-each} 天"
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..cron_fields import CronFields, Field
-from .chinese_words import WEEKDAYS
-from .moments import even_step, group_ranges, is_listed, whole_step
+from .moments import CHINESE_WEEKDAYS, even_step, group_ranges, is_listed, whole_step
 
 
 def describe_cron(fields: CronFields) -> str:
@@ -95,9 +94,13 @@ def _describe_weekdays(field: Field) -> str:
     parts: list[str] = []
     for first, last in group_ranges(sorted((weekday - 1) % 7 for weekday in field.values)):
         is_range = last - first >= 2
-        parts += [f"{WEEKDAYS[first]}至{WEEKDAYS[last]}"] if is_range else list(WEEKDAYS[first : last + 1])
-    counted = [f"第 {nth} 个{WEEKDAYS[(weekday - 1) % 7]}" for weekday, nth in sorted(field.nth)]
-    counted += [f"最后一个{WEEKDAYS[(weekday - 1) % 7]}" for weekday in sorted(field.last_weekdays)]
+        parts += (
+            [f"{CHINESE_WEEKDAYS[first]}至{CHINESE_WEEKDAYS[last]}"]
+            if is_range
+            else list(CHINESE_WEEKDAYS[first : last + 1])
+        )
+    counted = [f"第 {nth} 个{CHINESE_WEEKDAYS[(weekday - 1) % 7]}" for weekday, nth in sorted(field.nth)]
+    counted += [f"最后一个{CHINESE_WEEKDAYS[(weekday - 1) % 7]}" for weekday in sorted(field.last_weekdays)]
     if counted:
         parts.append("每月" + "、".join(counted))
     plain = "、".join(parts)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..cron_fields import CronFields, Field
-from .english_words import MONTHS, WEEKDAYS, join_with_and, ordinal
-from .moments import even_step, group_ranges, is_listed, whole_step
+from .moments import MONTHS, WEEKDAYS, even_step, group_ranges, is_listed, join_with_and, ordinal, whole_step
 
 
 def describe_cron(fields: CronFields) -> str:

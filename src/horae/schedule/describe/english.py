@@ -12,9 +12,9 @@ from ..cron_fields import CronFields
 from ..every import From
 from ..recurrence import Rule
 from .cron_english import describe_cron
-from .english_words import MONTHS, WEEKDAYS, join_with_and, ordinal
-from .moments import describe_clock, duration_parts, group_ranges
-from .recurrence import describe_rule
+from .moments import MONTHS, WEEKDAYS, describe_clock, duration_parts, group_ranges, join_with_and, ordinal
+from .recurrence_english import describe_rule
+from .recurrence_parts import RuleParts
 
 
 class English:
@@ -35,7 +35,7 @@ class English:
         return describe_calendar(calendar)
 
     def rule(self, rule: Rule, start: datetime | None) -> str:
-        return describe_rule(rule, start, "en")
+        return describe_rule(RuleParts.of(rule, start))
 
     def exclude(self, moments: Sequence[str]) -> str:
         return f"except {join_with_and(moments)}"

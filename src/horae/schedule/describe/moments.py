@@ -1,7 +1,8 @@
-"""Formatting of dates, times, instants and durations, shared by both languages."""
+"""Words, dates, times and durations of descriptions, shared by both languages."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta, timezone
 from itertools import pairwise
 from typing import Final
@@ -10,6 +11,35 @@ from ..cron_fields import CronFields
 from ..instants import SECOND, to_instant
 from ..value import Moment, Schedule, is_wall
 from ..zones import find_zone
+
+WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS: Final = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+
+
+def join_with_and(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
+    return f"{number}{ending}"
+
+
+CHINESE_WEEKDAYS: Final = ("周一", "周二", "周三", "周四", "周五", "周六", "周日")
+
 
 _SECOND: Final = timedelta(seconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from ..recurrence import Frequency
-from .chinese_words import WEEKDAYS
+from .moments import CHINESE_WEEKDAYS
 from .recurrence_parts import RuleParts, describe_ranges, format_until
 
 _EVERY: Final = {
@@ -136,7 +136,7 @@ def _describe_endings(parts: RuleParts) -> list[str]:
         positions = describe_ranges(rule.by_set_position, _format_position, lambda a, b: f"第 {a} 至 {b} 次")
         phrases.append(_join_spaced(f"{_EVERY[rule.freq][0]}只取其中", "、".join(positions)))
     if parts.week_start_matters:
-        phrases.append(f"一周从{WEEKDAYS[rule.wkst]}开始")
+        phrases.append(f"一周从{CHINESE_WEEKDAYS[rule.wkst]}开始")
     if rule.count is not None:
         phrases.append(f"共 {rule.count} 次")
     if rule.until is not None:
@@ -152,11 +152,13 @@ def _describe_weekdays(parts: RuleParts) -> str:
 
 
 def _list_weekdays(weekdays: Iterable[int]) -> list[str]:
-    return describe_ranges(weekdays, lambda day: WEEKDAYS[day], lambda a, b: f"{WEEKDAYS[a]}至{WEEKDAYS[b]}")
+    return describe_ranges(
+        weekdays, lambda day: CHINESE_WEEKDAYS[day], lambda a, b: f"{CHINESE_WEEKDAYS[a]}至{CHINESE_WEEKDAYS[b]}"
+    )
 
 
 def _list_nth_weekdays(parts: RuleParts) -> list[str]:
-    return [_format_ordinal(nth, f"个{WEEKDAYS[weekday]}") for nth, weekday in parts.numbered_weekdays]
+    return [_format_ordinal(nth, f"个{CHINESE_WEEKDAYS[weekday]}") for nth, weekday in parts.numbered_weekdays]
 
 
 def _list_months(months: Iterable[int]) -> str:

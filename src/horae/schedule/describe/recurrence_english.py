@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from ..recurrence import Frequency
-from .english_words import MONTHS, WEEKDAYS, join_with_and, ordinal
+from .moments import MONTHS, WEEKDAYS, join_with_and, ordinal
 from .recurrence_parts import RuleParts, describe_ranges, format_until
 
 _UNITS: Final = {

@@ -1,4 +1,4 @@
-"""Wall times of a recurrence rule from one start, computed from any point.
+"""Wall times of a recurrence rule from one start, computed from any point, and a cost estimate that refuses rare rules.
 
 The calendar ends with year 9999. Within it WEEKLY, MONTHLY, YEARLY and DAILY rules are exact; an HOURLY, MINUTELY or
 SECONDLY rule without a match within 400 years of the requested time has ended.
@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
-from ..days import day_number
+from ..days import FIRST_LOCAL, LAST_LOCAL, day_number
 from ..instants import DAY, wall_reading, wall_seconds
 from ..refusals import refuse
-from .calendar_limits import FIRST_LOCAL, LAST_LOCAL
 from .periods import PeriodSearch
 from .rule import Frequency, Rule, complete_rule
 from .strides import StrideSearch
@@ -71,3 +70,32 @@ def _last_local(rule: Rule) -> int:
     if not isinstance(until, datetime):
         return day_number(until) * DAY + DAY - 1
     return wall_seconds(until) if until.tzinfo is None else LAST_LOCAL
+
+
+_SAMPLE: Final = 6
+# Days examined one by one for one result, and the cost of a longer search in such days.
+_NEAR_DAYS: Final = 100
+_FAR_COST: Final = 2000
+_MAX_COST: Final = 20_000
+
+
+def is_too_costly(rule: Rule, start: int, times: int) -> bool:
+    """Whether `times` occurrences cost too much; estimated from the first gaps, never from a clock, so it is deterministic."""
+    pattern, at, cost, sampled = RulePattern(rule, start), start - 1, 0, 0
+    while sampled < min(_SAMPLE, times) and (following := pattern.next_local(at)) is not None:
+        cost += _cost_of_gap(rule, (following - at) // DAY)
+        at, sampled = following, sampled + 1
+    return sampled > 0 and cost * times > _MAX_COST * sampled
+
+
+def _cost_of_gap(rule: Rule, days: int) -> int:
+    """The cost of one result, in days examined."""
+    parts = (rule.by_month, rule.by_week_number, rule.by_year_day, rule.by_month_day, rule.by_day)
+    cost = 1 + sum(map(bool, parts)) + (4 if rule.by_set_position else 0)
+    if rule.freq is Frequency.WEEKLY:
+        return cost + (days // 7 if rule.by_month else 0)
+    limited = any(parts) or rule.by_hour or rule.by_minute or rule.by_second
+    if not rule.flowing or not limited:
+        return cost
+    # Strides filtered by limits: no table shows how rare their matches are.
+    return cost + 4 + (0 if rule.interval == 1 else days if days < _NEAR_DAYS else _FAR_COST)

@@ -5,10 +5,20 @@ from __future__ import annotations
 from math import gcd
 from typing import Final, Protocol
 
-from ..days import to_calendar_date
-from ..gregorian import days_in_month, first_of_month, is_leap, new_year, weekday
+from ..days import (
+    FIRST_DAY,
+    LAST_DAY,
+    LAST_YEAR,
+    YEARS_WITH_ALL_SHAPES,
+    days_in_month,
+    first_of_month,
+    is_leap,
+    new_year,
+    set_bits,
+    to_calendar_date,
+    weekday,
+)
 from ..instants import DAY
-from .calendar_limits import FIRST_DAY, LAST_DAY, LAST_YEAR, YEARS_WITH_ALL_SHAPES, set_bits
 from .moments import Days, EveryMoment, SelectedMoments, SetPositions, expand_moments
 from .rule import Frequency, Rule
 from .year_days import DayChoice, YearDays, month_mask

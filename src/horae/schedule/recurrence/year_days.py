@@ -8,9 +8,17 @@ from functools import cache, lru_cache, reduce
 from operator import or_
 from typing import Final
 
-from ..days import lowest_bit, to_calendar_date
-from ..gregorian import is_leap, new_year, weekday
-from .calendar_limits import DAYS_OF_400_YEARS, LAST_DAY, LAST_YEAR, YEARS_WITH_ALL_SHAPES
+from ..days import (
+    DAYS_OF_400_YEARS,
+    LAST_DAY,
+    LAST_YEAR,
+    YEARS_WITH_ALL_SHAPES,
+    is_leap,
+    lowest_bit,
+    new_year,
+    to_calendar_date,
+    weekday,
+)
 from .rule import Rule
 
 _MONTHS: Final = range(1, 13)

@@ -10,8 +10,7 @@ from ..calendar import UNIT_NAMES, Calendar, Hours
 from ..cron import Cron
 from ..every import Every
 from ..instants import SECOND, to_datetime, to_instant, wall_reading
-from ..now import Now
-from ..once import Once, refuse_repeated_once
+from ..once import Now, Once, refuse_repeated_once
 from ..refusals import refuse
 from ..value import Moment, Schedule
 from ..zones import find_zone

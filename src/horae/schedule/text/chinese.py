@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from ...errors import InvalidSchedule
-from ...truncation import truncate
+from ...typography import truncate
 from ..refusals import refuse
 from ..value import Moment
 from .chinese_cursor import any_word

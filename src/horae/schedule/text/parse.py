@@ -15,11 +15,11 @@ from ..rrule import RRule, refuse_if_endless
 from ..value import Past, Schedule
 from .assemble import assemble, read_modifiers
 from .draft import Draft
-from .icalendar import read_icalendar
 from .machine import (
     cron_offset,
     read_cron,
     read_every_alias,
+    read_icalendar,
     read_json,
     read_repeating_interval,
     read_rrule,

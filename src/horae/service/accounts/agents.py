@@ -1,12 +1,14 @@
-"""Quotas of agents: an admin sets limits for one agent, or for all agents of an owner."""
+"""Agents of an owner: lookup by name, and quotas that an admin sets for one agent, or for all agents of an owner."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from difflib import get_close_matches
+from typing import Any, Final, NamedTuple, Protocol
 
+from ...errors import Refusal
 from ...model.accounts.account import (
     AGENT_CHARACTERS,
     AGENT_KIND,
@@ -21,19 +23,93 @@ from ...model.accounts.account import (
     is_agent_name,
     is_owner_name,
 )
-from ...model.accounts.principal import NO_QUOTAS, Principal, Quotas, Scope
+from ...model.accounts.principal import AGENT_LABEL, NO_QUOTAS, Principal, Quotas, Scope
 from ...model.lane import agent_lane, agent_of_lane
+from ...model.page import MAX_PAGE_SIZE
 from ...model.record import RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...ports.full_store import FullStore
+from ...ports.records import Records
+from ...ports.store import Book, TaskFilter
 from ..runs.lanes import MAX_LANE_LIMIT
 from ..tasks.task_quota import QUOTA_KIND, agent_record_key
 from .audit import Audit
-from .known_agents import SHOW_COMMAND, check_agent
 from .owners import SWEEP_KIND, Accounts, ignore_owner, read_limits, sweep_writing
 from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import refuse_agent
+
+SHOW_COMMAND: Final = "horae agent show {name}"
+STOP_COMMAND: Final = "horae agent stop {name}"
+RESTART_COMMAND: Final = "horae agent restart {name}"
+_MAX_LISTED: Final = 5
+
+
+class AgentStore(Book, Records, Protocol):
+    """The store operations that a lookup needs."""
+
+
+class _Name(NamedTuple):
+    owner: str
+    agent: str
+
+
+async def check_agent(store: AgentStore, principal: Principal, owner: str, agent: str, command: str) -> None:
+    """Refuse an agent that the owner does not have. `command` is the one that the hint repeats with the nearest name.
+
+    A token and every write of an agent leave its quota record; `horae agent set` leaves its settings, a local MCP
+    server its lane, and an import may bring tasks alone.
+    """
+    for kind, key in ((QUOTA_KIND, agent_record_key(owner, agent)), (AGENT_KIND, agent_key(owner, agent))):
+        if await store.get_record(kind, key) is not None:
+            return
+    if (await store.tasks(TaskFilter(owner, labels=((AGENT_LABEL, agent),)), limit=1)).items:
+        return
+    lane = agent_lane(owner, agent)
+    if any(each.name == lane for each in await store.lanes()):
+        return
+    raise _build_refusal(await _load_names(store, principal.owner_filter), principal, _Name(owner, agent), command)
+
+
+async def _load_names(store: AgentStore, owner: str | None) -> list[_Name]:
+    """Return agents with a record, by owner and name; of each kind of record only the first page is read."""
+    names: set[_Name] = set()
+    for kind in (QUOTA_KIND, AGENT_KIND):
+        for record in (await store.records(kind, owner, limit=MAX_PAGE_SIZE)).items:
+            owner_name, separator, agent = record.key.partition("/")
+            if separator and agent != ALL_AGENTS:
+                names.add(_Name(owner_name, agent))
+    return sorted(names)
+
+
+def _build_refusal(known: Sequence[_Name], principal: Principal, missing: _Name, command: str) -> Refusal:
+    nearest = _nearest(known, missing)
+    if nearest is not None:
+        option = "" if nearest.owner == principal.owner else f" --owner {nearest.owner}"
+        full_command = command.format(name=nearest.agent) + option
+        hint, hint_zh = f"Did you mean: {full_command}", f"是不是：{full_command}"
+    elif own := [each.agent for each in known if each.owner == missing.owner]:
+        listed = ", ".join(own[:_MAX_LISTED]) + (", …" if len(own) > _MAX_LISTED else "")
+        hint, hint_zh = f"Its agents are: {listed}.", f"它的智能体有：{listed}。"
+    else:
+        option = "" if missing.owner == principal.owner else f" --owner {missing.owner}"
+        full_command = f"horae token make {missing.agent} --agent {missing.agent}{option}"
+        hint, hint_zh = (
+            f"It has no agents. A token makes one: {full_command}",
+            f"它没有智能体。创建令牌即可：{full_command}",
+        )
+    return refuse("no_such_agent", agent=missing.agent, owner=missing.owner, remedy=hint, remedy_zh=hint_zh)
+
+
+def _nearest(known: Sequence[_Name], missing: _Name) -> _Name | None:
+    """Prefer the same name of another owner, then a similar name of this owner, then a similar name of another one."""
+    same = [each for each in known if each.agent == missing.agent]
+    own = [each for each in known if each.owner == missing.owner]
+    for among in (same, own, known):
+        for name in get_close_matches(missing.agent, [each.agent for each in among], 1):
+            return next(each for each in among if each.agent == name)
+    return None
+
 
 _TRIES: Final = 100
 

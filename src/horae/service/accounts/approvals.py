@@ -21,10 +21,10 @@ from ..query.argument_checks import check_id
 from ..tasks.commit import AuditAction, TaskWriter
 from ..tasks.quotas import check_schedule
 from ..tasks.task_quota import TaskQuota, load_agent_record
+from .agents import RESTART_COMMAND, STOP_COMMAND, check_agent
 from .approval_policy import STRICT_POLICY, ApprovalPolicy, combine_decisions, with_approval
 from .approval_policy import digest_of as digest_of  # noqa: PLC0414 - callers that approve need the digest too
 from .audit import Audit
-from .known_agents import RESTART_COMMAND, STOP_COMMAND, check_agent
 from .refusals import refuse
 from .rights import refuse_agent, restrict_filter
 from .secret_grants import SecretGrants

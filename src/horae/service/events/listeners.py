@@ -19,7 +19,7 @@ from ...clock import Clock
 from ...entropy import entropy
 from ...errors import StoreError
 from ...model.events.event import Event, EventKind
-from ...model.events.webhook_records import WEBHOOK_KIND, webhook_from
+from ...model.events.webhook import WEBHOOK_KIND, webhook_from
 from ...model.page import MAX_PAGE_SIZE
 from ...model.task import Target
 from ...ports.records import Record, Records

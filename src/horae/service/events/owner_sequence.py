@@ -1,4 +1,4 @@
-"""Event numbers per owner: the n-th event of an owner has number n, so a number reveals nothing about other owners.
+"""Event log by owner and cursor: the n-th event of an owner has number n, which reveals nothing about other owners.
 
 The log itself is numbered across all owners. The number of an event for its owner is its rank among the owner's events,
 in that order. The log only grows, and retention keeps a count of the removed events of each owner, so a rank never
@@ -12,8 +12,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
+from ...model.accounts.principal import Principal, Scope
 from ...model.events.event import Event, NumberedEvent, SequencedEvent
 from ...ports.store import Feed
+from ..accounts.rights import refuse_agent
+from ..query.argument_checks import check_page, check_position
 
 _MAX_OWNERS: Final = 10_000
 _MAX_CACHED: Final = 1_024
@@ -203,3 +206,35 @@ class OwnerEvents:
             oldest = await self._feed.events(0, 1)
             removed = oldest[0].number - 1 if oldest else last
         return Gap(cursor, removed) if 0 < cursor < removed else None
+
+
+class Events:
+    """Reads of the event log by cursor: a reader that resumes misses no event, and an owner sees only its own."""
+
+    def __init__(self, feed: Feed) -> None:
+        self.log = OwnerEvents(feed)
+
+    async def after(self, principal: Principal, number: int, limit: int = 1_000) -> tuple[SequencedEvent, ...]:
+        """Return the next events after a cursor, oldest first.
+
+        An owner's cursors count its own events, an admin's all events.
+        """
+        _check(principal)
+        check_page(None, limit)
+        check_position("after", number)
+        return await self.log.after(principal.owner_filter, number, limit)
+
+    async def last(self, principal: Principal) -> int:
+        """Return the cursor after which only new events follow."""
+        _check(principal)
+        return await self.log.last(principal.owner_filter)
+
+    async def gap(self, principal: Principal, number: int) -> Gap | None:
+        """Return a gap if events after that cursor may have been removed, or the cursor was never issued; else None."""
+        _check(principal)
+        return await self.log.gap(principal.owner_filter, number)
+
+
+def _check(principal: Principal) -> None:
+    refuse_agent(principal, "events")
+    principal.require_scope(Scope.READ)

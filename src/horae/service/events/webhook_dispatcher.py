@@ -17,8 +17,7 @@ from typing import Final, NamedTuple
 from ...clock import Clock
 from ...errors import StoreError
 from ...model.accounts.account import OWNER_KIND, owner_from
-from ...model.events.webhook import Delivery, Webhook, delivery_id
-from ...model.events.webhook_records import WEBHOOK_KIND, new_delivery_writes, webhook_from
+from ...model.events.webhook import WEBHOOK_KIND, Delivery, Webhook, delivery_id, new_delivery_writes, webhook_from
 from ...model.page import MAX_PAGE_SIZE
 from ...model.record import Record, RecordWrite
 from ...ports.full_store import FullStore

@@ -15,24 +15,22 @@ from ...errors import Conflict, StoreError
 from ...model.change import Change, Facts
 from ...model.events.event import Event, EventKind
 from ...model.events.webhook import (
+    DELIVERY_KIND,
     DISABLE_AFTER,
+    DUE_KIND,
     MAX_STORED_ATTEMPTS,
     NO_KEY,
+    WEBHOOK_KIND,
     Attempt,
     Delivery,
     DeliveryState,
     DisabledCause,
     Webhook,
-    retry_at,
-)
-from ...model.events.webhook_records import (
-    DELIVERY_KIND,
-    DUE_KIND,
-    WEBHOOK_KIND,
     changed_delivery_writes,
     delivery_from,
     delivery_key,
     parse_due_key,
+    retry_at,
     webhook_from,
     webhook_record,
 )

@@ -12,18 +12,16 @@ from ...model.accounts.principal import Principal, Scope
 from ...model.events.cloud_event import encode_body, envelope, type_of
 from ...model.events.event import Event, EventKind
 from ...model.events.webhook import (
+    DELIVERY_KIND,
     DELIVERY_RETENTION,
     MAX_STORED_ATTEMPTS,
     SECRET_OVERLAP,
+    WEBHOOK_KIND,
     Attempt,
     Delivery,
     DeliveryState,
     DisabledCause,
     Webhook,
-)
-from ...model.events.webhook_records import (
-    DELIVERY_KIND,
-    WEBHOOK_KIND,
     changed_delivery_writes,
     delivery_from,
     delivery_key,

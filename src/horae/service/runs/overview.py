@@ -28,8 +28,7 @@ from ...model.route import is_route
 from ...model.run import LIVE_STATES, Run
 from ...model.task import PauseCause, TaskState
 from ...ports.full_store import FullStore
-from ...ports.node_records import ClockStep, load_agreed_lease, load_clock_steps
-from ...ports.settlement_delays import SettlementDelay, load_settlement_delay
+from ...ports.node_records import ClockStep, SettlementDelay, load_agreed_lease, load_clock_steps, load_settlement_delay
 from ...ports.store import Node, RunFilter, TaskFilter, WaitingCounts
 from ..accounts.rights import refuse_agent
 

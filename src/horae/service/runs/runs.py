@@ -9,7 +9,7 @@ from typing import Final
 from ...clock import Clock
 from ...errors import NotFound, Refusal
 from ...lifecycle import control
-from ...lifecycle.retry_request import nothing_to_retry, request_retry
+from ...lifecycle.control import nothing_to_retry, request_retry
 from ...lifecycle.settle import settle
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, Facts

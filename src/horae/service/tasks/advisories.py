@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Final
 
 from ...choices import Language
+from ...model.task import Target
 from ...plural import apply_number_agreement
 from ...typography import full_width
 
@@ -113,3 +115,23 @@ def build_bilingual_advisory(sentence: str, english: dict[str, object], chinese:
 
 def advisory_codes() -> frozenset[str]:
     return frozenset(_CODES.get(name, name) for name in _CATALOGUE)
+
+
+_SPELLED: Final = "@secret:"
+
+
+def literal_secrets(target: Target) -> tuple[Advisory, ...]:
+    """`@secret:NAME` is read by `--header` alone; in JSON it is plain text."""
+    if target.kind != "http" or _SPELLED not in target.spec:
+        return ()
+    try:
+        headers = json.loads(target.spec).get("headers")
+    except (ValueError, AttributeError, RecursionError):
+        return ()
+    if not isinstance(headers, dict):
+        return ()
+    return tuple(
+        build_advisory("literal_secret", header=header, name=value.partition(_SPELLED)[2].split()[0])
+        for header, value in headers.items()
+        if isinstance(value, str) and value.partition(_SPELLED)[2].split()
+    )

@@ -150,7 +150,9 @@ class MemoryAgenda:
         with self._data.transaction():
             self._data.nodes.write(node.id, node)
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
         data = self._data
         with data.transaction():
             row = data.nodes.get(node)

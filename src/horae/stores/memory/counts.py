@@ -30,5 +30,10 @@ class Counters(Table[tuple[str, int, str], int]):
         }
 
     def _delete_hours(self, until: int) -> None:
-        for key in [key for key in self._rows if NO_HOUR < key[1] <= until]:
+        for key in [key for key in self._rows if _is_hour_until(key, until)]:
             self.write(key, None)
+
+
+def _is_hour_until(key: tuple[str, int, str], until: int) -> bool:
+    _, hour, _ = key
+    return NO_HOUR < hour <= until

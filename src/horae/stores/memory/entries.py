@@ -38,22 +38,22 @@ class Entries(Table[Key, Entry]):
         return tuple(slots[slot] for slot in sorted(slots))
 
     def priority_rank(self, entry: Entry) -> Rank:
-        return -entry.priority, entry.due, self._numbers[entry.task_id]
+        return Rank(-entry.priority, entry.due, self._numbers[entry.task_id])
 
     def _by_due(self, entry: Entry) -> Rank:
-        return 0, entry.due, self._numbers[entry.task_id]
+        return Rank(0, entry.due, self._numbers[entry.task_id])
 
     @property
     def has_backlog(self) -> bool:
         return len(self._ready) > 0
 
     def next_due(self) -> datetime | None:
-        heads = [head[0][1] for head in (self._timed.head(), self._ready.head()) if head is not None]
+        heads = [head.rank.due for head in (self._timed.head(), self._ready.head()) if head is not None]
         return min(heads, default=None)
 
     def due(self, now: datetime, most: int) -> list[Entry]:
         """Return at most `most` timed entries that are due, oldest first."""
-        return [self[key] for key in self._timed.first(most, (0, now, maxsize))]
+        return [self[key] for key in self._timed.first(most, Rank(0, now, maxsize))]
 
     def move_due_to_ready(self, now: datetime) -> None:
         """Move all due entries to the ready queues of their owners."""

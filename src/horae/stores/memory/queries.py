@@ -118,8 +118,10 @@ class MemoryBook:
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         with self._data.lock:
             runs = self._data.runs
-            newest = ((each, next(iter(runs.history(each).descending(None)), None)) for each in task_ids)
-            return {task_id: runs[rank[2]] for task_id, rank in newest if rank is not None}
+            newest = (
+                runs[run_id] for each in task_ids for *_, run_id in islice(runs.history(each).descending(None), 1)
+            )
+            return {run.task_id: run for run in newest}
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         with self._data.lock:

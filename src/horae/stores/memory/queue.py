@@ -3,49 +3,66 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ...priority_queue import PriorityQueue
 
 Key: TypeAlias = tuple[str, str]
 """A task's id and the slot of its entry."""
-Rank: TypeAlias = tuple[int, datetime, int]
-"""Priority, due instant, and the number of the task in the order in which they were added."""
+
+
+class Rank(NamedTuple):
+    """`number` is that of the task, in the order in which they were added."""
+
+    priority: int
+    due: datetime
+    number: int
+
+
+class RankedKey(NamedTuple):
+    rank: Rank
+    key: Key
+
+
+class _Position(NamedTuple):
+    """Rank of a key, and its ticket in the priority queue."""
+
+    rank: Rank
+    ticket: int
 
 
 class Queue:
     def __init__(self) -> None:
         self._queue: PriorityQueue[Key] = PriorityQueue()
-        self._ranks: dict[Key, tuple[Rank, int]] = {}
-        """Rank of each key, and its ticket in the priority queue."""
+        self._positions: dict[Key, _Position] = {}
 
     def __len__(self) -> int:
-        return len(self._ranks)
+        return len(self._positions)
 
     def put(self, key: Key, rank: Rank) -> None:
-        ranked = self._ranks.get(key)
-        if ranked is not None:
-            if ranked[0] == rank:
+        position = self._positions.get(key)
+        if position is not None:
+            if position.rank == rank:
                 return
-            self._queue.discard(ranked[1])
+            self._queue.discard(position.ticket)
         # Equal ranks are ordered by key, not by insertion.
-        self._ranks[key] = (rank, self._queue.enqueue(key, (rank, key)))
+        self._positions[key] = _Position(rank, self._queue.enqueue(key, (rank, key)))
 
     def discard(self, key: Key) -> None:
-        ranked = self._ranks.pop(key, None)
-        if ranked is not None:
-            self._queue.discard(ranked[1])
+        position = self._positions.pop(key, None)
+        if position is not None:
+            self._queue.discard(position.ticket)
 
-    def head(self) -> tuple[Rank, Key] | None:
+    def head(self) -> RankedKey | None:
         first = self._queue.peek()
-        return None if first is None else (first.priority[0], first.value)
+        return None if first is None else RankedKey(*first.priority)
 
-    def pop_first(self, count: int, until: Rank | None = None) -> list[tuple[Rank, Key]]:
+    def pop_first(self, count: int, until: Rank | None = None) -> list[RankedKey]:
         """Remove and return the first `count` keys in order, none ranked after `until`."""
-        popped: list[tuple[Rank, Key]] = []
-        while len(popped) < count and (head := self.head()) is not None and (until is None or head[0] <= until):
+        popped: list[RankedKey] = []
+        while len(popped) < count and (head := self.head()) is not None and (until is None or head.rank <= until):
             self._queue.dequeue()
-            del self._ranks[head[1]]
+            del self._positions[head.key]
             popped.append(head)
         return popped
 

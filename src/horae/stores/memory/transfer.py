@@ -73,11 +73,8 @@ def _sorted_rows(data: Data, part: Part) -> list[TransferItem]:
 def _read_rows(data: Data, part: Part) -> Iterator[TransferItem]:
     match part:
         case Part.MARKS:
-            yield from (
-                HighWaterMark(*mark)
-                for mark in ((TOKEN_MARK, data.token), (EVENT_MARK, data.events.last_number))
-                if mark[1]
-            )
+            marks = (HighWaterMark(TOKEN_MARK, data.token), HighWaterMark(EVENT_MARK, data.events.last_number))
+            yield from (mark for mark in marks if mark.number)
         case Part.METADATA:
             yield from (MetadataItem(*fact) for fact in data.metadata.items())
         case Part.RECORDS:
@@ -87,8 +84,8 @@ def _read_rows(data: Data, part: Part) -> Iterator[TransferItem]:
         case Part.BLOCKED_OWNERS:
             yield from (BlockedOwner(owner, data.blocked_owners[owner]) for owner in data.blocked_owners.all_keys())
         case Part.COUNTERS:
-            counts = ((*key, data.counters[key]) for key in data.counters.all_keys())
-            yield from (CounterValue(*row) for row in counts if row[3])
+            counts = (CounterValue(*key, data.counters[key]) for key in data.counters.all_keys())
+            yield from (count for count in counts if count.number)
         case _:
             for run_id in data.lines.all_keys():
                 yield from (NumberedLine(*row) for row in enumerate(data.lines[run_id], 1))
@@ -102,8 +99,10 @@ def _sort_key(parcel: TransferItem) -> tuple[Any, ...]:
             return hour, owner, name
         case NumberedLine(number=number, line=line):
             return line.run_id, number
+        case HighWaterMark(name=name) | MetadataItem(name=name) | LaneLimit(name=name) | BlockedOwner(owner=name):
+            return (name,)
         case _:
-            return (parcel[0],)
+            raise LookupError(f"a {type(parcel).__name__} is not exported like this")
 
 
 # --- import --------------------------------------------------------------------------------------------------------

@@ -188,7 +188,10 @@ class MySQLConnection:
         """Run statements; return the rows of the last query, or one empty tuple per row that the last one wrote."""
         results = await self._results(text)
         found = [rows for rows, _ in results if rows is not None]
-        return found[-1] if found else [()] * results[-1][1]
+        if found:
+            return found[-1]
+        _, affected_rows = results[-1]
+        return [()] * affected_rows
 
     async def _results(self, text: str) -> list[tuple[list[Row] | None, int]]:
         """Send the deferred statements and `text`; return rows (None: no query) and affected rows of each statement."""

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from ...clock import SystemClock
+from ...clock import Clock
 from ..named_sql import expand_columns, read_blocks
 from ..refusals import refuse
 from .address import Address
@@ -44,8 +44,9 @@ def qualify_tables(text: str, address: Address, server: ServerVersion) -> str:
 
 
 class MySQLConnectionFactory:
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, clock: Clock) -> None:
         self.address: Final = address
+        self._clock = clock
         self._server: ServerVersion | None = None
         self._statements: dict[str, list[Template]] = {}
 
@@ -114,15 +115,14 @@ class MySQLConnectionFactory:
                 connection.close()
 
     async def _connect_with_retries(self) -> Any:
-        clock = SystemClock()
-        deadline = clock.steady() + _STARTUP_SECONDS
+        deadline = self._clock.steady() + _STARTUP_SECONDS
         while True:
             try:
                 return await self.open_raw()
             except Exception as error:
-                if code_of(error) not in _STARTING_CODES or clock.steady() > deadline:
+                if code_of(error) not in _STARTING_CODES or self._clock.steady() > deadline:
                     raise
-            await clock.pause(_RETRY_SECONDS)
+            await self._clock.pause(_RETRY_SECONDS)
 
     def translate_error(self, error: BaseException) -> BaseException | None:
         return translate_error(error)

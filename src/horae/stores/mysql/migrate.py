@@ -31,7 +31,7 @@ already: an interrupted migration is repeated."""
 async def migrate(connection: Any, server: ServerVersion, address: Address) -> None:
     """Apply missing migrations. Safe when several nodes start at once: each checks the version again after the lock."""
     steps = read_migrations(__package__)
-    newest = steps[-1][0]
+    newest, _ = steps[-1]
     await refuse_unsupported_server(connection, server, address)
     known = await _read_version(connection, address)
     if known > newest:
@@ -71,8 +71,10 @@ async def _refuse_live_nodes(connection: Any, address: Address) -> None:
         await cursor.execute(f"SELECT body FROM `{address.prefix}records` WHERE {lease}")  # noqa: S608
         found = await cursor.fetchone()
         await cursor.execute("SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%dT%H:%i:%s.%f')")
-        now = datetime.fromisoformat((await cursor.fetchone())[0]).replace(tzinfo=UTC)
-    refuse_live_nodes(address.display_url, nodes, found[0] if found else None, now)
+        (server_time,) = await cursor.fetchone()
+    (lease_body,) = found or (None,)
+    now = datetime.fromisoformat(server_time).replace(tzinfo=UTC)
+    refuse_live_nodes(address.display_url, nodes, lease_body, now)
 
 
 async def _apply(connection: Any, server: ServerVersion, address: Address, number: int, script: str) -> None:

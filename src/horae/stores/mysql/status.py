@@ -7,7 +7,7 @@ from shlex import join
 from typing import Any, Final
 
 from ...clock import Clock
-from ..named_sql import read_migrations
+from ..named_sql import latest_schema
 from ..sql.status import RequestInstant, ServerStatus
 from .address import Address
 from .connection_factory import MySQLConnectionFactory, require_driver
@@ -22,7 +22,7 @@ _DUMP_COMMANDS: Final = {"MariaDB": "mariadb-dump", "MySQL": "mysqldump"}
 async def read_status(url: str, clock: Clock) -> ServerStatus:
     require_driver()
     address = Address.parse(url)
-    factory = MySQLConnectionFactory(address)
+    factory = MySQLConnectionFactory(address, clock)
     async with factory.open_first() as connection:
         return await _read_status(connection, await factory.read_server_version(connection), address, clock)
 
@@ -41,7 +41,7 @@ async def _read_status(connection: Any, server: ServerVersion, address: Address,
         "prefix",
         address.prefix,
         schema,
-        read_migrations(__package__)[-1][0],
+        latest_schema(__package__),
         size,
         offset,
         settings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...clock import Clock, SystemClock
 from ..no_shared_transactions import NoSharedTransactions
 from ..sql.store import SQLStore
 from .address import Address
@@ -10,12 +11,15 @@ from .migrate import migrate
 
 
 class MySQLStore(SQLStore, NoSharedTransactions):
-    def __init__(self, url: str) -> None:
+    """`clock` decides which counters are old; the default is the system clock."""
+
+    def __init__(self, url: str, *, clock: Clock | None = None) -> None:
         require_driver()
+        clock = SystemClock() if clock is None else clock
         self.url = url
         self.address = Address.parse(url)
-        self._mysql = MySQLConnectionFactory(self.address)
-        super().__init__(self._mysql, self.address.connections)
+        self._mysql = MySQLConnectionFactory(self.address, clock)
+        super().__init__(self._mysql, self.address.connections, clock)
 
     async def _prepare(self) -> None:
         async with self._mysql.open_first() as connection:

@@ -93,13 +93,18 @@ def _render_placeholder(name: str, modifier: str | None) -> Part:
     if name.startswith("found"):
         return _render_found(name.removeprefix("found").removeprefix("_"))
     if name == "each":
-        return lambda arguments: render_literal(arguments.previous_rows[0][0])
+        return _render_member
     if name == "nulls":
         return lambda arguments: ",".join(["(NULL)"] * arguments.values[0])
     positions = [int(number) - 1 for number in name.split("+")]
     if len(positions) > 1 or modifier == "()":
         return lambda arguments: render_rows([arguments.values[position] for position in positions])
     return _render_value(positions[0], modifier)
+
+
+def _render_member(arguments: TemplateArguments) -> str:
+    ((member,),) = arguments.previous_rows
+    return render_literal(member)
 
 
 def _render_value(position: int, modifier: str | None) -> Part:

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from ...clock import SystemClock
+from ...clock import Clock
 from .address import Address
 from .connection_factory import MySQLConnectionFactory
 from .errors import code_of
@@ -40,12 +40,12 @@ class BehindProxyError(Exception):
 class MySQLNotifier:
     """Uses at most two connections: one that sleeps and listens, and one that notifies, closed after 30 s without use."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, clock: Clock) -> None:
         address = Address.parse(url)
         place = f"{address.database}/{address.prefix}"
         self._lock_prefix = f"horae_ring_{hashlib.sha256(place.encode()).hexdigest()[:16]}"
-        self._factory = MySQLConnectionFactory(address)
-        self._clock = SystemClock()
+        self._factory = MySQLConnectionFactory(address, clock)
+        self._clock = clock
         self._on_wakeup: Callable[[], None] | None = None
         self._listener: int | None = None
         """Connection id of this process's own sleep, which its own notifications skip."""
@@ -128,7 +128,8 @@ class MySQLNotifier:
 
     async def _take_slot(self, connection: Any) -> bool:
         for slot in range(MAX_LISTENERS):
-            if (await fetch_row(connection, f"SELECT GET_LOCK('{self._lock_prefix}_{slot}', 0)"))[0] == 1:
+            (is_taken,) = await fetch_row(connection, f"SELECT GET_LOCK('{self._lock_prefix}_{slot}', 0)")
+            if is_taken == 1:
                 return True
         return False
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from ...clock import SystemClock
+from ...clock import Clock
 from ...errors import StoreError
 from ...model.record import RecordWrite
 from ..codec.rows import Row, encode_expiry
@@ -21,7 +21,8 @@ _NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs
 """Statements that skip runs which the ledger has already; a smaller row count shows that."""
 _AUTOCOMMIT_STATEMENTS: Final = frozenset({"read_few_due", "read_few_live", "settle_few"})
 """Statements that run outside transactions: a node that uses only these must discard old plans too."""
-_PLAN_SECONDS: Final = (0.5, 60.0)
+_FIRST_PLAN_SECONDS: Final = 0.5
+_MAX_PLAN_SECONDS: Final = 60.0
 """Age at which plans are discarded: for a new connection, and the maximum, reached by doubling."""
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _BEGIN_READ_ONLY: Final = (
@@ -38,6 +39,7 @@ class PostgresConnection:
         self,
         connection: asyncpg.Connection[Any],
         statements: Mapping[str, str],
+        clock: Clock,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self._connection = connection
@@ -47,8 +49,8 @@ class PostgresConnection:
         )
         self._event_count = 0
         self._open = True
-        self._clock = SystemClock()
-        self._plans_made_at, self._plan_seconds = self._clock.steady(), _PLAN_SECONDS[0]
+        self._clock = clock
+        self._plans_made_at, self._plan_seconds = self._clock.steady(), _FIRST_PLAN_SECONDS
 
     async def query(self, name: str, *values: Any) -> list[Row]:
         if name in _AUTOCOMMIT_STATEMENTS and not self._are_plans_fresh():
@@ -69,10 +71,8 @@ class PostgresConnection:
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:
         for batch in split_batches(writings):
-            written = {
-                (row[0], row[1])
-                for row in await self._run("write_records", *encode_columns(map(encode_record_write, batch)))
-            }
+            rows = await self._run("write_records", *encode_columns(map(encode_record_write, batch)))
+            written = {(kind, key) for kind, key in rows}
             for writing in batch:
                 if (replace_nul(writing.record.kind), replace_nul(writing.record.key)) not in written:
                     return writing
@@ -80,7 +80,7 @@ class PostgresConnection:
 
     async def join_transaction(self) -> None:
         """Join a transaction that the caller has begun and that may have written events before."""
-        self._event_count = (await self.query("count_own_events"))[0][0]
+        ((self._event_count,),) = await self.query("count_own_events")
 
     async def write_ordinary(self, batch: OrdinaryBatch) -> bool:
         encode = encode_starts if batch.are_starts else encode_successes
@@ -95,15 +95,15 @@ class PostgresConnection:
     async def _write_starts(self, values: list[Any], expected: int) -> None:
         """Write the starts. The statement skips runs that the ledger has; a run that is live violates the unique index."""
         try:
-            (row,) = await self._run("write_starts", *values)
+            ((written,),) = await self._run("write_starts", *values)
         except asyncpg.UniqueViolationError as error:
             raise DuplicateRunError from error
-        if row[0] < expected:
+        if written < expected:
             raise DuplicateRunError
 
     async def _write_ends(self, values: list[Any], expected: int) -> None:
-        (row,) = await self._run("write_ends", *values)
-        if row[0] < expected:
+        ((written,),) = await self._run("write_ends", *values)
+        if written < expected:
             raise StoreError("A run that was to end is not live; nothing was written.")
 
     async def begin(self) -> None:
@@ -115,7 +115,7 @@ class PostgresConnection:
         steady = self._clock.steady()
         if steady - self._plans_made_at < self._plan_seconds:
             return True
-        self._plans_made_at, self._plan_seconds = steady, min(2 * self._plan_seconds, _PLAN_SECONDS[1])
+        self._plans_made_at, self._plan_seconds = steady, min(2 * self._plan_seconds, _MAX_PLAN_SECONDS)
         return False
 
     async def begin_read_only(self) -> None:

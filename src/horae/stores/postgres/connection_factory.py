@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from ...clock import SystemClock
+from ...clock import Clock
 from ..named_sql import expand_columns, read_blocks
 from .address import Address
 from .connection import PostgresConnection
@@ -49,18 +49,19 @@ def qualify_tables(text: str, schema: str) -> str:
 
 
 class PostgresConnectionFactory:
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, clock: Clock) -> None:
         self.address: Final = address
+        self._clock = clock
         blocks = read_blocks(__package__)
         self._statements = {name: qualify_tables(expand_columns(name, blocks), address.schema) for name in blocks}
 
     async def connect(self) -> PostgresConnection:
         settings = _TRANSACTION_SETTINGS if self.address.is_pooled else None
-        return PostgresConnection(await self.open_raw(self.address.dsn), self._statements, settings)
+        return PostgresConnection(await self.open_raw(self.address.dsn), self._statements, self._clock, settings)
 
     def wrap(self, connection: asyncpg.Connection[Any]) -> PostgresConnection:
         """Wrap a connection of the caller without changing its settings."""
-        return PostgresConnection(connection, self._statements)
+        return PostgresConnection(connection, self._statements, self._clock)
 
     async def open_raw(self, dsn: str, **settings: str) -> asyncpg.Connection[Any]:
         import asyncpg  # noqa: PLC0415 - an optional dependency
@@ -96,15 +97,14 @@ class PostgresConnectionFactory:
         """Connect, retrying for up to 3 s while the server is starting or has too many connections."""
         import asyncpg  # noqa: PLC0415
 
-        clock = SystemClock()
-        deadline = clock.steady() + _STARTUP_SECONDS
+        deadline = self._clock.steady() + _STARTUP_SECONDS
         while True:
             try:
                 return await self.open_raw(self.address.dsn)
             except (asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError, ConnectionResetError):
-                if clock.steady() > deadline:
+                if self._clock.steady() > deadline:
                     raise
-            await clock.pause(_RETRY_SECONDS)
+            await self._clock.pause(_RETRY_SECONDS)
 
     def translate_error(self, error: BaseException) -> BaseException | None:
         return translate_error(error)

@@ -111,7 +111,7 @@ class FastClaimer(Claimer):
         rows = await self._session.run_statement(lambda connection: _write_claim(connection, values))
         if not rows:
             return None
-        is_joined, new, claimed_numbers, timed, ready = rows[0]
+        ((is_joined, new, claimed_numbers, timed, ready),) = rows
         if not is_joined:
             return Claim()
         if new < len(decided.batch.decisions):

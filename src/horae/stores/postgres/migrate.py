@@ -28,7 +28,8 @@ async def migrate(connection: asyncpg.Connection[Any], address: Address) -> None
     """Apply missing migrations. Safe when several nodes start at once: each takes the lock and checks the version again."""
     steps = read_migrations(__package__)
     await _refuse_unsupported_server(connection, address)
-    if await read_version(connection, address) != steps[-1][0]:
+    newest, _ = steps[-1]
+    if await read_version(connection, address) != newest:
         async with connection.transaction(isolation="read_committed"):
             await connection.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", _LOCK_NAMESPACE, address.schema)
             await _apply_missing(connection, address, steps)
@@ -36,7 +37,8 @@ async def migrate(connection: asyncpg.Connection[Any], address: Address) -> None
 
 
 async def _apply_missing(connection: asyncpg.Connection[Any], address: Address, steps: list[tuple[int, str]]) -> None:
-    known, newest = await read_version(connection, address), steps[-1][0]
+    known = await read_version(connection, address)
+    newest, _ = steps[-1]
     if known is None:
         raise refuse("store_not_ours", place=address.display_url, schema=address.schema)
     if known > newest:

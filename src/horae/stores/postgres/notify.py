@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from ...clock import SystemClock
+from ...clock import Clock
 from ...store_retry import StoreRetry
 from .address import Address
 from .connection_factory import PostgresConnectionFactory
@@ -31,10 +31,10 @@ _KEEPALIVE_TIMEOUT: Final = 5.0
 class PostgresNotifier:
     """Sends and receives on one connection. After a reconnect it wakes the listener once, as notifications may be lost."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, clock: Clock) -> None:
         self._address = Address.parse(url)
-        self._factory = PostgresConnectionFactory(self._address)
-        self._clock = SystemClock()
+        self._factory = PostgresConnectionFactory(self._address, clock)
+        self._clock = clock
         self._retry = StoreRetry("waking by notification", self._clock)
         self._sender_id = secrets.token_hex(6)
         self._channel = notification_channel(self._address.schema)

@@ -6,7 +6,7 @@ from shlex import join
 from typing import TYPE_CHECKING, Any, Final
 
 from ...clock import Clock
-from ..named_sql import read_migrations
+from ..named_sql import latest_schema
 from ..sql.status import RequestInstant, ServerStatus
 from .address import Address
 from .connection_factory import PostgresConnectionFactory
@@ -24,7 +24,7 @@ _SIZE: Final = (
 
 async def read_status(url: str, clock: Clock) -> ServerStatus:
     address = Address.parse(url)
-    async with PostgresConnectionFactory(address).open_first() as connection:
+    async with PostgresConnectionFactory(address, clock).open_first() as connection:
         return await _read_status(connection, address, clock)
 
 
@@ -45,7 +45,7 @@ async def _read_status(connection: asyncpg.Connection[Any], address: Address, cl
         "schema",
         address.schema,
         await read_version(connection, address) or 0,
-        read_migrations(__package__)[-1][0],
+        latest_schema(__package__),
         await connection.fetchval(_SIZE, address.schema),
         offset,
         settings,

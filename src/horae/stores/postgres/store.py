@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...clock import Clock, SystemClock
 from ..sql.connection import Connection
 from ..sql.store import SQLStore
 from .address import Address
@@ -17,11 +18,14 @@ MAX_CLAIM_SLICE: Final = 480
 
 
 class PostgresStore(PostgresSharedTransactions, SQLStore):
-    def __init__(self, url: str) -> None:
+    """`clock` decides which counters are old; the default is the system clock."""
+
+    def __init__(self, url: str, *, clock: Clock | None = None) -> None:
+        clock = SystemClock() if clock is None else clock
         self.url = url
         self.address = Address.parse(url)
-        self._postgres = PostgresConnectionFactory(self.address)
-        super().__init__(self._postgres, self.address.connections, MAX_CLAIM_SLICE)
+        self._postgres = PostgresConnectionFactory(self.address, clock)
+        super().__init__(self._postgres, self.address.connections, clock, MAX_CLAIM_SLICE)
         self._claimer = FastClaimer(self._session, self._task_cache, MAX_CLAIM_SLICE)
         self._run_updater = FastRunUpdater(self._session, self._task_cache)
 
@@ -30,11 +34,12 @@ class PostgresStore(PostgresSharedTransactions, SQLStore):
             await migrate(connection, self.address)
 
     async def _number_events(self) -> None:
-        if (await self._session.query("has_unnumbered_events"))[0][0]:
+        ((has_unnumbered,),) = await self._session.query("has_unnumbered_events")
+        if has_unnumbered:
             await self._session.transact(_number_committed_events)
 
 
 async def _number_committed_events(connection: Connection) -> None:
     """Number committed events under a lock; a transaction that waited for it finds fewer events left."""
-    (last,) = (await connection.query("lock_numbering"))[0]
+    ((last,),) = await connection.query("lock_numbering")
     await connection.query("number_events", last)

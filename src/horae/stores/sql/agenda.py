@@ -42,7 +42,8 @@ class SQLAgenda:
         if not routes:
             return 0
         waiting_routes = sorted(routes)
-        if not (await self._session.query("has_entries_parked_at_routes", waiting_routes))[0][0]:
+        ((has_parked,),) = await self._session.query("has_entries_parked_at_routes", waiting_routes)
+        if not has_parked:
             return 0
         return await self._session.transact(lambda connection: _admit(connection, waiting_routes))
 
@@ -57,11 +58,13 @@ class SQLAgenda:
     async def join(self, node: Node) -> None:
         await self._session.query("join", *encode_node(node))
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
-        rows = await self._session.query("extend", node, to_microseconds(now), load, duration_microseconds(offset))
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
+        rows = await self._session.query("renew_lease", node, to_microseconds(now), load, duration_microseconds(offset))
         if not rows:
             return LeaseRenewal(held=False)
-        orders, nodes, timed, ready, clock, draining = rows[0]
+        ((orders, nodes, timed, ready, clock, draining),) = rows
         heads = [due for due in (timed, ready) if due is not None]
         return LeaseRenewal(
             held=True,
@@ -76,7 +79,7 @@ class SQLAgenda:
         await self._session.query("leave", node)
 
     async def next_due(self) -> datetime | None:
-        timed, ready = (await self._session.query("agenda_heads"))[0]
+        ((timed, ready),) = await self._session.query("agenda_heads")
         heads = [due for due in (timed, ready) if due is not None]
         return instant_of[min(heads)] if heads else None
 

@@ -14,8 +14,9 @@ from ...model.entry import Entry
 from ...model.ids import to_microseconds
 from ...model.run import LIVE_STATES
 from ...ports.store import Claim, Claimed
+from ..codec.columns import entry_key, entry_owner, entry_task, entry_task_version
 from ..codec.json_codecs import instant_of
-from ..codec.rows import ENTRY_WIDTH, Row, decode_entry, new_tuple
+from ..codec.rows import Row, decode_entry, new_tuple
 from ..task_cache import TaskCache
 from .claim_order import ClaimOrder
 from .connection import Connection, DuplicateRunError
@@ -27,7 +28,6 @@ _MAX_DECIDE_SECONDS: Final = 0.010
 _CLOCK_CHECK_INTERVAL: Final = 16
 _LOCKED_RETRY_DELAY: Final = timedelta(milliseconds=50)
 """Delay until due entries that another node has locked are tried again: that node may have died in the middle."""
-_VERSION: Final = ENTRY_WIDTH
 
 
 class ClaimRequest(NamedTuple):
@@ -65,7 +65,7 @@ class Claimer:
             rows = await self._session.query("agenda_heads_of_node", node)
             if not rows:
                 return Claim()
-            timed, ready = rows[0]
+            ((timed, ready),) = rows
             head = earliest_head(timed, ready)
             if room <= 0 or head is None or head > now:
                 self._head = head
@@ -94,7 +94,7 @@ class Claimer:
         start_rows = await connection.query("begin_claim", request.node)
         if not start_rows:
             return Claim(), None
-        start = _ClaimStart(*start_rows[0])
+        (start,) = map(_ClaimStart._make, start_rows)
         now = to_microseconds(request.now)
         self._claim_order.has_backlog = start.ready is not None
         rows = await self._claim_order.read_slice(connection, now, request.room)
@@ -104,20 +104,21 @@ class Claimer:
             decided, unit = await self._decide(connection, rows, request, start, claimed, check_ledger=check_ledger)
             await unit.flush(connection)
         if decided:
-            self._claim_order.last_owner = rows[decided - 1][5]
-        timed, ready = (await connection.query("agenda_heads"))[0]
+            self._claim_order.last_owner = entry_owner(rows[decided - 1])
+        ((timed, ready),) = await connection.query("agenda_heads")
         return build_claim(claimed, decided, request.now, earliest_head(timed, ready)), unit
 
     async def _load(self, connection: Connection, rows: list[Row], start: _ClaimStart) -> LoadedFacts:
-        loaded = LoadedFacts(self._task_cache, {row[0]: row[_VERSION] for row in rows})
+        loaded = LoadedFacts(self._task_cache, dict(map(entry_task_version, rows)))
         await loaded.read_tasks(connection)
         several = [number for number, entry_count in loaded.entry_counts.items() if entry_count > 1]
-        if cached := [row[0] for row in rows if row[0] not in loaded.entry_counts]:
+        if cached := [number for number in map(entry_task, rows) if number not in loaded.entry_counts]:
             several += [number for (number,) in await connection.query("tasks_with_several_entries", cached)]
         await loaded.read_entries(connection, several)
         for row in rows:
-            if row[0] not in loaded.entries:
-                loaded.entries[row[0]] = (decode_entry(row, loaded.tasks[row[0]].task.id),)
+            number = entry_task(row)
+            if number not in loaded.entries:
+                loaded.entries[number] = (decode_entry(row, loaded.tasks[number].task.id),)
         await loaded.read_lane_state(connection, alone=start.alone)
         return loaded
 
@@ -146,10 +147,10 @@ class Claimer:
             if decided % _CLOCK_CHECK_INTERVAL == 0 and thread_time() > deadline:
                 self._claim_order.adapt_slice_size(decided, len(rows))
                 break
-            number = row[0]
+            number, slot = entry_key(row)
             known = loaded.tasks[number]
             entries = loaded.entries[number]
-            entry = entries[0] if len(entries) == 1 else next(e for e in entries if e.slot == row[1])
+            entry = entries[0] if len(entries) == 1 else next(e for e in entries if e.slot == slot)
             facts = loaded.build_facts(known, entries)
             if check_ledger:
                 change = await _decide_deduplicated(
@@ -159,7 +160,7 @@ class Claimer:
                 change = decide(facts, entry, token)
                 if facts.live and _has_duplicate_run(change, facts):
                     raise DuplicateRunError
-            if row[1] not in change.dropped:
+            if slot not in change.dropped:
                 _check_entry_moved(entry, change)
             unit.add_change(known, entries, change)
             for run in change.new_runs:

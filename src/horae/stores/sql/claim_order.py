@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...model.limits import CLAIM_SLICE
+from ..codec.columns import entry_key, entry_owner, entry_priority, entry_slot, entry_task
 from ..codec.rows import Row
 from ..owner_rotation import MAX_ENTRIES_PER_OWNER, first_entry_per_task, interleave_owners, priority_key
 from .connection import Connection
@@ -53,12 +54,11 @@ class ClaimOrder:
             )
         )
         if self.has_backlog or (
-            len(rows) > min(self.slice_size, _ROTATION_THRESHOLD)
-            and not (await connection.query("due_order_suffices"))[0][0]
+            len(rows) > min(self.slice_size, _ROTATION_THRESHOLD) and not await _is_due_order_sufficient(connection)
         ):
             return first_entry_per_task(await self._read_rotation(connection, now))
         rows = rows[: self.slice_size]
-        if any(row[6] for row in rows):
+        if any(map(entry_priority, rows)):
             rows.sort(key=priority_key)
         rows = first_entry_per_task(rows)
         # Entries beyond the room are left to other nodes; twice the room is locked, because skipped occurrences use none.
@@ -88,14 +88,14 @@ class ClaimOrder:
     async def _read_queues(self, connection: Connection, owners: list[str], share: int) -> list[list[Row]]:
         queues: dict[str, list[Row]] = {owner: [] for owner in owners}
         for row in await connection.query("ready_slices", owners, share):
-            queues[row[5]].append(row)
+            queues[entry_owner(row)].append(row)
         return list(queues.values())
 
     async def _lock_rows(self, connection: Connection, now: int, chosen: list[Row]) -> list[Row]:
         """Lock the chosen rows, in their order, without those that another node has locked or changed meanwhile."""
-        rows = await connection.query("lock_entries", [row[0] for row in chosen], [row[1] for row in chosen], now)
-        by_slot = {(row[0], row[1]): row for row in rows}
-        return [by_slot[row[0], row[1]] for row in chosen if (row[0], row[1]) in by_slot]
+        tasks, slots = list(map(entry_task, chosen)), list(map(entry_slot, chosen))
+        locked = {entry_key(row): row for row in await connection.query("lock_entries", tasks, slots, now)}
+        return [locked[key] for key in map(entry_key, chosen) if key in locked]
 
     async def _read_owners(self, connection: Connection) -> list[str]:
         """Return the next owners in rotation, at most as many as a slice has entries."""
@@ -104,3 +104,9 @@ class ClaimOrder:
             first = await connection.query("ready_owners", "", CLAIM_SLICE + 1)
             owners += [owner for (owner,) in first if owner not in owners]
         return owners[:CLAIM_SLICE]
+
+
+async def _is_due_order_sufficient(connection: Connection) -> bool:
+    """Whether the order of due instants needs no rotation of owners, because one owner has all tasks and none has a priority."""
+    ((suffices,),) = await connection.query("due_order_suffices")
+    return bool(suffices)

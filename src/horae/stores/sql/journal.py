@@ -8,7 +8,8 @@ from typing import Any, Final
 from ...model.ids import to_microseconds
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
 from ...ports.journal import Line, NumberedLine
-from ..codec.json_codecs import instant_of, replace_lone_surrogates
+from ..codec.json_codecs import replace_lone_surrogates
+from ..codec.transfer_rows import decode_line
 from .connection import Connection
 from .ledger import read_run
 from .transactions import Session
@@ -26,9 +27,7 @@ class SQLJournal:
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         rows = await self._session.query("lines", run_id, after, limit)
-        return tuple(
-            NumberedLine(number, Line(name, instant_of[at], level, text)) for number, name, at, level, text in rows
-        )
+        return tuple(map(decode_line, rows))
 
 
 async def _write(connection: Connection, lines: Sequence[Line]) -> None:

@@ -13,7 +13,8 @@ from ...model.reason import Reason
 from ...model.route import ROUTE_PREFIXES
 from ...model.run import LIVE_STATES, Run, RunState
 from ...ports.store import RunFilter, TaskFilter
-from ..codec.rows import REASONS, RUN_WIDTH, Row, decode_event, decode_run
+from ..codec.columns import decode_listed_run, task_page_cursor
+from ..codec.rows import REASONS, Row, decode_event
 from ..run_id_prefix import planned_range_of_id
 from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, newest_key
 from ..task_cache import TaskCache
@@ -26,7 +27,8 @@ from .transactions import Session
 async def read_tasks(connection: Connection, task_filter: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
     size = min(limit, MAX_PAGE_SIZE)
     rows = await read_task_rows(connection, task_filter, int(after or 0), size + 1)
-    return Page(await read_facts(connection, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
+    tasks = [(number, version) for number, version in rows[:size]]
+    return Page(await read_facts(connection, tasks), task_page_cursor(rows, size))
 
 
 async def read_upcoming(connection: Connection, owner: str | None, limit: int) -> tuple[Facts, ...]:
@@ -48,35 +50,36 @@ async def _read_soonest(connection: Connection, owner: str | None, max_rows: int
 
 
 async def _is_large_owner(connection: Connection, owner: str, row_count: int, rows_per_task: int) -> bool:
-    owner_tasks, all_tasks = (await connection.query("tasks_of_owner_and_all", owner))[0]
+    ((owner_tasks, all_tasks),) = await connection.query("tasks_of_owner_and_all", owner)
     return is_owner_large(owner_tasks, all_tasks, row_count, rows_per_task)
 
 
 async def read_stranded(connection: Connection, owner: str | None, limit: int) -> tuple[Facts, ...]:
     """Read tasks that are parked at a route without a worker; route names share a prefix, a range of the index."""
     size = min(limit, MAX_PAGE_SIZE)
-    rows: list[Row] = []
+    tasks: list[tuple[int, int]] = []
     for route in ROUTE_PREFIXES:
-        rows += [
-            tuple(row) for row in await connection.query("tasks_parked_at_route", route, route[:-1] + ";", owner, size)
-        ]
-    return await read_facts(connection, sorted(rows)[:size])
+        rows = await connection.query("tasks_parked_at_route", route, route[:-1] + ";", owner, size)
+        tasks += [(number, version) for number, version in rows]
+    return await read_facts(connection, sorted(tasks)[:size])
 
 
 async def read_latest(connection: Connection, task_ids: list[str]) -> dict[str, Run]:
     newest: dict[str, Run] = {}
     for row in await connection.query("latest", task_ids):
-        run = decode_run(row, row[RUN_WIDTH])
+        run = decode_listed_run(row)
         known = newest.get(run.task_id)
         if known is None or newest_key(known) < newest_key(run):
             newest[run.task_id] = run
     return newest
 
 
-async def read_facts(connection: Connection, rows: Sequence[Row], *, with_lanes: bool = False) -> tuple[Facts, ...]:
+async def read_facts(
+    connection: Connection, tasks: Sequence[tuple[int, int]], *, with_lanes: bool = False
+) -> tuple[Facts, ...]:
     """Read the facts of tasks given by number and version. Lists omit the lanes: they do not show what a run waits for."""
-    numbers = [row[0] for row in rows]
-    loaded = LoadedFacts(TaskCache(), {row[0]: row[1] for row in rows})
+    numbers = [number for number, _ in tasks]
+    loaded = LoadedFacts(TaskCache(), dict(tasks))
     await loaded.read_tasks(connection)
     await loaded.read_entries(connection, numbers)
     blocked = await _read_block_reasons(connection, loaded)
@@ -119,7 +122,7 @@ async def read_run(connection: Connection, run_id: str) -> Run | None:
     if not rows:
         instants = planned_range_of_id(run_id)
         rows = await connection.query("ended_run", run_id, *((0, -1) if instants is None else instants))
-    return decode_run(rows[0], rows[0][RUN_WIDTH]) if rows else None
+    return next(map(decode_listed_run, rows), None)
 
 
 async def read_runs(connection: Connection, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
@@ -133,7 +136,7 @@ async def read_runs(connection: Connection, run_filter: RunFilter, after: str | 
         rows += await connection.query("runs_page_live", *values, run_filter.task_id)
     if run_filter.states is None or run_filter.states - LIVE_STATES:
         rows += await _read_ended_runs(connection, run_filter, wanted.size, values)
-    return wanted.page(sorted((decode_run(row, row[RUN_WIDTH]) for row in rows), key=newest_key, reverse=True))
+    return wanted.page(sorted(map(decode_listed_run, rows), key=newest_key, reverse=True))
 
 
 async def _read_ended_runs(
@@ -168,8 +171,8 @@ class SQLFeed:
 
     async def last_event(self) -> int:
         await self._number_events()
-        number: int = (await self._session.query("last_event"))[0][0]
-        return number
+        ((number,),) = await self._session.query("last_event")
+        return int(number)
 
     async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
         await self._number_events()

@@ -15,7 +15,8 @@ from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
 from ...model.reason import Reason
 from ...model.route import is_route
 from ...model.task import Task
-from ..codec.rows import REASONS, TASK_WIDTH, Row, decode_entry, decode_run, decode_status, decode_task, new_tuple
+from ..codec.columns import decode_versioned_task, entry_task, live_and_entry_counts, run_task
+from ..codec.rows import REASONS, decode_entry, decode_run, new_tuple
 from ..task_cache import CachedTask, TaskCache
 from .connection import Connection
 
@@ -40,10 +41,10 @@ class LoadedFacts:
             return
         with_live_runs: list[int] = []
         for row in await connection.query("tasks", numbers):
-            number, (live_count, entry_count) = row[0], row[-2:]
-            values = (number, row[TASK_WIDTH], decode_task(row), decode_status(row, TASK_WIDTH + 1), (), ())
-            self.tasks[number] = new_tuple(CachedTask, values)
-            self.entry_counts[number] = entry_count
+            known = new_tuple(CachedTask, (*decode_versioned_task(row), (), ()))
+            number = known.number
+            self.tasks[number] = known
+            live_count, self.entry_counts[number] = live_and_entry_counts(row)
             if live_count:
                 with_live_runs.append(number)
         if with_live_runs:
@@ -51,14 +52,15 @@ class LoadedFacts:
 
     async def _read_runs(self, connection: Connection, numbers: list[int]) -> None:
         for row in await connection.query("live_runs", numbers):
-            known = self.tasks[row[2]]
+            number = run_task(row)
+            known = self.tasks[number]
             live = (*known.live, decode_run(row, known.task.id))
-            self.tasks[row[2]] = known._replace(live=live, numbers=(0,) * len(live))
+            self.tasks[number] = known._replace(live=live, numbers=(0,) * len(live))
 
     async def read_entries(self, connection: Connection, numbers: Collection[int]) -> None:
         if numbers:
             for row in await connection.query("entries", list(numbers)):
-                number = row[0]
+                number = entry_task(row)
                 entry = decode_entry(row, self.tasks[number].task.id)
                 self.entries[number] = (*self.entries.get(number, ()), entry)
 
@@ -87,7 +89,7 @@ class LoadedFacts:
     def build_facts(self, known: CachedTask, entries: tuple[Entry, ...]) -> Facts:
         _, _, task, standing, live, _ = known
         lane_state = self.lane_state
-        if lane_state.is_unrestricted and task[9] is None:
+        if lane_state.is_unrestricted and task.lane is None:
             return new_tuple(Facts, (task, standing, entries, live, (), None, _NO_EXISTING_RUNS))
         return Facts(task, standing, entries, live, lane_state.lane_uses(task), lane_state.block_reason(task))
 
@@ -114,16 +116,15 @@ async def load_task_facts(
     return loaded, known, loaded.build_facts(known, loaded.entries.get(number, ()))
 
 
-async def find_task_by_id(connection: Connection, task_id: str) -> Row | None:
+async def find_task_by_id(connection: Connection, task_id: str) -> tuple[int, str] | None:
     """Return number and owner of a task; None if there is no such task."""
     rows = await connection.query("number_by_id", task_id)
-    return rows[0] if rows else None
+    return next(((number, owner) for number, owner in rows), None)
 
 
 async def lock_task(connection: Connection, number: int) -> int | None:
     """Lock a task until the transaction ends and return its version; None if the task was deleted."""
-    rows = await connection.query("lock_tasks", [number])
-    return rows[0][1] if rows else None
+    return next((version for _, version, _ in await connection.query("lock_tasks", [number])), None)
 
 
 class LaneState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
-from ...clock import SystemClock
+from ...clock import Clock
 from ...errors import Conflict, StoreError
 from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import ALL_OWNERS, RETAINED_HOURS, Counts, hour_of
@@ -16,7 +16,8 @@ from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.run import Run
 from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
-from ..codec.rows import Row, decode_node
+from ..codec.columns import TaskVersion
+from ..codec.rows import decode_node
 from ..run_id_prefix import planned_range_of_prefix
 from ..task_cache import TaskCache
 from .connection import Connection
@@ -29,6 +30,7 @@ from .unit_of_work import UnitOfWork
 
 
 class SQLBook:
+    _clock: Clock
     _session: Session
     _task_cache: TaskCache
 
@@ -39,10 +41,13 @@ class SQLBook:
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         async def work(connection: Connection) -> Facts | None:
-            row = await find_task_by_id(connection, task_id)
-            if row is None or owner not in (None, row[1]):
+            found = await find_task_by_id(connection, task_id)
+            if found is None:
                 return None
-            decided = await self._decide(connection, row[0], decide)
+            number, task_owner = found
+            if owner not in (None, task_owner):
+                return None
+            decided = await self._decide(connection, number, decide)
             if decided is None:
                 return None
             before, after = decided
@@ -53,19 +58,22 @@ class SQLBook:
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
         async def edit_existing(connection: Connection) -> tuple[Facts, Facts | None] | None:
-            rows = await connection.query("numbers_by_key", [owner], [key])
-            return await self._decide(connection, rows[0][2], decide) if rows else None
+            for _, _, number in await connection.query("numbers_by_key", [owner], [key]):
+                return await self._decide(connection, number, decide)
+            return None
 
         async def create_or_edit(connection: Connection) -> Facts | None:
             if (decided := await edit_existing(connection)) is not None:
-                return decided[1]
+                _, after = decided
+                return after
             try:
                 return await _create(connection, key, decide(None))
             except Conflict as conflict:
                 # Nothing was written yet: another process may have created the task since the lookup.
                 if conflict.code != "key_taken" or (decided := await edit_existing(connection)) is None:
                     raise
-                return decided[1]
+                _, after = decided
+                return after
 
         async def work(connection: Connection) -> Facts:
             after = await create_or_edit(connection)
@@ -87,7 +95,10 @@ class SQLBook:
         unit.add_change(known, before.entries, await unit.deduplicate_runs(connection, number, decide(before)))
         await unit.flush(connection)
         version = await lock_task(connection, number)
-        return before, None if version is None else (await load_task_facts(connection, TaskCache(), number, version))[2]
+        if version is None:
+            return before, None
+        _, _, after = await load_task_facts(connection, TaskCache(), number, version)
+        return before, after
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
         return await self._session.read(
@@ -110,13 +121,13 @@ class SQLBook:
         return await self._session.read(lambda connection: read_runs(connection, run_filter, after, limit))
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
-        return tuple(row[0] for row in await self._session.query("task_ids", prefix, owner, limit))
+        return tuple(task_id for (task_id,) in await self._session.query("task_ids", prefix, owner, limit))
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         first, last = planned_range_of_prefix(prefix) or (0, -1)
         live = await self._session.query("live_run_ids", prefix, owner, limit)
         ended = await self._session.query("ended_run_ids", prefix, owner, limit, first, last)
-        return tuple(sorted({row[0] for row in (*live, *ended)})[:limit])
+        return tuple(sorted({run_id for (run_id,) in (*live, *ended)})[:limit])
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._session.read(lambda connection: read_upcoming(connection, owner, limit))
@@ -128,16 +139,17 @@ class SQLBook:
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:
             return {}
-        owner_or_all, this_hour = ALL_OWNERS if owner is None else owner, hour_of(SystemClock().now())
+        owner_or_all, this_hour = ALL_OWNERS if owner is None else owner, hour_of(self._clock.now())
         rows = await self._session.query("counts", list(hours), owner_or_all, this_hour, RETAINED_HOURS)
         return {(hour, name): int(number) for hour, name, number in rows}
 
     async def output_bytes(self, owner: str) -> int:
-        return int((await self._session.query("output_bytes", owner))[0][0])
+        ((size,),) = await self._session.query("output_bytes", owner)
+        return int(size)
 
     async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         rows = await self._session.query("waiting", owner, to_microseconds(now), MAX_COUNTED)
-        timed, ready, parked, stranded = rows[0]
+        ((timed, ready, parked, stranded),) = rows
         return WaitingCounts(min(timed + ready, MAX_COUNTED), parked, stranded)
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
@@ -213,7 +225,8 @@ async def _create(connection: Connection, key: str, change: Change) -> Facts | N
 async def _read_task_facts(
     connection: Connection, statement: str, values: list[str], owner: str | None
 ) -> Facts | None:
-    rows: list[Row] = await connection.query(statement, *values)
-    if not rows or owner not in (None, rows[0][1]):
-        return None
-    return (await read_facts(connection, [(rows[0][0], rows[0][2])], with_lanes=True))[0]
+    for task in map(TaskVersion._make, await connection.query(statement, *values)):
+        if owner in (None, task.owner):
+            (facts,) = await read_facts(connection, [(task.number, task.version)], with_lanes=True)
+            return facts
+    return None

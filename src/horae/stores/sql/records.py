@@ -23,7 +23,7 @@ class SQLRecords:
 
     async def get_record(self, kind: str, key: str, owner: str | None = None) -> Record | None:
         rows = await self._session.query("get_record", kind, key)
-        record = decode_record(rows[0]) if rows else None
+        record = next(map(decode_record, rows), None)
         return record if record is not None and owner in (None, record.owner) else None
 
     async def put_record(self, record: Record, *, replacing: int | None) -> bool:
@@ -58,7 +58,8 @@ class SQLRecords:
 
     async def drop_expired(self, now: datetime, limit: int) -> int:
         at = to_microseconds(now)
-        if not (await self._session.query("something_expired", at))[0][0]:
+        ((has_expired,),) = await self._session.query("something_expired", at)
+        if not has_expired:
             return 0
         return len(await self._session.transact(lambda connection: connection.query("drop_expired", at, limit)))
 

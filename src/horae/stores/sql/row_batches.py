@@ -11,11 +11,11 @@ from ...model.record import RecordWrite
 from ...model.refusals import refuse
 from ...model.run import LIVE_STATES, Run
 from ...model.task import NEW_TASK_STATUS
-from ..codec.rows import Row, encode_entry, encode_event, encode_run, encode_status, encode_task
+from ..codec.columns import edited_task_identity, new_task_identities
+from ..codec.rows import TASK_WIDTH, Row, encode_entry, encode_event, encode_run, encode_status, encode_task
 from ..counter_deltas import CounterDeltas
 from .connection import Connection
 
-TASK_COLUMNS: Final = 14
 STATUS_COLUMNS: Final = 14
 ENTRY_COLUMNS: Final = 20
 RUN_COLUMNS: Final = 27
@@ -115,7 +115,7 @@ class RowBatches(CounterDeltas):
         if self.new_tasks or self.edited_tasks:
             await self._refuse_clashes(connection)
         if self.new_tasks:
-            await connection.write_rows("insert_tasks", TASK_COLUMNS, self.new_tasks)
+            await connection.write_rows("insert_tasks", TASK_WIDTH, self.new_tasks)
             await connection.write_rows("insert_statuses", STATUS_COLUMNS, self.new_statuses)
         for row in self.edited_tasks:
             await connection.query("update_task", *row)
@@ -126,11 +126,9 @@ class RowBatches(CounterDeltas):
     async def _refuse_clashes(self, connection: Connection) -> None:
         """Raise if an id or a key belongs to another task or occurs twice. Two concurrent transactions with the same key
         collide at the unique index; the one that waited there is retried."""
-        values = self.new_tasks
-        identities = list(zip(*(values[column::TASK_COLUMNS] for column in (0, 1, 2, 10)), strict=True))
-        identities += [(row[13], row[0], row[1], row[9]) for row in self.edited_tasks]
+        identities = [*new_task_identities(self.new_tasks), *map(edited_task_identity, self.edited_tasks)]
         keyed = [(owner, key) for _, _, owner, key in identities if key is not None]
-        ids: dict[str, int] = dict(await connection.query("numbers_by_id", [row[1] for row in identities]))
+        ids: dict[str, int] = dict(await connection.query("numbers_by_id", [task.id for task in identities]))
         keys: dict[tuple[str, str], int] = {}
         if keyed:
             owners, names = map(list, zip(*keyed, strict=True))

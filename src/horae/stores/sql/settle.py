@@ -46,7 +46,8 @@ class RunUpdater:
         async def work(connection: Connection) -> UnitOfWork:
             # Forget the runs of an attempt that was rolled back and retried.
             started.clear()
-            return (await self._apply_in(connection, [(*claim, None) for claim in claims], begin))[1]
+            _, unit = await self._apply_in(connection, [(*claim, None) for claim in claims], begin)
+            return unit
 
         unit = await self._session.transact(work)
         unit.update_cache(self._task_cache)
@@ -63,7 +64,7 @@ class RunUpdater:
             # The node's row stays locked until the commit: a node that only seemed dead can claim nothing meanwhile.
             if await connection.query("lock_node", node) != [(renewals,)]:
                 return None
-            run_ids = [row[0] for row in await connection.query("live_runs_of_node", node)]
+            run_ids = [run_id for run_id, _ in await connection.query("live_runs_of_node", node)]
             updates = [(run_id, None, None) for run_id in run_ids[:limit]]
             _, unit = await self._apply_in(connection, updates, decide_checked)
             if len(run_ids) <= limit:
@@ -88,12 +89,12 @@ class RunUpdater:
         """Return the ids of stale runs and the unit of work. A retried transaction builds a new one; only the last was
         written."""
         stale: set[str] = set()
-        tasks = await self._tasks_of(connection, [update[0] for update in updates])
+        tasks = await self._tasks_of(connection, [run_id for run_id, _, _ in updates])
         loaded = await self._load(connection, tasks)
         unit = UnitOfWork(loaded)
         for run_id, token, argument in updates:
             known = loaded.tasks.get(tasks.get(run_id, 0))
-            run = None if known is None else known.find_run(run_id)[0]
+            run, _ = (None, 0) if known is None else known.find_run(run_id)
             if known is None or run is None or token not in (None, run.token):
                 stale.add(run_id)
                 continue
@@ -119,7 +120,7 @@ class RunUpdater:
         numbers = sorted(set(tasks.values()))
         rows = await connection.query("lock_tasks", numbers) if numbers else []
         loaded = LoadedFacts(self._task_cache, {number: version for number, version, _ in rows})
-        alone = all(row[2] for row in rows)
+        alone = all(is_unrestricted for _, _, is_unrestricted in rows)
         await loaded.read_tasks(connection)
         await loaded.read_entries(connection, list(loaded.tasks))
         await loaded.read_lane_state(connection, alone=alone)

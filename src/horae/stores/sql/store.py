@@ -6,6 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import Final
 
+from ...clock import Clock
 from ...errors import StoreUnavailable
 from ..task_cache import TaskCache
 from .agenda import SQLAgenda
@@ -24,10 +25,17 @@ MAX_CLAIM_SLICE: Final = 256
 
 
 class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, SQLTransfer, ABC):
-    """Can be shared by any number of processes on any number of machines. Once closed, a store cannot be reopened."""
+    """Can be shared by any number of processes on any number of machines. Once closed, a store cannot be reopened.
 
-    def __init__(self, factory: ConnectionFactory, connections: int, slice_size: int = MAX_CLAIM_SLICE) -> None:
+    `clock` decides which counters are old. Which nodes are live at an upgrade is decided by the clock of the server, to
+    which the nodes correct theirs.
+    """
+
+    def __init__(
+        self, factory: ConnectionFactory, connections: int, clock: Clock, slice_size: int = MAX_CLAIM_SLICE
+    ) -> None:
         self._factory = factory
+        self._clock = clock
         self._task_cache = TaskCache()
         # A new connection may reach another server (failover) that lacks the last commits: the cache is cleared.
         self._session = Session(factory, connections, self._task_cache.clear)

@@ -48,8 +48,9 @@ async def _find_rarest_label(connection: Connection, task_filter: TaskFilter, *,
     if len(labels) == 1 and not compared:
         return labels[0], 0
     counted = [
-        ((await connection.query("tasks_with_label", each, task_filter.owner, _COUNT_LIMIT))[0][0], each)
+        (count, each)
         for each in labels
+        for (count,) in await connection.query("tasks_with_label", each, task_filter.owner, _COUNT_LIMIT)
     ]
     count, label = min(counted)
     return label, count
@@ -62,7 +63,8 @@ async def _should_read_by_state(connection: Connection, task_filter: TaskFilter)
     if task_filter.owner is None:
         return True
     names = [STATE_PREFIX + state for state in sorted(task_filter.states)]
-    owner_tasks, state_tasks = (await connection.query("tasks_of_owner_and_in_states", task_filter.owner, names))[0]
+    rows = await connection.query("tasks_of_owner_and_in_states", task_filter.owner, names)
+    ((owner_tasks, state_tasks),) = rows
     return bool(owner_tasks > state_tasks)
 
 

@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 
 from ...errors import StoreUnavailable
 from ..codec.rows import Row
-from ..loop_thread import LoopThread
 from .connection import Connection, ConnectionFactory
 from .connection_pool import ConnectionPool
+from .session_thread import SessionThread
 
 _T = TypeVar("_T")
 
@@ -33,7 +33,7 @@ class Session:
         self._pool_size = pool_size
         self._home_loop: asyncio.AbstractEventLoop | None = None
         self._pool: ConnectionPool | None = None
-        self._side_loop: LoopThread | None = None
+        self._side_loop: SessionThread | None = None
         self._side_pool: ConnectionPool | None = None
         self._loop_lock = threading.Lock()
         self.transactions = 0
@@ -87,14 +87,14 @@ class Session:
         loop, pool = self._get_side_loop()
         return await asyncio.wrap_future(loop.submit(self._run_translated(pool, work)))
 
-    def _get_side_loop(self) -> tuple[LoopThread, ConnectionPool]:
+    def _get_side_loop(self) -> tuple[SessionThread, ConnectionPool]:
         """Return the side loop and its pool, created on first use; safe to call from several threads."""
         with self._loop_lock:
             if self._pool is None:
                 raise StoreUnavailable("The store is closed.")
             if self._side_loop is None or self._side_pool is None:
                 self._side_loop, self._side_pool = (
-                    LoopThread("horae-store"),
+                    SessionThread("horae-store"),
                     ConnectionPool(self._factory, _SIDE_CONNECTIONS, self._on_connect),
                 )
             return self._side_loop, self._side_pool

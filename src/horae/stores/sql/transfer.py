@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from ...errors import StoreError
 from ...model.change import Facts
 from ...model.events.event import NumberedEvent
 from ...model.ids import to_microseconds
 from ...model.page import Page
-from ...model.reason import Reason
 from ...model.run import Run
-from ...ports.journal import Line, NumberedLine
+from ...ports.journal import NumberedLine
 from ...ports.records import Record
 from ...ports.store import Node
 from ...ports.transfer import (
@@ -27,12 +26,8 @@ from ...ports.transfer import (
     TransferItem,
     require_type,
 )
-from ..codec.json_codecs import instant_of, replace_lone_surrogates
+from ..codec.json_codecs import replace_lone_surrogates
 from ..codec.rows import (
-    RUN_WIDTH,
-    Row,
-    decode_record,
-    decode_run,
     encode_entry,
     encode_event,
     encode_node,
@@ -41,41 +36,22 @@ from ..codec.rows import (
     encode_status,
     encode_task,
 )
-from ..transfer_pages import ReadableStore, decode_position, encode_position, make_marks_page, read_page
+from ..codec.transfer_rows import PART_ROWS, RUNS_BY_OCCURRENCE
+from ..transfer_pages import ReadableStore, make_marks_page, read_page
 from .connection import Connection, DuplicateRunError
 from .ledger import SQLFeed
 from .row_batches import RUN_COLUMNS, RowBatches
 
-_EARLIEST: Final = -(2**63)
-
-
-class _PartQuery(NamedTuple):
-    """How a part is exported: the page statement, the row decoder, the key columns, and a key before all keys."""
-
-    statement: str
-    decode_row: Callable[[Row], TransferItem]
-    key: tuple[int, ...]
-    beginning: tuple[Any, ...]
-
-
-_PART_QUERIES: Final[dict[Part, _PartQuery]] = {
-    Part.METADATA: _PartQuery("metadata_page", lambda row: MetadataItem(*row), (0,), ("",)),
-    Part.RECORDS: _PartQuery("all_records_page", decode_record, (0, 1), ("", "")),
-    Part.LANES: _PartQuery("limits_page", lambda row: LaneLimit(*row), (0,), ("",)),
-    Part.BLOCKED_OWNERS: _PartQuery(
-        "blocked_owners_page", lambda row: BlockedOwner(row[0], Reason(row[1])), (0,), ("",)
-    ),
-    Part.COUNTERS: _PartQuery("counters_page", lambda row: CounterValue(*row), (1, 0, 2), (_EARLIEST, "", "")),
-    Part.RUNS: _PartQuery(
-        "ended_runs_page", lambda row: decode_run(row, row[RUN_WIDTH]), (2, 5, 7, 4), (_EARLIEST, _EARLIEST, 0, "")
-    ),
-    Part.LINES: _PartQuery(
-        "all_lines_page",
-        lambda row: NumberedLine(row[0], Line(row[1], instant_of[row[2]], row[3], row[4])),
-        (1, 0),
-        ("", 0),
-    ),
+_PAGE_STATEMENTS: Final = {
+    Part.METADATA: "metadata_page",
+    Part.RECORDS: "all_records_page",
+    Part.LANES: "limits_page",
+    Part.BLOCKED_OWNERS: "blocked_owners_page",
+    Part.COUNTERS: "counters_page",
+    Part.RUNS: "ended_runs_page",
+    Part.LINES: "all_lines_page",
 }
+_PART_ROWS: Final = PART_ROWS | {Part.RUNS: RUNS_BY_OCCURRENCE}
 
 
 class SQLTransfer(SQLFeed):
@@ -89,12 +65,12 @@ class SQLTransfer(SQLFeed):
             await self._number_events()
             ((token, event),) = await self._session.query("marks")
             return make_marks_page(token, event, after, limit)
-        if part not in _PART_QUERIES:
+        if part not in _PAGE_STATEMENTS:
             return await read_page(cast("ReadableStore", self), part, after, limit)
-        part_query = _PART_QUERIES[part]
-        rows = await self._session.query(part_query.statement, *decode_position(after, part_query.beginning), limit)
-        cursor = encode_position(*(rows[-1][column] for column in part_query.key)) if len(rows) == limit else None
-        return Page(tuple(each for each in map(part_query.decode_row, rows) if not _is_zero_counter(each)), cursor)
+        part_rows = _PART_ROWS[part]
+        rows = await self._session.query(_PAGE_STATEMENTS[part], *part_rows.start_after(after), limit)
+        items, cursor = part_rows.build_page(rows, limit)
+        return Page(tuple(each for each in items if not _is_zero_counter(each)), cursor)
 
     async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         items = tuple(parcels)
@@ -194,7 +170,8 @@ async def _import_runs(connection: Connection, items: Sequence[TransferItem]) ->
     for run in given:
         if run.task_id not in existing:
             raise StoreError(f"The run {run.id} belongs to {run.task_id}, which is not there; nothing was written.")
-        values += encode_run(existing[run.task_id][0], run)
+        number, _ = existing[run.task_id]
+        values += encode_run(number, run)
     await connection.write_rows("import_runs", RUN_COLUMNS, _without_nul(values))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from ...clock import SystemClock
+from ...clock import Clock
 from ...errors import StoreError
 from ...model.counts import NO_HOUR, RETAINED_HOURS, STATE_PREFIX, hour_of
 from ...model.ids import to_microseconds
@@ -20,13 +20,15 @@ from .transactions import Session
 
 
 class SQLUpkeep(SQLFeed):
+    _clock: Clock
     _session: Session
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
         await self._number_events()
         batch = await RetentionScan(self._session, before, keep_runs, limit).find(after)
         if batch.has_counts:
-            await self._session.transact(_compact_counters)
+            this_hour = hour_of(self._clock.now())
+            await self._session.transact(lambda connection: _compact_counters(connection, this_hour))
         if not batch.has_rows:
             return TrimResult(more=batch.more, after=batch.cursor.encoded)
         return await self._session.transact(lambda connection: remove_rows(connection, batch, before))
@@ -41,16 +43,15 @@ class SQLUpkeep(SQLFeed):
         )
 
     async def read_metadata(self, name: str) -> str | None:
-        rows = await self._session.query("read_metadata", name)
-        return rows[0][0] if rows else None
+        return next((value for (value,) in await self._session.query("read_metadata", name)), None)
 
     async def write_metadata(self, name: str, value: str) -> None:
         await self._session.query("write_metadata", name, value)
 
 
-async def _compact_counters(connection: Connection) -> None:
+async def _compact_counters(connection: Connection, this_hour: int) -> None:
     await connection.query("sum_counter_deltas")
-    await connection.query("delete_old_counters", hour_of(SystemClock().now()), RETAINED_HOURS)
+    await connection.query("delete_old_counters", this_hour, RETAINED_HOURS)
     await connection.query("drop_unused_lanes")
 
 
@@ -92,11 +93,18 @@ _TASK_BATCH: Final = 16
 _SCAN_WINDOW: Final = 5_000
 
 
-class ExpiredRows(NamedTuple):
-    """Rows to delete: `runs` as (task, planned, attempt, origin, id), `tasks` by number, `events` up to a number. `more`:
-    there may be further rows."""
+class ExpiredRun(NamedTuple):
+    task: int
+    planned: int
+    attempt: int
+    origin: str
+    id: str
 
-    runs: list[list[Any]]
+
+class ExpiredRows(NamedTuple):
+    """Rows to delete: `runs`, `tasks` by number, `events` up to a number. `more`: there may be further rows."""
+
+    runs: list[ExpiredRun]
     tasks: list[int]
     events: int
     cursor: RetentionCursor
@@ -125,9 +133,9 @@ class RetentionScan:
         self._limit = max(1, limit)
 
     async def find(self, after: str | None) -> ExpiredRows:
-        row = (await self._session.query("expired_rows", self._before, self._limit))[0]
-        runs, tasks, events = (decode(text or "[]") for text in row[:3])
-        last, counted = row[3], bool(row[4])
+        ((*texts, last, has_deltas),) = await self._session.query("expired_rows", self._before, self._limit)
+        runs, tasks, events = (decode(text or "[]") for text in texts)
+        runs, counted = list(map(ExpiredRun._make, runs)), bool(has_deltas)
         cursor = RetentionCursor(last, 0) if after is None else RetentionCursor.parse(after)
         if runs or tasks or events:
             events = events[: max(0, self._limit - len(runs) - len(tasks))]
@@ -141,13 +149,11 @@ class RetentionScan:
     async def _find_surplus_runs(self, connection: Connection, cursor: RetentionCursor, last: int) -> ExpiredRows:
         """Find the oldest runs of tasks that have more than `keep_runs`."""
         tasks, next_cursor = await self._find_tasks_over_limit(connection, cursor, last)
-        runs: list[list[Any]] = []
+        runs: list[ExpiredRun] = []
         for task in tasks:
             remaining = self._limit - len(runs)
-            surplus = [
-                list(row) for row in await connection.query("surplus_runs", task, self._keep_runs, remaining + 1)
-            ]
-            runs += surplus[:remaining]
+            surplus = await connection.query("surplus_runs", task, self._keep_runs, remaining + 1)
+            runs += map(ExpiredRun._make, surplus[:remaining])
             if len(surplus) > remaining:
                 return ExpiredRows(runs, [], 0, cursor, more=True)
         return ExpiredRows(runs, [], 0, next_cursor, more=next_cursor != RetentionCursor(last))
@@ -157,7 +163,7 @@ class RetentionScan:
     ) -> tuple[list[int], RetentionCursor]:
         """Return the next tasks with too many runs, and the cursor after them."""
         if cursor.task is None:
-            until = (await connection.query("event_window_end", cursor.event, _EVENT_BATCH, last))[0][0]
+            ((until,),) = await connection.query("event_window_end", cursor.event, _EVENT_BATCH, last)
             rows = await connection.query("recent_tasks_over_run_limit", cursor.event, until, self._keep_runs)
             return [task for (task,) in rows], RetentionCursor(until)
         return await self._scan_all_tasks(connection, cursor.event, cursor.task)
@@ -170,16 +176,16 @@ class RetentionScan:
         tasks = [task for (task,) in rows]
         if len(tasks) == _TASK_BATCH:
             return tasks, RetentionCursor(event, tasks[-1])
-        (highest,) = (await connection.query("highest_task"))[0]
+        ((highest,),) = await connection.query("highest_task")
         return tasks, RetentionCursor(event, until if until < highest else None)
 
 
 async def remove_rows(connection: Connection, batch: ExpiredRows, before: datetime) -> TrimResult:
     runs = 0
     if batch.runs:
-        await connection.query("drop_lines", [row[4] for row in batch.runs])
-        columns = [list(column) for column in zip(*batch.runs, strict=True)]
-        runs = len(await connection.query("drop_runs", *columns[:4]))
+        *occurrences, ids = (list(column) for column in zip(*batch.runs, strict=True))
+        await connection.query("drop_lines", ids)
+        runs = len(await connection.query("drop_runs", *occurrences))
     ended: list[Any] = []
     if batch.tasks:
         await connection.query("lock_tasks", sorted(batch.tasks))

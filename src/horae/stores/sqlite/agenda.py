@@ -25,7 +25,7 @@ _HAS_PARKED_ENTRIES: Final = sql("has_entries_parked_at_routes")
 _UNPARK_ROUTES: Final = sql("unpark_routes")
 _LIVE_RUNS_OF_NODE: Final = sql("live_runs_of_node")
 _JOIN: Final = sql("join")
-_EXTEND: Final = sql("extend")
+_RENEW_LEASE: Final = sql("renew_lease")
 _LEAVE: Final = sql("leave")
 
 
@@ -69,7 +69,8 @@ class SQLiteAgenda:
         if not routes:
             return 0
         route_names = bind_names(sorted(routes))
-        if not (await self._readers.query(_HAS_PARKED_ENTRIES, (route_names,)))[0][0]:
+        ((has_parked,),) = await self._readers.query(_HAS_PARKED_ENTRIES, (route_names,))
+        if not has_parked:
             return 0
 
         def work(connection: SqliteConnection) -> int:
@@ -85,7 +86,9 @@ class SQLiteAgenda:
         row = encode_node(node)
         await self._writer.submit(lambda connection: connection.query(_JOIN, row))
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
+    async def renew_lease(
+        self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
+    ) -> LeaseRenewal:
         bindings = {"node": node, "now": to_microseconds(now), "load": load, "offset": duration_microseconds(offset)}
         return await self._writer.submit(lambda connection: _extend(connection, bindings), autocommit=True)
 
@@ -93,7 +96,7 @@ class SQLiteAgenda:
         await self._writer.submit(lambda connection: connection.query(_LEAVE, {"node": node}))
 
     async def next_due(self) -> datetime | None:
-        _, timed, ready = (await self._readers.query(_AGENDA_HEAD, {"node": ""}))[0]
+        ((_, timed, ready),) = await self._readers.query(_AGENDA_HEAD, {"node": ""})
         return _earliest(timed, ready)
 
 
@@ -103,10 +106,10 @@ def _earliest(timed: int | None, ready: int | None) -> datetime | None:
 
 
 def _extend(connection: SqliteConnection, bindings: dict[str, object]) -> LeaseRenewal:
-    rows = connection.query(_EXTEND, bindings)
+    rows = connection.query(_RENEW_LEASE, bindings)
     if not rows:
         return LeaseRenewal(held=False)
-    draining, orders, nodes, timed, ready = rows[0]
+    ((draining, orders, nodes, timed, ready),) = rows
     return LeaseRenewal(
         held=True,
         cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),

@@ -15,8 +15,9 @@ from ...model.ids import to_microseconds
 from ...model.limits import CLAIM_SLICE
 from ...model.run import LIVE_STATES
 from ...ports.store import Claim, Claimed
+from ..codec.columns import entry_count, entry_key, entry_owner, entry_priority, entry_task, entry_task_version
 from ..codec.json_codecs import instant_of
-from ..codec.rows import ENTRY_WIDTH, decode_entry, new_tuple
+from ..codec.rows import decode_entry, new_tuple
 from ..owner_rotation import MAX_ENTRIES_PER_OWNER, first_entry_per_task, interleave_owners, priority_key
 from ..task_cache import TaskCache
 from .connection import Row, SqliteConnection, sql
@@ -29,8 +30,6 @@ _NEXT_TOKEN: Final = sql("next_token")
 _MAX_DECIDE_SECONDS: Final = 0.005
 """CPU time budget of one slice; waiting time does not count, because stopping early would not shorten it."""
 _CLOCK_CHECK_INTERVAL: Final = 16
-_VERSION_COLUMN: Final = ENTRY_WIDTH
-_ENTRY_COUNT_COLUMN: Final = ENTRY_WIDTH + 1
 
 
 class _ClaimRequest(NamedTuple):
@@ -47,7 +46,7 @@ class Claimer:
 
     def peek(self, connection: SqliteConnection, now: datetime, node: str, room: int) -> Claim | None:
         """Return the claim if nothing is due, without a write; None if a transaction is needed."""
-        joined, timed, ready = connection.query(_AGENDA_HEAD, {"node": node})[0]
+        ((joined, timed, ready),) = connection.query(_AGENDA_HEAD, {"node": node})
         self._order.has_backlog = ready is not None
         if not joined:
             return Claim()
@@ -63,8 +62,8 @@ class Claimer:
         claimed: list[Claimed] = []
         decided = self._fire_entries(connection, rows, _ClaimRequest(now, node, room, decide), claimed) if rows else 0
         if decided:
-            self._order.last_owner = rows[decided - 1][5]
-        _, timed, ready = connection.query(_AGENDA_HEAD, {"node": node})[0]
+            self._order.last_owner = entry_owner(rows[decided - 1])
+        ((_, timed, ready),) = connection.query(_AGENDA_HEAD, {"node": node})
         return _build_claim(claimed, decided, now, timed, ready)
 
     def _fire_entries(
@@ -74,7 +73,7 @@ class Claimer:
 
         If the ledger already has one of the runs, all entries are decided again with a lookup of each new run.
         """
-        token: int = connection.query(_NEXT_TOKEN)[0][0]
+        ((token,),) = connection.query(_NEXT_TOKEN)
         connection.query("SAVEPOINT slice")
         try:
             decided = self._decide_entries(connection, rows, request, token, claimed, check_existing=False)
@@ -97,8 +96,8 @@ class Claimer:
         check_existing: bool,
     ) -> int:
         """Decide entries in order until `room` runs are claimed or the time budget is used; return how many."""
-        loaded = LoadedFacts(connection, self._task_cache, {row[0]: row[_VERSION_COLUMN] for row in rows})
-        loaded.read_entries([row[0] for row in rows if row[_ENTRY_COUNT_COLUMN] > 1])
+        loaded = LoadedFacts(connection, self._task_cache, dict(map(entry_task_version, rows)))
+        loaded.read_entries([entry_task(row) for row in rows if entry_count(row) > 1])
         unit_of_work = UnitOfWork(connection, self._task_cache)
         until = thread_time() + _MAX_DECIDE_SECONDS
         room, decide = request.room, request.decide
@@ -109,10 +108,10 @@ class Claimer:
             if decided % _CLOCK_CHECK_INTERVAL == 0 and thread_time() > until:
                 self._order.adapt_slice_size(decided, len(rows))
                 break
-            number = row[0]
+            number, slot = entry_key(row)
             cached = loaded.tasks[number]
-            task = cached[2]
-            entry = decode_entry(row, task[0])
+            task = cached.task
+            entry = decode_entry(row, task.id)
             entries = loaded.entries.get(number) or (entry,)
             facts = loaded.build_facts(cached, entries)
             change = decide(facts, entry, token)
@@ -120,7 +119,7 @@ class Claimer:
                 if existing := unit_of_work.find_existing_runs(number, change):
                     change = decide(facts._replace(existing_run_ids=existing), entry, token)
                 change = unit_of_work.deduplicate_runs(number, change)
-            if row[1] not in change.dropped:
+            if slot not in change.dropped:
                 _check_entry_moved(entry, change)
             unit_of_work.add_change(cached, entries, change, loaded)
             for run in change.new_runs:
@@ -177,11 +176,11 @@ class ClaimOrder:
     def read_slice(self, connection: SqliteConnection, now: int) -> list[Row]:
         """Read rows of due entries, at most one per task, in claim order."""
         rows = [] if self.has_backlog else connection.query(_TIMED_SLICE, (now, self.slice_size + 1))
-        if self.has_backlog or (len(rows) > self.slice_size and not connection.query(_DUE_ORDER_SUFFICES)[0][0]):
+        if self.has_backlog or (len(rows) > self.slice_size and not _is_due_order_sufficient(connection)):
             rows = self._read_rotation(connection, now)
         else:
             rows = rows[: self.slice_size]
-            if any(row[6] for row in rows):
+            if any(map(entry_priority, rows)):
                 rows.sort(key=priority_key)
         return first_entry_per_task(rows)
 
@@ -212,3 +211,9 @@ class ClaimOrder:
             wrapped = connection.query(_READY_OWNERS, {"from": "", "most": CLAIM_SLICE + 1})
             owners += [row for row in wrapped if row not in owners]
         return [owner for (owner,) in owners[:CLAIM_SLICE]]
+
+
+def _is_due_order_sufficient(connection: SqliteConnection) -> bool:
+    """Whether the order of due instants needs no rotation of owners, because one owner has all tasks and none has a priority."""
+    ((suffices,),) = connection.query(_DUE_ORDER_SUFFICES)
+    return bool(suffices)

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
+from ...clock import Clock
 from ...errors import StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from ..named_sql import expand_columns, read_blocks
 from .file_lock import FileLock
@@ -31,14 +32,19 @@ class SqliteConnection:
         self,
         path: str,
         *,
+        clock: Clock,
         vfs: str | None = None,
         cache_kilobytes: int,
         read_only: bool = False,
         file_lock: FileLock | None = None,
     ) -> None:
-        """`file_lock` orders the write transactions of several processes; a reader needs none."""
+        """`clock` decides which counters are old. Lock waits are real time, because another process holds the lock.
+
+        `file_lock` orders the write transactions of several processes; a reader needs none.
+        """
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self.raw = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=_STATEMENT_CACHE_SIZE)
+        self.clock: Clock = clock
         self.statements = 0
         self.newest_hour = 0
         """Latest hour with a counter write on this connection; each new hour triggers the deletion of old counters."""
@@ -66,6 +72,17 @@ class SqliteConnection:
         """Run a statement and fetch all rows: an open cursor would make the next COMMIT fail."""
         self.statements += 1
         return self._cursor.execute(statement, bindings).fetchall()
+
+    def query_when_free(self, statement: str) -> list[Row]:
+        """Run a statement to which SQLite's busy handler does not apply; retried with the same interval and timeout."""
+        since = perf_counter()
+        while True:
+            try:
+                return self.query(statement)
+            except apsw.BusyError:
+                if perf_counter() - since > self._busy_seconds:
+                    raise
+            self._sleeper.wait(_RETRY_SECONDS)
 
     def write_rows(self, bulk: BulkStatement, values: list[Any]) -> None:
         """Write many rows; `values` are the values of all rows, concatenated."""

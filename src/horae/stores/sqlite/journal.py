@@ -8,7 +8,8 @@ from typing import Any, Final
 from ...model.ids import to_microseconds
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
 from ...ports.journal import Line, NumberedLine
-from ..codec.json_codecs import instant_of, replace_lone_surrogates
+from ..codec.json_codecs import replace_lone_surrogates
+from ..codec.transfer_rows import decode_line
 from .connection import BulkStatement, SqliteConnection, sql
 from .ledger import read_run
 from .readers import Readers
@@ -32,9 +33,7 @@ class SQLiteJournal:
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         rows = await self._readers.run(lambda connection: connection.query(_LINES, (run_id, after, limit)))
-        return tuple(
-            NumberedLine(number, Line(name, instant_of[at], level, text)) for number, name, at, level, text in rows
-        )
+        return tuple(map(decode_line, rows))
 
 
 def _write_lines(connection: SqliteConnection, lines: Sequence[Line]) -> None:
@@ -42,12 +41,9 @@ def _write_lines(connection: SqliteConnection, lines: Sequence[Line]) -> None:
     values: list[Any] = []
     for run_id, at, level, text in lines:
         if run_id not in line_counts:
+            ((last_number,),) = connection.query(_LAST_LINE_NUMBER, (run_id,))
             # Lines of a run that does not exist are dropped.
-            line_counts[run_id] = (
-                LOG_LINES + 1
-                if read_run(connection, run_id) is None
-                else connection.query(_LAST_LINE_NUMBER, (run_id,))[0][0]
-            )
+            line_counts[run_id] = LOG_LINES + 1 if read_run(connection, run_id) is None else last_number
         number = line_counts[run_id] = line_counts[run_id] + 1
         if number <= LOG_LINES:
             values += (

@@ -12,8 +12,9 @@ from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.route import ROUTE_PREFIXES
 from ...model.run import LIVE_STATES, Run, RunState
 from ...ports.store import RunFilter, TaskFilter
+from ..codec.columns import decode_listed_run, run_order, task_page_cursor
 from ..codec.json_codecs import encode
-from ..codec.rows import RUN_WIDTH, decode_event, decode_run
+from ..codec.rows import decode_event
 from ..run_id_prefix import planned_range_of_id
 from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large
 from ..task_cache import TaskCache
@@ -44,7 +45,7 @@ def read_tasks(
 ) -> Page[Facts]:
     size = min(limit, MAX_PAGE_SIZE)
     rows = read_task_rows(connection, task_filter, int(after or 0), size + 1)
-    return Page(_read_facts(connection, cache, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
+    return Page(_read_facts(connection, cache, rows[:size]), task_page_cursor(rows, size))
 
 
 def read_upcoming(connection: SqliteConnection, cache: TaskCache, owner: str | None, limit: int) -> tuple[Facts, ...]:
@@ -64,11 +65,16 @@ def _read_soonest(connection: SqliteConnection, owner: str | None, limit: int) -
         return connection.query(_UPCOMING_OF_OWNER, (owner, limit))
     bindings = {"owner": owner, "limit": limit}
     rows = [*connection.query(_UPCOMING_READY, bindings), *connection.query(_UPCOMING, bindings)]
-    return sorted(rows, key=lambda row: row[2])[:limit]
+    return sorted(rows, key=_due)[:limit]
+
+
+def _due(row: Row) -> int:
+    _, _, due = row
+    return int(due)
 
 
 def _is_large_owner(connection: SqliteConnection, owner: str, count: int, rows_per_task: int) -> bool:
-    owner_tasks, all_tasks = connection.query(_TASKS_OF_OWNER_AND_ALL, {"owner": owner})[0]
+    ((owner_tasks, all_tasks),) = connection.query(_TASKS_OF_OWNER_AND_ALL, {"owner": owner})
     return is_owner_large(owner_tasks, all_tasks, count, rows_per_task)
 
 
@@ -82,12 +88,12 @@ def read_stranded(connection: SqliteConnection, cache: TaskCache, owner: str | N
 
 def read_latest(connection: SqliteConnection, task_ids: Sequence[str]) -> dict[str, Run]:
     rows = connection.query(_LATEST_RUNS, (bind_names(task_ids),)) if task_ids else []
-    return {row[RUN_WIDTH]: decode_run(row, row[RUN_WIDTH]) for row in rows}
+    return {run.task_id: run for run in map(decode_listed_run, rows)}
 
 
 def _read_facts(connection: SqliteConnection, cache: TaskCache, rows: Sequence[Row]) -> tuple[Facts, ...]:
     """Read the facts of tasks without lane use, which lists do not show."""
-    numbers = [row[0] for row in rows]
+    numbers = [number for number, _ in rows]
     loaded = LoadedFacts(connection, cache, dict(rows))
     loaded.read_entries(numbers)
     loaded.update_cache(cache)
@@ -99,7 +105,7 @@ def find_run_in_small_indexes(connection: SqliteConnection, run_id: str) -> Run 
     """Find a run that is live, or stray, or among the first of its planned instant; None if it may be among the others."""
     for statement in (_RUN_LIVE, _RUN_STRAY):
         for row in connection.query(statement, (run_id,)):
-            return decode_run(row, row[RUN_WIDTH])
+            return decode_listed_run(row)
     return _find_run_at(connection, _RUN_AMONG_FIRST, run_id)
 
 
@@ -110,7 +116,7 @@ def read_run(connection: SqliteConnection, run_id: str) -> Run | None:
 def _find_run_at(connection: SqliteConnection, statement: str, run_id: str) -> Run | None:
     instants = planned_range_of_id(run_id)
     rows = [] if instants is None else connection.query(statement, (*instants, run_id))
-    return decode_run(rows[0], rows[0][RUN_WIDTH]) if rows else None
+    return next(map(decode_listed_run, rows), None)
 
 
 def read_runs(connection: SqliteConnection, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
@@ -128,7 +134,7 @@ def read_runs(connection: SqliteConnection, run_filter: RunFilter, after: str | 
     if run_filter.task_id is not None:
         bindings["task_id"] = run_filter.task_id
     rows = _read_run_rows(connection, run_filter, wanted.size, bindings)
-    return wanted.page([decode_run(row, row[RUN_WIDTH]) for row in rows])
+    return wanted.page(list(map(decode_listed_run, rows)))
 
 
 def _read_run_rows(
@@ -153,11 +159,7 @@ def _read_state_by_state(
     rows = connection.query(_RUNS_PAGE_LIVE, bindings) if states & LIVE_STATES else []
     for state in states - LIVE_STATES:
         rows += connection.query(_RUNS_PAGE_UNSUCCESSFUL, bindings | {"state": state})
-    return sorted(rows, key=_newest_key, reverse=True)[: bindings["limit"]] if len(states) > 1 else rows
-
-
-def _newest_key(row: Row) -> tuple[int, int, str]:
-    return row[5], row[7], row[1]
+    return sorted(rows, key=run_order, reverse=True)[: bindings["limit"]] if len(states) > 1 else rows
 
 
 _EVENTS: Final = sql("events")
@@ -180,8 +182,8 @@ class SQLiteFeed:
         return await self._readers.run(work)
 
     async def last_event(self) -> int:
-        last_number: int = (await self._readers.run(lambda connection: connection.query(_LAST_EVENT)))[0][0]
-        return last_number
+        ((last_number,),) = await self._readers.run(lambda connection: connection.query(_LAST_EVENT))
+        return int(last_number)
 
     async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
         bindings = {"owners": json.dumps(list(owners)), "until": until}

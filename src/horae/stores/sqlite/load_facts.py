@@ -16,9 +16,17 @@ from ...model.entry import Entry
 from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
 from ...model.reason import Reason
 from ...model.task import Task
-from ..codec.rows import REASONS, TASK_WIDTH, decode_entry, decode_run, decode_status, decode_task, new_tuple
+from ..codec.columns import (
+    TaskVersion,
+    decode_live_run_numbers,
+    decode_versioned_task,
+    entry_task,
+    run_number,
+    run_task,
+)
+from ..codec.rows import REASONS, decode_entry, decode_run, new_tuple
 from ..task_cache import CachedTask, TaskCache
-from .connection import Row, SqliteConnection, sql
+from .connection import SqliteConnection, sql
 
 _TASKS: Final = sql("tasks")
 _ENTRIES: Final = sql("entries")
@@ -47,21 +55,20 @@ class LoadedFacts:
     def _read_tasks(self, numbers: Collection[int]) -> None:
         live_numbers: list[int] = []
         for row in self._connection.query(_TASKS, (bind_numbers(numbers),)):
-            number = row[0]
-            parts = (number, row[TASK_WIDTH], decode_task(row), decode_status(row, TASK_WIDTH + 1), (), ())
-            self.tasks[number] = new_tuple(CachedTask, parts)
-            if row[-1] is not None:
-                live_numbers += map(int, row[-1].split(","))
+            cached = new_tuple(CachedTask, (*decode_versioned_task(row), (), ()))
+            self.tasks[cached.number] = cached
+            live_numbers += decode_live_run_numbers(row)
         if live_numbers:
             for row in self._connection.query(_LIVE_RUNS, (bind_numbers(live_numbers),)):
-                cached = self.tasks[row[2]]
+                cached = self.tasks[run_task(row)]
                 live = (*cached.live, decode_run(row, cached.task.id))
-                self.tasks[row[2]] = cached._replace(live=live, numbers=(*cached.numbers, row[0]))
+                numbers_of_live = (*cached.numbers, run_number(row))
+                self.tasks[cached.number] = cached._replace(live=live, numbers=numbers_of_live)
 
     def read_entries(self, numbers: Collection[int]) -> None:
         if numbers:
             for row in self._connection.query(_ENTRIES, (bind_numbers(numbers),)):
-                number = row[0]
+                number = entry_task(row)
                 entry = decode_entry(row, self.tasks[number].task.id)
                 self.entries[number] = (*self.entries.get(number, ()), entry)
 
@@ -73,7 +80,7 @@ class LoadedFacts:
     def build_facts(self, cached: CachedTask, entries: tuple[Entry, ...]) -> Facts:
         _, _, task, status, live, _ = cached
         lane_state = self.lane_state
-        if lane_state.is_unrestricted and task[9] is None:
+        if lane_state.is_unrestricted and task.lane is None:
             return new_tuple(Facts, (task, status, entries, live, (), None, _NO_EXISTING_RUNS))
         return Facts(task, status, entries, live, lane_state.lane_uses(task), lane_state.block_reason(task))
 
@@ -84,20 +91,19 @@ class LoadedFacts:
         self.entries[number] = tuple([slots[slot] for slot in sorted(slots)])
 
 
-def find_task_by_id(connection: SqliteConnection, task_id: str) -> Row | None:
-    """Return number, owner and version of a task, or None."""
-    rows = connection.query(_TASK_BY_ID, (task_id,))
-    return rows[0] if rows else None
+def find_task_by_id(connection: SqliteConnection, task_id: str) -> TaskVersion | None:
+    return next(map(TaskVersion._make, connection.query(_TASK_BY_ID, (task_id,))), None)
 
 
-def find_task_by_key(connection: SqliteConnection, owner: str, key: str) -> Row | None:
-    rows = connection.query(_TASK_BY_KEY, (owner, key))
-    return rows[0] if rows else None
+def find_task_by_key(connection: SqliteConnection, owner: str, key: str) -> TaskVersion | None:
+    return next(map(TaskVersion._make, connection.query(_TASK_BY_KEY, (owner, key))), None)
 
 
-def load_task_facts(connection: SqliteConnection, cache: TaskCache, row: Row) -> tuple[LoadedFacts, CachedTask, Facts]:
-    """Load everything that a decision on one task uses; `row` comes from `find_task_by_id` or `find_task_by_key`."""
-    number, _, version = row
+def load_task_facts(
+    connection: SqliteConnection, cache: TaskCache, task: TaskVersion
+) -> tuple[LoadedFacts, CachedTask, Facts]:
+    """Load everything that a decision on one task uses."""
+    number, _, version = task
     loaded = LoadedFacts(connection, cache, {number: version})
     loaded.read_entries((number,))
     cached = loaded.tasks[number]

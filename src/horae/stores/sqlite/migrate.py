@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import apsw
 
-from ...clock import SystemClock
+from ...clock import Clock
 from ...errors import StoreDamaged, StoreUnavailable
 from ..named_sql import read_migrations
 from ..upgrade_check import LEASE_RECORD_FILTER, refuse_live_nodes, requires_stopped_nodes
@@ -20,8 +20,6 @@ from .connection import SqliteConnection
 APPLICATION_ID: Final = 0x486F7261
 """`application_id` in the header of a Horae store: the letters "Hora"."""
 
-_WAL_TIMEOUT_SECONDS: Final = 10.0
-_RETRY_SECONDS: Final = 0.01
 _NODES: Final = "SELECT id, version, renewed FROM nodes"
 _LEASE: Final = f"SELECT body FROM records WHERE {LEASE_RECORD_FILTER.format(key='key')}"  # noqa: S608 - constants
 
@@ -55,7 +53,7 @@ def migrate(connection: SqliteConnection, place: str) -> None:
     Safe when several processes run it at once: each migration checks the version again inside its transaction.
     """
     _refuse_foreign_file(connection)
-    _enable_wal(connection)
+    connection.query_when_free("PRAGMA journal_mode = WAL")
     connection.query("PRAGMA synchronous = FULL")
     for number, script in migrations():
         if _read_version(connection) < number:
@@ -68,28 +66,13 @@ def migrate(connection: SqliteConnection, place: str) -> None:
                     connection.query(f"PRAGMA user_version = {number}")
 
 
-def _enable_wal(connection: SqliteConnection) -> None:
-    """Switch to WAL mode, with retries: SQLite's busy handler does not apply to this pragma."""
-    clock = SystemClock()
-    until = clock.steady() + _WAL_TIMEOUT_SECONDS
-    while True:
-        try:
-            connection.query("PRAGMA journal_mode = WAL")
-        except apsw.BusyError:
-            if clock.steady() > until:
-                raise
-            clock.sleep(_RETRY_SECONDS)
-        else:
-            return
-
-
 def _refuse_foreign_file(connection: SqliteConnection) -> None:
-    newest = migrations()[-1][0]
+    newest, _ = migrations()[-1]
     try:
         # In one transaction, because another process may be creating the tables.
         connection.query("BEGIN")
-        application_id = connection.query("PRAGMA application_id")[0][0]
-        tables = connection.query("SELECT count(*) FROM sqlite_schema")[0][0]
+        ((application_id,),) = connection.query("PRAGMA application_id")
+        ((tables,),) = connection.query("SELECT count(*) FROM sqlite_schema")
         connection.query("COMMIT")
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StoreDamaged(f"The file is not a store of Horae: {error}.") from error
@@ -103,13 +86,13 @@ def _refuse_foreign_file(connection: SqliteConnection) -> None:
 
 def _refuse_live_nodes(connection: SqliteConnection, place: str) -> None:
     nodes: list[tuple[str, str, int]] = connection.query(_NODES)
-    lease = connection.query(_LEASE)
-    refuse_live_nodes(place, nodes, lease[0][0] if lease else None, SystemClock().now())
+    lease = next((body for (body,) in connection.query(_LEASE)), None)
+    refuse_live_nodes(place, nodes, lease, connection.clock.now())
 
 
 def _read_version(connection: SqliteConnection) -> int:
-    version: int = connection.query("PRAGMA user_version")[0][0]
-    return version
+    ((version,),) = connection.query("PRAGMA user_version")
+    return int(version)
 
 
 @contextmanager
@@ -138,14 +121,14 @@ def library_versions() -> tuple[str, str]:
     return apsw.sqlite_lib_version(), apsw.apswversion()
 
 
-def read_status(path: str) -> FileStatus:
+def read_status(path: str, clock: Clock) -> FileStatus:
     try:
         # A writable connection, although nothing is written: only such a one removes the log when it closes last.
-        connection = SqliteConnection(path, cache_kilobytes=256)
+        connection = SqliteConnection(path, clock=clock, cache_kilobytes=256)
         try:
-            application_id = connection.query("PRAGMA application_id")[0][0]
-            schema = connection.query("PRAGMA user_version")[0][0]
-            journal = connection.query("PRAGMA journal_mode")[0][0]
+            ((application_id,),) = connection.query("PRAGMA application_id")
+            ((journal,),) = connection.query("PRAGMA journal_mode")
+            schema = _read_version(connection)
         finally:
             connection.close()
     except apsw.Error as error:
@@ -153,7 +136,8 @@ def read_status(path: str) -> FileStatus:
     if application_id != APPLICATION_ID:
         raise StoreDamaged("The file is a database of another program, or of none.")
     sqlite, apsw_version = library_versions()
-    return FileStatus(sqlite, apsw_version, schema, migrations()[-1][0], journal, _total_size(path))
+    newest, _ = migrations()[-1]
+    return FileStatus(sqlite, apsw_version, schema, newest, journal, _total_size(path))
 
 
 def _total_size(path: str) -> int:

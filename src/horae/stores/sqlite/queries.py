@@ -16,10 +16,11 @@ from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.run import Run
 from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
+from ..codec.columns import TaskVersion
 from ..codec.rows import decode_node
 from ..run_id_prefix import planned_range_of_prefix
 from ..task_cache import TaskCache
-from .connection import Row, SqliteConnection, sql
+from .connection import SqliteConnection, sql
 from .ledger import (
     find_run_in_small_indexes,
     read_latest,
@@ -78,10 +79,10 @@ class SQLiteBook:
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         def work(connection: SqliteConnection) -> Facts | None:
-            row = find_task_by_id(connection, task_id)
-            if row is None or owner not in (None, row[1]):
+            task = find_task_by_id(connection, task_id)
+            if task is None or owner not in (None, task.owner):
                 return None
-            before, after = self._decide(connection, row, decide)
+            before, after = self._decide(connection, task, decide)
             # For a deleted task, return its last facts.
             return after or before
 
@@ -89,16 +90,15 @@ class SQLiteBook:
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
         def work(connection: SqliteConnection) -> Facts:
-            row = find_task_by_key(connection, owner, key)
-            if row is None:
+            task = find_task_by_key(connection, owner, key)
+            if task is None:
                 change = decide(None)
                 if change.task is None:
                     raise StoreError(f"There is no task with the key {key}, and no new one was made.")
                 add_tasks(connection, self._task_cache, [change])
-                created = find_task_by_id(connection, change.task.id)
-                after = None if created is None else load_task_facts(connection, self._task_cache, created)[2]
+                after = self._find_facts(connection, change.task.id)
             else:
-                _, after = self._decide(connection, row, decide)
+                _, after = self._decide(connection, task, decide)
             if after is None:
                 raise StoreError(f"The task with the key {key} was to be made or edited, and was deleted.")
             return after
@@ -106,17 +106,23 @@ class SQLiteBook:
         return await self._writer.submit(work)
 
     def _decide(
-        self, connection: SqliteConnection, row: Row, decide: Callable[[Facts], Change]
+        self, connection: SqliteConnection, task: TaskVersion, decide: Callable[[Facts], Change]
     ) -> tuple[Facts, Facts | None]:
         """Apply a decision and return the facts before and after it."""
-        loaded, cached, before = load_task_facts(connection, self._task_cache, row)
+        loaded, cached, before = load_task_facts(connection, self._task_cache, task)
         unit_of_work = UnitOfWork(connection, self._task_cache)
         unit_of_work.add_change(
             cached, before.entries, unit_of_work.deduplicate_runs(cached.number, decide(before)), loaded
         )
         unit_of_work.flush()
-        after = find_task_by_id(connection, before.task.id)
-        return before, None if after is None else load_task_facts(connection, self._task_cache, after)[2]
+        return before, self._find_facts(connection, before.task.id)
+
+    def _find_facts(self, connection: SqliteConnection, task_id: str) -> Facts | None:
+        task = find_task_by_id(connection, task_id)
+        if task is None:
+            return None
+        _, _, facts = load_task_facts(connection, self._task_cache, task)
+        return facts
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
         return await self._readers.run_inline(
@@ -149,14 +155,14 @@ class SQLiteBook:
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         rows = await self._readers.query(_TASK_IDS, {"prefix": prefix, "owner": owner, "limit": limit})
-        return tuple(row[0] for row in rows)
+        return tuple(task_id for (task_id,) in rows)
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         first, last = planned_range_of_prefix(prefix) or (0, -1)
         rows = await self._readers.query(
             _RUN_IDS, {"prefix": prefix, "owner": owner, "first": first, "last": last, "limit": limit}
         )
-        return tuple(sorted(row[0] for row in rows)[:limit])
+        return tuple(sorted(run_id for (run_id,) in rows)[:limit])
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._readers.run(lambda connection: read_upcoming(connection, self._read_cache, owner, limit))
@@ -172,12 +178,12 @@ class SQLiteBook:
         return {(hour, name): number for hour, name, number in rows}
 
     async def output_bytes(self, owner: str) -> int:
-        size: int = (await self._readers.query(_OUTPUT_BYTES, (owner,)))[0][0]
-        return size
+        ((size,),) = await self._readers.query(_OUTPUT_BYTES, (owner,))
+        return int(size)
 
     async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         bindings = {"owner": owner, "now": to_microseconds(now), "most": MAX_COUNTED}
-        timed, ready, parked, stranded = (await self._readers.query(_WAITING, bindings))[0]
+        ((timed, ready, parked, stranded),) = await self._readers.query(_WAITING, bindings)
         return WaitingCounts(min(timed + ready, MAX_COUNTED), parked, stranded)
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
@@ -248,13 +254,14 @@ def _write_new_tasks(connection: SqliteConnection, batches: RowBatches) -> None:
 
 
 def _next_task_number(connection: SqliteConnection) -> int:
-    last = connection.query(_LAST_TASK)
-    return last[0][0] + 1 if last else 1
+    return max((number for (number,) in connection.query(_LAST_TASK)), default=0) + 1
 
 
-def _read_facts(connection: SqliteConnection, cache: TaskCache, row: Row | None, owner: str | None) -> Facts | None:
-    if row is None or owner not in (None, row[1]):
+def _read_facts(
+    connection: SqliteConnection, cache: TaskCache, task: TaskVersion | None, owner: str | None
+) -> Facts | None:
+    if task is None or owner not in (None, task.owner):
         return None
-    loaded, _, facts = load_task_facts(connection, cache, row)
+    loaded, _, facts = load_task_facts(connection, cache, task)
     loaded.update_cache(cache)
     return facts

@@ -33,7 +33,7 @@ class SQLiteRecords:
         rows = await self._readers.run_inline(
             lambda connection: connection.query(_GET, (kind, key)), single_statement=True
         )
-        record = decode_record(rows[0]) if rows else None
+        record = next(map(decode_record, rows), None)
         return record if record is not None and owner in (None, record.owner) else None
 
     async def put_record(self, record: Record, *, replacing: int | None) -> bool:
@@ -64,7 +64,8 @@ class SQLiteRecords:
 
     async def drop_expired(self, now: datetime, limit: int) -> int:
         at = to_microseconds(now)
-        if not (await self._readers.query(_HAS_EXPIRED, (at,)))[0][0]:
+        ((has_expired,),) = await self._readers.query(_HAS_EXPIRED, (at,))
+        if not has_expired:
             return 0
         return len(
             await self._writer.submit(lambda connection: connection.query(_DROP_EXPIRED, (at, limit)), urgent=False)

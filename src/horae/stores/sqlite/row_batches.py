@@ -8,22 +8,23 @@ from typing import Any, Final
 
 import apsw
 
-from ...clock import SystemClock
 from ...errors import HoraeError, StoreError
 from ...model.change import Change
 from ...model.counts import ALL_OWNERS, RETAINED_HOURS, hour_of
 from ...model.record import RecordWrite
 from ...model.refusals import refuse
 from ...model.task import NEW_TASK_STATUS
-from ..codec.rows import encode_entry, encode_event, encode_status, encode_task
+from ..codec.columns import TaskVersion, edited_task_identity, new_task_identities
+from ..codec.rows import ENTRY_WIDTH, TASK_WIDTH, encode_entry, encode_event, encode_status, encode_task
 from ..counter_deltas import CounterDeltas
 from .connection import BulkStatement, Row, SqliteConnection, sql
 from .load_facts import bind_numbers, find_task_by_id, find_task_by_key
 from .records import write_attached_records
 
-_INSERT_TASKS: Final = BulkStatement("insert_tasks", 14)
-_PUT_STATUSES: Final = BulkStatement("put_statuses", 15)
-_PUT_ENTRIES: Final = BulkStatement("put_entries", 20)
+_STATUS_WIDTH: Final = 15
+_INSERT_TASKS: Final = BulkStatement("insert_tasks", TASK_WIDTH)
+_PUT_STATUSES: Final = BulkStatement("put_statuses", _STATUS_WIDTH)
+_PUT_ENTRIES: Final = BulkStatement("put_entries", ENTRY_WIDTH)
 _DROP_ENTRIES: Final = BulkStatement("drop_entries", 2)
 _INSERT_RUNS: Final = BulkStatement("insert_runs", 29)
 _INSERT_STARTED_RUNS: Final = BulkStatement("insert_started_runs", 13)
@@ -89,9 +90,9 @@ class RowBatches(CounterDeltas):
 
     def renumber_tasks(self, first: int) -> None:
         """Renumber new tasks, which were numbered from one on, to start at `first`."""
-        self.new_tasks[0::14] = range(first, first + len(self.new_tasks) // 14)
-        self.statuses[0::15] = range(first, first + len(self.statuses) // 15)
-        self.new_entries[0::20] = [first - 1 + number for number in self.new_entries[0::20]]
+        self.new_tasks[0::TASK_WIDTH] = range(first, first + len(self.new_tasks) // TASK_WIDTH)
+        self.statuses[0::_STATUS_WIDTH] = range(first, first + len(self.statuses) // _STATUS_WIDTH)
+        self.new_entries[0::ENTRY_WIDTH] = [first - 1 + number for number in self.new_entries[0::ENTRY_WIDTH]]
 
     def write(self, connection: SqliteConnection) -> None:
         self._write_tasks(connection)
@@ -114,11 +115,9 @@ class RowBatches(CounterDeltas):
 
     def _describe_conflict(self, connection: SqliteConnection) -> HoraeError:
         """Return the error for the first id or key that another task has or that appears twice in the batch."""
-        values = self.new_tasks
-        identities = list(zip(values[0::14], values[1::14], values[2::14], values[10::14], strict=True))
-        identities += [(row[13], row[0], row[1], row[9]) for row in self.edited_tasks]
+        identities = [*new_task_identities(self.new_tasks), *map(edited_task_identity, self.edited_tasks)]
         ids: set[str] = set()
-        keys: set[tuple[str, str]] = set()
+        keys: set[tuple[str, str | None]] = set()
         for number, task_id, owner, key in identities:
             if task_id in ids or _is_other_task(find_task_by_id(connection, task_id), number):
                 break
@@ -167,11 +166,11 @@ def write_counters(connection: SqliteConnection, counts: Counter[tuple[str, int,
 def _delete_old_hours(connection: SqliteConnection, newest: int) -> None:
     """Delete counters older than `RETAINED_HOURS`, counted from now at the latest: a row in the future must not delete
     the current counters."""
-    hour = min(newest, hour_of(SystemClock().now()))
+    hour = min(newest, hour_of(connection.clock.now()))
     if hour > connection.newest_hour:
         connection.newest_hour = hour
         connection.query(_DELETE_OLD_COUNTERS, (hour - RETAINED_HOURS,))
 
 
-def _is_other_task(row: Row | None, number: int) -> bool:
-    return row is not None and row[0] != number
+def _is_other_task(task: TaskVersion | None, number: int) -> bool:
+    return task is not None and task.number != number

@@ -47,7 +47,7 @@ class RunUpdater:
     ) -> int | None:
         if connection.query(_RENEWALS, (node,)) != [(renewals,)]:
             return None
-        run_ids = [row[0] for row in connection.query(_LIVE_RUNS_OF_NODE, (node,))]
+        run_ids = [run_id for run_id, _ in connection.query(_LIVE_RUNS_OF_NODE, (node,))]
 
         def decide_and_check(facts: Facts, run: Run, _: None) -> Change:
             change = decide(facts, run)
@@ -73,12 +73,12 @@ class RunUpdater:
     ) -> frozenset[str]:
         """Decide and write the updates; return the ids of runs that are not live under the expected token."""
         stale: set[str] = set()
-        tasks = self._find_task_numbers(connection, [update[0] for update in updates])
+        tasks = self._find_task_numbers(connection, [run_id for run_id, _, _ in updates])
         loaded = self._load(connection, tasks)
         unit_of_work = UnitOfWork(connection, self._task_cache)
         for run_id, token, argument in updates:
             cached = loaded.tasks.get(tasks.get(run_id, 0))
-            run = None if cached is None else cached.find_run(run_id)[0]
+            run, _ = (None, 0) if cached is None else cached.find_run(run_id)
             if cached is None or run is None or token not in (None, run.token):
                 stale.add(run_id)
                 continue

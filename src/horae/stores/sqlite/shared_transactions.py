@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
+from ...clock import Clock
 from ...errors import StoreError, StoreUnavailable
 from ...model.change import Change
 from ..shared_transaction_refusals import refuse
@@ -74,6 +75,7 @@ class TransactionWatcher:
 class SQLiteSharedTransactions:
     _absolute_path: str
     """Path of the file that stays valid when the working directory changes."""
+    _clock: Clock
     _watch: TransactionWatcher
     _opened: bool
     _closed: bool
@@ -91,7 +93,7 @@ class SQLiteSharedTransactions:
         driver = await find_driver_connection(connection)
         try:
             await begin_if_needed(driver)
-            with join_transaction(driver.connection, self._absolute_path, driver.name) as joined:
+            with join_transaction(driver.connection, self._absolute_path, self._clock, driver.name) as joined:
                 if not changes:
                     return
                 with joined.savepoint():
@@ -118,7 +120,8 @@ class CallerConnection(SqliteConnection):
     another attached file or as temporary tables.
     """
 
-    def __init__(self, connection: SQLiteConnection) -> None:
+    def __init__(self, connection: SQLiteConnection, clock: Clock) -> None:
+        self.clock: Clock = clock
         self.statements = 0
         self.newest_hour = 0
         self._caller_connection = connection
@@ -193,11 +196,13 @@ def _sqlite_connection(connection: object, name: str) -> SQLiteConnection:
 
 
 @contextmanager
-def join_transaction(connection: object, path: str, name: str | None = None) -> Iterator[CallerConnection]:
+def join_transaction(
+    connection: object, path: str, clock: Clock, name: str | None = None
+) -> Iterator[CallerConnection]:
     """Join the caller's transaction on the file at `path`; refused if the connection is unusable or has no transaction."""
     checked = _sqlite_connection(connection, f"A {type(connection).__name__}" if name is None else name)
     try:
-        joined = CallerConnection(checked)
+        joined = CallerConnection(checked, clock)
         in_transaction = joined.in_transaction
     except (apsw.ConnectionClosedError, sqlite3.ProgrammingError) as error:
         raise _refuse_unusable(error) from error

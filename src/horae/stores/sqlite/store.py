@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Final
 
+from ...clock import Clock, SystemClock
 from ...errors import StoreUnavailable
 from ..task_cache import TaskCache
 from .agenda import SQLiteAgenda
@@ -39,11 +40,15 @@ class SQLiteStore(
     SQLiteTransfer,
     SQLiteSharedTransactions,
 ):
-    """Store object of one process; several processes can share the file. A closed store cannot be opened again."""
+    """Store object of one process; several processes can share the file. A closed store cannot be opened again.
 
-    def __init__(self, path: str | PathLike[str], *, vfs: str | None = None) -> None:
+    `clock` decides which counters are old, and at an upgrade which nodes are live; the default is the system clock.
+    """
+
+    def __init__(self, path: str | PathLike[str], *, clock: Clock | None = None, vfs: str | None = None) -> None:
         self.path: Final = fspath(path)
         self._absolute_path = str(Path(self.path).absolute())
+        self._clock: Clock = SystemClock() if clock is None else clock
         self._vfs = vfs
         self._task_cache = TaskCache()
         self._read_cache = TaskCache()
@@ -86,7 +91,11 @@ class SQLiteStore(
             create_file(self._absolute_path)
             file_lock = FileLock(self._absolute_path)
             connection = SqliteConnection(
-                self._absolute_path, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE_KILOBYTES, file_lock=file_lock
+                self._absolute_path,
+                clock=self._clock,
+                vfs=self._vfs,
+                cache_kilobytes=_WRITER_CACHE_KILOBYTES,
+                file_lock=file_lock,
             )
             try:
                 migrate(connection, self.path)
@@ -99,5 +108,9 @@ class SQLiteStore(
 
     def _open_reader_connection(self) -> SqliteConnection:
         return SqliteConnection(
-            self._absolute_path, vfs=self._vfs, cache_kilobytes=_READER_CACHE_KILOBYTES, read_only=True
+            self._absolute_path,
+            clock=self._clock,
+            vfs=self._vfs,
+            cache_kilobytes=_READER_CACHE_KILOBYTES,
+            read_only=True,
         )

@@ -71,7 +71,9 @@ def _find_rarest_label(connection: SqliteConnection, task_filter: TaskFilter, *,
     bindings = (
         {"most": _COUNT_LIMIT} if task_filter.owner is None else {"most": _COUNT_LIMIT, "owner": task_filter.owner}
     )
-    counts = [(connection.query(statement, bindings | {"label": label})[0][0], label) for label in labels]
+    counts = [
+        (count, label) for label in labels for (count,) in connection.query(statement, bindings | {"label": label})
+    ]
     count, label = min(counts)
     return label, count
 
@@ -83,7 +85,8 @@ def _should_read_by_state(connection: SqliteConnection, task_filter: TaskFilter)
     if task_filter.owner is None:
         return True
     states = encode(sorted(task_filter.states))
-    own, total = connection.query(_COUNT_OF_OWNER_AND_STATES, {"owner": task_filter.owner, "states": states})[0]
+    bindings = {"owner": task_filter.owner, "states": states}
+    ((own, total),) = connection.query(_COUNT_OF_OWNER_AND_STATES, bindings)
     return bool(own > total)
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from ...errors import StoreError
 from ...model.change import Facts
 from ...model.events.event import NumberedEvent
 from ...model.ids import to_microseconds
 from ...model.page import Page
-from ...model.reason import Reason
 from ...model.run import Run
-from ...ports.journal import Line, NumberedLine
+from ...ports.journal import NumberedLine
 from ...ports.records import Record
 from ...ports.store import Node
 from ...ports.transfer import (
@@ -27,12 +26,8 @@ from ...ports.transfer import (
     TransferItem,
     require_type,
 )
-from ..codec.json_codecs import instant_of, replace_lone_surrogates
+from ..codec.json_codecs import replace_lone_surrogates
 from ..codec.rows import (
-    RUN_WIDTH,
-    Row,
-    decode_record,
-    decode_run,
     encode_entry,
     encode_event,
     encode_new_run,
@@ -41,7 +36,8 @@ from ..codec.rows import (
     encode_status,
     encode_task,
 )
-from ..transfer_pages import ReadableStore, decode_position, encode_position, make_marks_page, read_page
+from ..codec.transfer_rows import PART_ROWS, RUNS_BY_NUMBER
+from ..transfer_pages import ReadableStore, make_marks_page, read_page
 from .connection import BulkStatement, SqliteConnection, sql
 from .load_facts import bind_names, bind_numbers
 from .readers import Readers
@@ -50,35 +46,19 @@ from .writer import Writer
 
 _COUNT_PARTS: Final = sql("count_parts")
 _MARKS: Final = sql("marks")
-_EARLIEST: Final = -(2**63)
 
 
-class _PartQuery(NamedTuple):
-    """Keyset pagination of one part: the statement, the row decoder, the key columns, and a key before all others."""
-
-    statement: str
-    decode: Callable[[Row], TransferItem]
-    key_columns: tuple[int, ...]
-    first_key: tuple[Any, ...]
-
-
-_PART_QUERIES: Final[dict[Part, _PartQuery]] = {
-    Part.METADATA: _PartQuery(sql("metadata_page"), lambda row: MetadataItem(*row), (0,), ("",)),
-    Part.RECORDS: _PartQuery(sql("all_records_page"), decode_record, (0, 1), ("", "")),
-    Part.LANES: _PartQuery(sql("limits_page"), lambda row: LaneLimit(*row), (0,), ("",)),
-    Part.BLOCKED_OWNERS: _PartQuery(
-        sql("blocked_owners_page"), lambda row: BlockedOwner(row[0], Reason(row[1])), (0,), ("",)
-    ),
-    Part.COUNTERS: _PartQuery(sql("counters_page"), lambda row: CounterValue(*row), (1, 0, 2), (_EARLIEST, "", "")),
-    # By run number: one planned instant may have a million runs, and no index orders those.
-    Part.RUNS: _PartQuery(sql("ended_runs_page"), lambda row: decode_run(row, row[RUN_WIDTH]), (0,), (_EARLIEST,)),
-    Part.LINES: _PartQuery(
-        sql("all_lines_page"),
-        lambda row: NumberedLine(row[0], Line(row[1], instant_of[row[2]], row[3], row[4])),
-        (1, 0),
-        ("", 0),
-    ),
+_PAGE_STATEMENTS: Final = {
+    Part.METADATA: sql("metadata_page"),
+    Part.RECORDS: sql("all_records_page"),
+    Part.LANES: sql("limits_page"),
+    Part.BLOCKED_OWNERS: sql("blocked_owners_page"),
+    Part.COUNTERS: sql("counters_page"),
+    Part.RUNS: sql("ended_runs_page"),
+    Part.LINES: sql("all_lines_page"),
 }
+# By run number: one planned instant may have a million runs, and no index orders those.
+_PART_ROWS: Final = PART_ROWS | {Part.RUNS: RUNS_BY_NUMBER}
 
 
 class SQLiteTransfer:
@@ -93,24 +73,18 @@ class SQLiteTransfer:
         if part is Part.MARKS:
             ((token, event),) = await self._readers.query(_MARKS)
             return make_marks_page(token, event, after, limit)
-        if part not in _PART_QUERIES:
+        if part not in _PAGE_STATEMENTS:
             return await read_page(cast("ReadableStore", self), part, after, limit)
-        query = _PART_QUERIES[part]
-        bindings = (*decode_position(after, query.first_key), limit)
+        statement, part_rows = _PAGE_STATEMENTS[part], _PART_ROWS[part]
+        bindings = (*part_rows.start_after(after), limit)
         return await self._readers.run(
-            lambda connection: _build_page(query, connection.query(query.statement, bindings), limit)
+            lambda connection: part_rows.build_page(connection.query(statement, bindings), limit)
         )
 
     async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         rows = tuple(parcels)
         if rows:
             await self._writer.submit(lambda connection: import_rows(connection, part, rows), urgent=False)
-
-
-def _build_page(query: _PartQuery, rows: list[Row], limit: int) -> Page[TransferItem]:
-    """Decode the rows and build the page; runs on the reader thread."""
-    cursor = encode_position(*(rows[-1][column] for column in query.key_columns)) if len(rows) == limit else None
-    return Page(tuple(map(query.decode, rows)), cursor)
 
 
 _RAISE_TOKEN: Final = sql("raise_token")
@@ -155,7 +129,7 @@ def _import_tasks(connection: SqliteConnection, parcels: Sequence[TransferItem])
         for statement in _DELETE_REPLACED_TASKS:
             connection.query(statement, (bind_numbers([number for number, _ in existing.values()]),))
     ((last_run,),) = connection.query(_LAST_RUN)
-    last_task = max((row[0] for row in connection.query(_LAST_TASK)), default=0)
+    last_task = max((number for (number,) in connection.query(_LAST_TASK)), default=0)
     batches = RowBatches()
     for facts in imported:
         if facts.task.id not in existing:
@@ -193,7 +167,8 @@ def _import_runs(connection: SqliteConnection, parcels: Sequence[TransferItem]) 
         if run.task_id not in existing:
             raise StoreError(f"The run {run.id} belongs to {run.task_id}, which is not there; nothing was written.")
         seq += 1
-        values += encode_new_run(seq, existing[run.task_id][0], run)
+        number, _ = existing[run.task_id]
+        values += encode_new_run(seq, number, run)
     connection.write_rows(_IMPORT_RUNS, values)
 
 

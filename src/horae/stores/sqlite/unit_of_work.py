@@ -150,7 +150,7 @@ class UnitOfWork:
 
     def _next_run_number(self) -> int:
         if self._last_run < 0:
-            self._last_run = self._connection.query(_LAST_RUN)[0][0]
+            ((self._last_run,),) = self._connection.query(_LAST_RUN)
         self._last_run += 1
         return self._last_run
 

@@ -42,8 +42,7 @@ class SQLiteUpkeep:
         await self._readers.run_long(lambda connection: write_backup(path, connection, progress))
 
     async def read_metadata(self, name: str) -> str | None:
-        rows = await self._readers.query(_READ_METADATA, (name,))
-        return rows[0][0] if rows else None
+        return next((value for (value,) in await self._readers.query(_READ_METADATA, (name,))), None)
 
     async def write_metadata(self, name: str, value: str) -> None:
         await self._writer.submit(lambda connection: connection.query(_WRITE_METADATA, (name, value)))
@@ -135,8 +134,8 @@ class RetentionScan:
         self._limit = max(1, limit)
 
     async def find(self, after: str | None) -> ExpiredRows:
-        expired = await self._readers.query(_EXPIRED_ROWS, {"before": self._before, "limit": self._limit})
-        runs, tasks, events, last = (*map(decode, expired[0][:3]), expired[0][3])
+        ((*texts, last),) = await self._readers.query(_EXPIRED_ROWS, {"before": self._before, "limit": self._limit})
+        runs, tasks, events = map(decode, texts)
         cursor = RetentionCursor(last, 0) if after is None else RetentionCursor.parse(after)
         if runs or tasks or events:
             events = events[: max(0, self._limit - len(runs) - len(tasks))]
@@ -163,13 +162,11 @@ class RetentionScan:
     ) -> tuple[list[int], RetentionCursor]:
         """Return the next tasks with too many runs, and the cursor after them."""
         if cursor.task is None:
-            until = connection.query(_EVENT_WINDOW_END, {"after": cursor.event, "most": _EVENT_BATCH, "last": last})[0][
-                0
-            ]
+            window = {"after": cursor.event, "most": _EVENT_BATCH, "last": last}
+            ((until,),) = connection.query(_EVENT_WINDOW_END, window)
             bindings = {"after": cursor.event, "until": until, "keep": self._keep_runs}
-            return [task for (task,) in connection.query(_RECENT_TASKS_OVER_RUN_LIMIT, bindings)], RetentionCursor(
-                until
-            )
+            tasks = [task for (task,) in connection.query(_RECENT_TASKS_OVER_RUN_LIMIT, bindings)]
+            return tasks, RetentionCursor(until)
         bindings = {"after": cursor.task, "keep": self._keep_runs, "limit": _TASK_BATCH}
         tasks = [task for (task,) in connection.query(_TASKS_OVER_RUN_LIMIT, bindings)]
         return tasks, RetentionCursor(cursor.event, tasks[-1] if len(tasks) == _TASK_BATCH else None)

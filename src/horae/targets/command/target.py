@@ -1,9 +1,10 @@
-"""The command target: checks the spec, resolves secrets, runs the program, and returns its end as an outcome."""
+"""The command target and its kind: checks the spec, resolves secrets, runs the program, returns its end as an outcome."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
 import tempfile
 from collections.abc import Mapping
@@ -15,15 +16,13 @@ from ...model.limits import ERROR_CHARACTERS, shorten
 from ...model.outcome import Failed, Outcome
 from ...model.reason import Reason
 from ...model.task import Task
-from ...ports.secrets import Secrets
-from ...ports.target import Invocation
+from ...ports.target import Invocation, Secrets, TargetKind, Tools
 from ..secret_references import SecretMissing, resolve_secrets
-from .output import OutputCollector
-from .plain_text import OutputMask
+from .output import OutputCollector, OutputMask
 from .process import LaunchRequest, Process, ProcessEnd
 from .programs import Programs, UnusableProgram
 from .refusals import refuse
-from .settings import CommandSettings
+from .settings import CommandSettings, read_settings
 from .spec import PAYLOAD, check_spec, resolve_directory
 from .verdict import make_outcome
 
@@ -168,3 +167,29 @@ def _check_environment(environment: Mapping[str, str]) -> Mapping[str, str]:
 
 def _private_folder(run_id: str) -> str:
     return str(Path(tempfile.gettempdir(), f"horae-{run_id}-{secrets.token_hex(8)}"))
+
+
+class CommandKind:
+    kind: Final = "command"
+
+    def check(
+        self,
+        spec: Mapping[str, Any],
+        payload: Any,  # noqa: ARG002 - a program takes any payload
+        settings: Mapping[str, Any],
+    ) -> Mapping[str, Any]:
+        _check_platform()
+        command_settings = read_settings(settings)
+        return check_spec(spec, command_settings, Programs(command_settings))
+
+    def open(self, tools: Tools) -> CommandTarget:
+        _check_platform()
+        return CommandTarget(read_settings(tools.settings), tools.secrets)
+
+
+def _check_platform() -> None:
+    if os.name != "posix":
+        raise refuse("command_platform")
+
+
+COMMAND: Final[TargetKind] = CommandKind()

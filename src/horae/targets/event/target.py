@@ -1,17 +1,17 @@
-"""The event target: publishes the event to this process, then to each external channel; succeeds when all accepted it."""
+"""The event target and its kind: publishes to this process, then to each external channel; succeeds when all accepted."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from ...errors import Refusal
 from ...model.events.trigger_fields import triggered_json
 from ...model.limits import ERROR_CHARACTERS, shorten
 from ...model.outcome import Failed, Outcome, Succeeded
-from ...ports.target import Invocation, Tools
+from ...ports.target import Invocation, TargetKind, Tools
 from .places import EventChannel, RedisChannel, WebhookChannel
 from .settings import EventSettings, read_settings
 from .spec import check_spec
@@ -67,3 +67,21 @@ def _make_channels(settings: EventSettings, tools: Tools) -> tuple[EventChannel,
 def event_body(invocation: Invocation, spec: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     """Return the event. Every attempt at an occurrence has the same `eventId`, so that receivers can deduplicate."""
     return triggered_json(invocation.task, invocation.run, spec, now, invocation.trace)
+
+
+class EventKind:
+    kind: Final = "event"
+
+    def check(
+        self,
+        spec: Mapping[str, Any],
+        payload: Any,  # noqa: ARG002 - an event may have any payload
+        settings: Mapping[str, Any],  # noqa: ARG002 - they choose the channels, not what a spec may hold
+    ) -> Mapping[str, Any]:
+        return check_spec(spec)
+
+    def open(self, tools: Tools) -> EventTarget:
+        return EventTarget(tools)
+
+
+EVENT: Final[TargetKind] = EventKind()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -16,20 +17,55 @@ from datetime import datetime
 from functools import partial
 from io import TextIOWrapper
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, Final
 
-from ...model.limits import ERROR_CHARACTERS
+from ...model.limits import ERROR_CHARACTERS, to_storable
 from ...model.outcome import Failed, Outcome
 from ...model.reason import Reason
 from .arguments.binding import describe_mismatch
 from .arguments.converter import Mismatch
 from .context import Context
-from .guard import die_with_parent
 from .origin import import_function
 from .registry import Function, describe_function
-from .storable_text import to_storable
 from .verdict import call_for_outcome, describe_error
 from .wire import CallRequest, RunUpdate, decode_request, decode_update, encode_message, encode_outcome, read_messages
+
+_PR_SET_PDEATHSIG: Final = 1
+_MAX_INHERITED_FD: Final = 64
+
+
+def die_with_parent(lifeline: int) -> None:
+    """Arrange to be killed with the parent. Call before any thread starts.
+
+    `lifeline` is a pipe whose other end only the node holds.
+    """
+    _set_parent_death_signal()
+    # The kernel kills this process alone. A watchdog process, which runs no foreign code and so cannot be blocked by a
+    # function's lock, kills the group. It is forked twice, so that a function waiting for its children never sees it.
+    if os.fork() == 0:
+        if os.fork() == 0:
+            _watch(lifeline)
+        os._exit(0)
+    os.wait()
+
+
+def _set_parent_death_signal() -> None:
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 - needed on Linux only
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _watch(lifeline: int) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    os.closerange(0, lifeline)
+    os.closerange(lifeline + 1, _MAX_INHERITED_FD)
+    poll = select.poll()
+    poll.register(lifeline, 0)  # reports a hang-up only, not data
+    while not poll.poll():
+        pass
+    os.killpg(0, signal.SIGKILL)
 
 
 class Stopped(SystemExit):
@@ -138,7 +174,7 @@ def _call(function: Function, order: CallRequest, relay: PipeReporter) -> Outcom
 def _with_event_loop(call: Callable[[], Any]) -> Callable[[], Any]:
     import asyncio  # noqa: PLC0415 - slow to load, and most functions in a process are not async
 
-    from .loop_thread import LoopRunner  # noqa: PLC0415
+    from .loop_runner import LoopRunner  # noqa: PLC0415
 
     def stop_on_sigterm(loop: LoopRunner) -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, loop.stop)

@@ -6,8 +6,7 @@ import json
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ...model.limits import LOG_LINE_CHARACTERS
-from .storable_text import to_storable
+from ...model.limits import LOG_LINE_CHARACTERS, to_storable
 
 if TYPE_CHECKING:  # a child process loads this file, and the ports would import the whole schedule package
     from ...ports.target import Invocation

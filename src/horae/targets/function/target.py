@@ -12,17 +12,16 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-from ...model.limits import ERROR_CHARACTERS
+from ...model.limits import ERROR_CHARACTERS, to_storable
 from ...model.outcome import Failed, Outcome, Succeeded
 from ...model.reason import Reason
 from ...ports.target import Invocation
 from .arguments.binding import describe_mismatch
 from .arguments.converter import Mismatch
 from .context import Context, run_facts_of
-from .loop_thread import LoopRunner
+from .loop_runner import LoopRunner
 from .process import ChildProcess
 from .registry import Function, Registry
-from .storable_text import to_storable
 from .verdict import call_for_outcome, outcome_of_error, outcome_of_value
 from .wire import CallRequest, encode_request
 

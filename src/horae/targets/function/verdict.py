@@ -11,11 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from ...model.limits import ERROR_CHARACTERS, NOTE_CHARACTERS, shorten
+from ...model.limits import ERROR_CHARACTERS, NOTE_CHARACTERS, shorten, to_storable
 from ...model.outcome import Failed, Outcome, Skipped, Succeeded
 from .arguments.encode import encode_result
 from .signals import Fail, Retry, Skip
-from .storable_text import to_storable
 
 _OWN_FOLDER: Final = str(Path(__file__).parent) + os.sep
 _STDLIB: Final = sysconfig.get_path("stdlib") + os.sep

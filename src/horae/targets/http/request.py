@@ -1,4 +1,4 @@
-"""Builds the HTTP request of a run: resolves secrets, adds idempotency, trace and callback headers, signs the body."""
+"""Builds the HTTP request of a run: secrets, headers, signature, and the body of the preset `orchestrator`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,53 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from ...model.policy import Policies
-from ...outgoing.callbacks import callback_path, callback_token
+from ...model.task import Task
 from ...outgoing.exchange import Request
 from ...outgoing.headers import Headers, check_headers
-from ...outgoing.signatures import sign_message
-from ...ports.secrets import Secrets
-from ...ports.target import Invocation
+from ...outgoing.signatures import callback_path, callback_token, sign_message
+from ...ports.target import Invocation, Secrets
 from ..secret_references import Masks, resolve_secrets
-from . import orchestrator
 from .body_text import Masker, dump_json, parse_stored_json
 from .refusals import refuse
 from .settings import HttpSettings
 from .spec import ORCHESTRATOR, Spec
+
+
+def check_payload(payload: Any) -> None:
+    _text(payload)
+    _context(payload)
+
+
+def build_body(payload: Any, task: Task, settings: HttpSettings) -> dict[str, Any]:
+    """Return the body that an agent orchestrator expects; it chooses agent and items, so those fields are dropped."""
+    return {
+        "text": _text(payload),
+        # Owner and task id are always Horae's values, whatever the payload contains.
+        "context": _context(payload) | {"user_id": task.owner, "scheduled_task_id": task.id},
+        "default_agent": _text_or_default(payload, "default_agent", settings.default_agent),
+        "mode": _text_or_default(payload, "mode", settings.mode),
+    }
+
+
+def _text(payload: Any) -> str:
+    for name in ("text", "input"):
+        text = payload.get(name) if isinstance(payload, dict) else None
+        if isinstance(text, str) and text.strip():
+            return text
+    raise refuse("orchestrator_text")
+
+
+def _context(payload: dict[str, Any]) -> dict[str, Any]:
+    context = payload.get("context")
+    if context is not None and not isinstance(context, dict):
+        raise refuse("orchestrator_context")
+    return dict(context or {})
+
+
+def _text_or_default(payload: dict[str, Any], name: str, default: str) -> str:
+    value = payload.get(name)
+    return value if isinstance(value, str) and value.strip() else default
+
 
 MAX_BODY_BYTES: Final = 1024 * 1024
 
@@ -63,7 +98,7 @@ def _content(invocation: Invocation, spec: Spec, settings: HttpSettings) -> Any:
     """Return the JSON to send, before secrets are resolved; None when there is no body."""
     payload = parse_stored_json(invocation.task.payload, "payload")
     if spec.preset == ORCHESTRATOR:
-        return orchestrator.build_body(payload, invocation.task, settings)
+        return build_body(payload, invocation.task, settings)
     return payload if spec.sends_payload else spec.body
 
 

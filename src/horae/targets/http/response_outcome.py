@@ -16,8 +16,7 @@ from ...model.reason import Reason
 from ...outgoing.exchange import FailureKind, Reply, Response, Unreachable
 from ...outgoing.guard import parse_url
 from .body_text import Masker, body_to_text, encode_result, mask_body, parse_body
-from .spec import ORCHESTRATOR, Spec
-from .statuses import is_success
+from .spec import ORCHESTRATOR, Spec, is_success
 
 _ACCEPTED: Final = 202
 _RETRYABLE: Final = frozenset({408, 425, 429})

@@ -1,20 +1,24 @@
-"""The http target: builds the request of a run, sends it with the guarded client, maps the response to an outcome."""
+"""The http target and its kind: checks specs, sends the request of a run with the guarded client, returns an outcome."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ...errors import Refusal
+from ...model.limits import PAYLOAD_BYTES
 from ...model.outcome import Failed, Outcome
 from ...model.reason import Reason
+from ...model.refusals import refuse as refuse_task
 from ...outgoing.client import Client, check_library
-from ...ports.target import Invocation, Tools
+from ...ports.target import Invocation, TargetKind, Tools
 from ..secret_references import SecretMissing
-from .body_text import parse_stored_json
+from . import request
+from .body_text import dump_json, parse_stored_json
 from .request import build_request
 from .response_outcome import ResponseContext, outcome_of
-from .settings import read_settings
-from .spec import read_spec
+from .settings import HttpSettings, read_settings
+from .spec import ORCHESTRATOR, read_spec
 
 _NOT_PUBLIC: Final = "address_not_public"
 
@@ -54,3 +58,36 @@ class HttpTarget:
         reply = await self._client.send(request)
         terms = ResponseContext(spec, hide, task.policies.timeout, takes_callbacks=settings.callback is not None)
         return outcome_of(reply, terms, self._clock.now())
+
+
+class HttpKind:
+    kind: Final = "http"
+
+    def __init__(self) -> None:
+        self._cached: tuple[Mapping[str, Any], HttpSettings] | None = None
+
+    def check(self, spec: Mapping[str, Any], payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        check_library()
+        parsed = read_spec(spec, self._parse_settings(settings).allowed_networks)
+        if parsed.preset == ORCHESTRATOR:
+            request.check_payload(payload)
+        canonical = parsed.to_json()
+        try:
+            size = len(dump_json(canonical).encode())
+        except (ValueError, TypeError, RecursionError) as error:
+            raise refuse_task("bad_payload", value=type(error).__name__) from None
+        if size > PAYLOAD_BYTES:
+            raise refuse_task("payload_too_large", size=size, most=PAYLOAD_BYTES)
+        return canonical
+
+    def _parse_settings(self, settings: Mapping[str, Any]) -> HttpSettings:
+        """Parse the settings, cached: they are the same for every task of a deployment."""
+        if self._cached is None or self._cached[0] != settings:
+            self._cached = dict(settings), read_settings(settings)
+        return self._cached[1]
+
+    def open(self, tools: Tools) -> HttpTarget:
+        return HttpTarget(tools)
+
+
+HTTP: Final[TargetKind] = HttpKind()

@@ -1,4 +1,4 @@
-"""The queue agrees with a plain dictionary that is sorted whenever somebody looks."""
+"""Priority queue of the memory store, compared with a dictionary that is sorted on each read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from horae.testing.factories import NOON
 
 KEYS: st.SearchStrategy[Key] = st.tuples(st.sampled_from("abcdef"), st.just("next"))
 RANKS: st.SearchStrategy[Rank] = st.builds(
-    lambda priority, seconds, number: (priority, NOON + timedelta(seconds=seconds), number),
+    lambda priority, seconds, number: Rank(priority, NOON + timedelta(seconds=seconds), number),
     st.integers(-2, 2),
     st.integers(0, 3),
     st.integers(1, 2),
@@ -30,7 +30,7 @@ def in_order(known: dict[Key, Rank]) -> list[tuple[Rank, Key]]:
 
 
 @given(st.lists(STEPS, max_size=60))
-def test_the_queue_agrees_with_a_sorted_dictionary(steps: list[tuple[str, Key, Rank]]) -> None:
+def test_queue_agrees_with_a_sorted_dictionary(steps: list[tuple[str, Key, Rank]]) -> None:
     queue, known = Queue(), dict[Key, Rank]()
     for step, key, rank in steps:
         match step:
@@ -52,8 +52,8 @@ def test_the_queue_agrees_with_a_sorted_dictionary(steps: list[tuple[str, Key, R
         assert queue.head() == next(iter(in_order(known)), None)
 
 
-def test_what_left_does_not_pile_up() -> None:
+def test_removed_entries_do_not_accumulate() -> None:
     queue = Queue()
     for number in range(10_000):
-        queue.put(("task", "next"), (0, NOON + timedelta(seconds=number), 1))
+        queue.put(("task", "next"), Rank(0, NOON + timedelta(seconds=number), 1))
     assert len(queue._queue._heap) < 200

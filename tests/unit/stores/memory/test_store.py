@@ -1,4 +1,4 @@
-"""What is the memory store's own: any thread may call it, and what a call costs does not grow with the store."""
+"""Memory store: any thread may call it, and the cost of a call does not grow with the store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from horae.testing.factories import DAY, NODE, NOON, a_node, a_run, a_settlement
 
 
 async def filled(waiting: int) -> MemoryStore:
-    """A store with one task that is due, and so many that are not."""
+    """Make a store with one due task and `count` others."""
     store = MemoryStore()
     await store.join(a_node())
     await add_tasks(store, *(a_task(priority=place % 5) for place in range(waiting)), due=NOON + DAY)
@@ -30,7 +30,7 @@ async def filled(waiting: int) -> MemoryStore:
 
 
 def calls_made(work: Callable[[], object]) -> int:
-    """How many Python functions are called: a measure of cost that no busy machine can disturb."""
+    """Count the Python calls: a measure of cost that does not depend on the load of the machine."""
     count = 0
 
     def note(_: FrameType, event: str, __: object) -> None:
@@ -46,7 +46,7 @@ def calls_made(work: Callable[[], object]) -> int:
 
 
 def at_once(call: Coroutine[Any, Any, Any]) -> Any:
-    """The answer of a call that never waits."""
+    """Return the result of a coroutine that never suspends."""
     with pytest.raises(StopIteration) as answered:
         call.send(None)
     return answered.value.value
@@ -55,23 +55,23 @@ def at_once(call: Coroutine[Any, Any, Any]) -> Any:
 def cost_of_one_run(store: MemoryStore) -> int:
     def one_run() -> None:
         (claimed,) = at_once(store.claim_due(NOON, NODE, 10, start_everything)).runs
-        at_once(store.extend(NODE, NOON))
+        at_once(store.renew_lease(NODE, NOON))
         assert not at_once(store.settle([a_settlement(claimed.run)], succeed))
 
     return calls_made(one_run)
 
 
-async def test_claiming_renewing_and_settling_cost_the_same_in_a_large_store() -> None:
+async def test_claim_renew_and_settle_cost_does_not_grow_with_the_store() -> None:
     assert cost_of_one_run(await filled(waiting=3_000)) == cost_of_one_run(await filled(waiting=3))
 
 
-async def test_no_call_waits_for_anything() -> None:
+async def test_no_call_suspends() -> None:
     store = await filled(waiting=0)
     assert at_once(store.claim_due(NOON, NODE, 1, start_everything)).decided == 1
     assert at_once(store.check()) == ()
 
 
-async def test_threads_with_loops_of_their_own_share_without_overlap() -> None:
+async def test_threads_with_their_own_loops_claim_disjoint_runs() -> None:
     store = await filled(waiting=0)
     tasks = [a_task() for _ in range(400)]
     await add_tasks(store, *tasks)
@@ -91,8 +91,8 @@ async def test_threads_with_loops_of_their_own_share_without_overlap() -> None:
     assert len(claimed) == len(set(claimed)) == 401
 
 
-async def test_a_recovery_that_ends_nothing_is_refused() -> None:
-    """It would be tried for ever."""
+async def test_recovery_that_ends_no_run_is_refused() -> None:
+    """Such a recovery would be repeated for ever."""
 
     store = MemoryStore()
     run = await start_run(store)
@@ -101,7 +101,7 @@ async def test_a_recovery_that_ends_nothing_is_refused() -> None:
     assert await store.run(run.id, None) == run
 
 
-async def test_a_task_cannot_become_another() -> None:
+async def test_change_cannot_replace_the_task_id() -> None:
     store = MemoryStore()
     task = a_task()
     await add_tasks(store, task)
@@ -109,7 +109,7 @@ async def test_a_task_cannot_become_another() -> None:
         await store.change(task.id, None, lambda _: Change(task=a_task()))
 
 
-async def test_an_upsert_cannot_overwrite_a_task_with_another_key() -> None:
+async def test_upsert_cannot_overwrite_a_task_with_another_key() -> None:
     store = MemoryStore()
     task = a_task(key="one")
     await add_tasks(store, task)
@@ -120,12 +120,12 @@ async def test_an_upsert_cannot_overwrite_a_task_with_another_key() -> None:
     assert await store.find("ada", "two") is None
 
 
-async def test_there_is_nothing_to_back_up() -> None:
+async def test_backup_is_refused() -> None:
     with pytest.raises(StoreError):
         await MemoryStore().backup("copy.db")
 
 
-async def test_closing_keeps_what_others_still_use() -> None:
+async def test_close_keeps_data_for_other_users() -> None:
     store = MemoryStore()
     run = await start_run(store)
     await store.close()
@@ -134,7 +134,7 @@ async def test_closing_keeps_what_others_still_use() -> None:
     assert await settle(store, run) == frozenset()
 
 
-async def test_a_check_finds_what_no_call_could_have_written() -> None:
+async def test_check_finds_inconsistent_data() -> None:
     store = MemoryStore()
     run = await start_run(store, a_task(lane="press"))
     data = store._data

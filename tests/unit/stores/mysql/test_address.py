@@ -1,4 +1,4 @@
-"""Where a store is: every part of the address, and what is refused in it."""
+"""Store address of MySQL: parsing, defaults and refusals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from horae.errors import UnknownStore
 from horae.stores.mysql.address import Address
 
 
-def test_every_part_is_read() -> None:
+def test_every_part_of_the_address_is_parsed() -> None:
     url = "mysql://ada:p%40ss%2F%25@db.example:3307/app?prefix=jobs_&connections=9&ssl-mode=VERIFY_IDENTITY"
     address = Address.parse(url)
     assert address[:7] == ("db.example", 3307, "ada", "p@ss/%", "app", "jobs_", 9)
@@ -20,7 +20,7 @@ def test_every_part_is_read() -> None:
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
 
 
-def test_what_is_not_said_has_its_usual_value() -> None:
+def test_missing_parts_have_defaults() -> None:
     address = Address.parse("mariadb://localhost/app")
     assert address == Address("localhost", 3306, "root", "", "app", "horae_", 6)
     assert address.driver_options["ssl"] is None
@@ -30,13 +30,13 @@ def test_what_is_not_said_has_its_usual_value() -> None:
     ("mode", "named", "verified"),
     [("required", False, ssl.CERT_NONE), ("verify-ca", False, ssl.CERT_REQUIRED)],
 )
-def test_how_much_is_trusted(mode: str, named: bool, verified: ssl.VerifyMode) -> None:  # noqa: FBT001
+def test_tls_modes_are_parsed(mode: str, named: bool, verified: ssl.VerifyMode) -> None:  # noqa: FBT001
     context = Address.parse(f"mysql://h/d?ssl-mode={mode}").tls.make_context()
     assert context is not None
     assert (context.check_hostname, context.verify_mode) == (named, verified)
 
 
-def test_a_password_beyond_latin_1_is_what_was_typed() -> None:
+def test_password_outside_latin_1_is_unchanged() -> None:
     assert Address.parse("mysql://ada:%E5%AF%86@h/d").driver_options["password"] == "密".encode()
 
 
@@ -60,7 +60,7 @@ def test_a_password_beyond_latin_1_is_what_was_typed() -> None:
         "postgresql://h/d",
     ],
 )
-def test_what_makes_no_sense_is_refused_without_the_password(url: str) -> None:
+def test_bad_address_is_refused_without_the_password(url: str) -> None:
     with pytest.raises(UnknownStore) as refusal:
         Address.parse(url.replace("//h", "//ada:hunter2@h"))
     assert refusal.value.code == "bad_store_address"
@@ -69,13 +69,13 @@ def test_what_makes_no_sense_is_refused_without_the_password(url: str) -> None:
 
 @pytest.mark.parametrize("sign", ["/", "?", "#", "[", "@"])
 @pytest.mark.parametrize("half", ["hunter", "12"])
-def test_half_a_password_is_not_taken_for_a_host_or_a_port(half: str, sign: str) -> None:
+def test_unquoted_password_is_not_parsed_as_host_or_port(half: str, sign: str) -> None:
     with pytest.raises(UnknownStore) as refusal:
         Address.parse(f"mysql://ada:{half}{sign}2@h/d")
     assert half not in str(refusal.value)
 
 
-def test_password_that_the_address_lacks_is_read_from_the_variable_of_the_clients(
+def test_missing_password_is_read_from_mysql_pwd(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MYSQL_PWD", "hush")

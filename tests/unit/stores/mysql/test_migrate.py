@@ -1,4 +1,4 @@
-"""The tables are made once, by whoever comes first; a crash in the middle and company at the same moment do no harm."""
+"""Migrations on MySQL: applied once by concurrent starts, and continued after a crash."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from horae.stores.named_sql import read_migrations
 from horae.testing.contracts.stores.setup import get_facts
 from horae.testing.factories import NOON, a_new_task, a_task
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import new_prefix, opened
-from tests.unit.stores.upgraded import copy_statement
+from tests.unit.stores.mysql.store_setup import new_prefix, open_store
+from tests.unit.stores.schema_upgrade import copy_statement
 
 DATABASE = "prefixes"
 ROOM = "horae.stores.mysql"
@@ -31,7 +31,7 @@ def tables(server: MariaDBServer, url: str) -> list[str]:
     return sorted(name.removeprefix(prefix) for name in found)
 
 
-async def test_many_open_it_at_the_same_moment(mariadb_server: MariaDBServer) -> None:
+async def test_concurrent_opens_migrate_once(mariadb_server: MariaDBServer) -> None:
     url = new_prefix(mariadb_server)
 
     stores = [MySQLStore(url) for _ in range(5)]
@@ -47,21 +47,21 @@ async def test_many_open_it_at_the_same_moment(mariadb_server: MariaDBServer) ->
 
 
 async def only_migrated(url: str, monkeypatch: pytest.MonkeyPatch, last: int) -> None:
-    """Applies the migrations up to a number, and reads nothing: statements of this version need its newest schema."""
+    """Apply the migrations up to a number without reading: statements of this version need the newest schema."""
     steps = read_migrations(ROOM)
     with monkeypatch.context() as older:
         older.setattr(migrate, "read_migrations", lambda _: steps[:last])
         await MySQLStore(url)._prepare()
 
 
-async def test_a_crash_after_any_statement_is_made_good(
+async def test_migration_continues_after_a_crash_at_any_statement(
     mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = new_prefix(mariadb_server)
     await only_migrated(whole, monkeypatch, 1)
     first = tables(mariadb_server, whole)
     assert set(re.findall(r"EXISTS @(\w+)", read_migrations(ROOM)[0][1])) == set(first) - {"migrations"}
-    async with opened(whole):
+    async with open_store(whole):
         expected = tables(mariadb_server, whole)
     for lost in (first[-1], first[len(first) // 2], first[0]):
         url = new_prefix(mariadb_server)
@@ -70,19 +70,19 @@ async def test_a_crash_after_any_statement_is_made_good(
         gone = [name for name in first if name >= lost and name != "migrations"]
         orders = [f"TRUNCATE {prefix}migrations", *(f"DROP TABLE {prefix}{name}" for name in gone)]
         mariadb_server.ask("; ".join(orders), database=DATABASE)
-        async with opened(url) as store:
+        async with open_store(url) as store:
             await check_new_store(store)
         assert tables(mariadb_server, url) == expected
 
 
-async def test_what_an_older_version_wrote_is_brought_up_to_date(
+async def test_store_of_an_older_version_is_upgraded(
     mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, newer = new_prefix(mariadb_server), new_prefix(mariadb_server)
     prefix, task = Address.parse(url).prefix, a_task(labels=(("room", "a"), ("Straße", '"\\')))
     old = Record("token", "old", "ada", '"kept"', 3)
     await only_migrated(url, monkeypatch, 1)
-    async with opened(newer) as store:
+    async with open_store(newer) as store:
         await store.add([a_new_task(task), a_new_task(a_task())])
     for table in ("tasks", "standings", "agenda"):
         names = mariadb_server.ask(
@@ -96,7 +96,7 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
     mariadb_server.ask(f"INSERT INTO {prefix}tallies VALUES {counted}", database=DATABASE)  # noqa: S608
     columns, values = "kind, record_key, owner, body, version", "'token', 'old', 'ada', '\"kept\"', 3"
     mariadb_server.ask(f"INSERT INTO {prefix}records ({columns}) VALUES ({values})", database=DATABASE)  # noqa: S608
-    async with opened(url) as store:
+    async with open_store(url) as store:
         assert (await get_facts(store, task)).task == task
         for each in task.labels:
             (found,) = (await store.tasks(TaskFilter(labels=(each,)))).items
@@ -108,15 +108,15 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
 
 
 @pytest.mark.parametrize("number", [number for number, _ in read_migrations(ROOM)[1:]])
-async def test_a_step_that_was_taken_and_not_noted_is_taken_again(
+async def test_unrecorded_migration_step_is_repeated(
     mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Whoever crashed in between left a column that is there already."""
+    """The crash came between the step and its record: the column exists already."""
     url = new_prefix(mariadb_server)
     await only_migrated(url, monkeypatch, number)
     order = f"DELETE FROM {Address.parse(url).prefix}migrations WHERE number = {number}"  # noqa: S608
     mariadb_server.ask(order, database=DATABASE)
-    async with opened(url) as store:
+    async with open_store(url) as store:
         await check_new_store(store)
 
 
@@ -125,40 +125,40 @@ async def check_new_store(store: MySQLStore) -> None:
     assert (await store.last_event(), await store.check()) == (1, ())
 
 
-async def test_two_deployments_share_a_database(mariadb_server: MariaDBServer) -> None:
-    async with opened(new_prefix(mariadb_server)) as one, opened(new_prefix(mariadb_server)) as other:
+async def test_two_prefixes_share_a_database(mariadb_server: MariaDBServer) -> None:
+    async with open_store(new_prefix(mariadb_server)) as one, open_store(new_prefix(mariadb_server)) as other:
         await one.write_metadata("name", "one")
         assert await other.read_metadata("name") is None
 
 
-async def test_what_a_newer_version_wrote_is_left_alone(mariadb_server: MariaDBServer) -> None:
+async def test_newer_schema_is_refused_and_unchanged(mariadb_server: MariaDBServer) -> None:
     url = new_prefix(mariadb_server)
-    async with opened(url):
+    async with open_store(url):
         pass
     prefix = Address.parse(url).prefix
     mariadb_server.ask(f"INSERT INTO {prefix}migrations VALUES (999)", database=DATABASE)  # noqa: S608
     with pytest.raises(UnusableStore) as refusal:
-        async with opened(url):
+        async with open_store(url):
             pass
     assert refusal.value.code == "store_newer"
     assert "999" in refusal.value.message
 
 
 @pytest.mark.parametrize("table", ["tasks (id INT)", "migrations (id INT, migration TEXT)"])
-async def test_tables_of_another_program_are_left_alone(mariadb_server: MariaDBServer, table: str) -> None:
+async def test_tables_of_another_program_are_unchanged(mariadb_server: MariaDBServer, table: str) -> None:
     url = new_prefix(mariadb_server)
     mariadb_server.ask(f"CREATE TABLE {Address.parse(url).prefix}{table}", database=DATABASE)
     with pytest.raises(UnusableStore) as refusal:
-        async with opened(url):
+        async with open_store(url):
             pass
     assert refusal.value.code == "store_tables_not_ours"
     assert tables(mariadb_server, url) == [table.split(maxsplit=1)[0]]
 
 
-async def test_the_character_set_of_the_database_does_not_matter(mariadb_server: MariaDBServer) -> None:
+async def test_default_character_set_of_the_database_does_not_matter(mariadb_server: MariaDBServer) -> None:
     url = mariadb_server.new_database(collation="latin1_swedish_ci")
 
-    async with opened(url) as store:
+    async with open_store(url) as store:
         await store.write_metadata("名前", "🌱")
         assert await store.read_metadata("名前") == "🌱"
         assert await store.check() == ()

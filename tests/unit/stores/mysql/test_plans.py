@@ -1,4 +1,4 @@
-"""What a statement costs does not grow with the tables."""
+"""Query plans on MySQL: the cost of a hot statement does not grow with the tables."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import re
 from collections.abc import Collection
 from typing import Any, Final
 
+from horae.clock import SystemClock
 from horae.stores import named_sql
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory, qualify_tables
 from horae.stores.mysql.templates import parse_templates
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import new_prefix, opened
-from tests.unit.stores.mysql.test_statements import KNOWN, SAID_BY_THE_SERVER, STATEMENTS, given_to
+from tests.unit.stores.mysql.store_setup import new_prefix, open_store
+from tests.unit.stores.mysql.test_statements import KNOWN, STATEMENTS, TRANSACTION_CONTROL, sample_arguments
 
-LOOKS_AT_EVERYTHING: Final = {
+FULL_SCANS: Final = {
     "orphan_entries",
     "orphan_runs",
     "tasks_without_status",
@@ -29,7 +30,7 @@ LOOKS_AT_EVERYTHING: Final = {
     "all_lanes",
     "all_nodes",
 }
-"""What an operator asks when in doubt or before a move, or what is summed up; it may take its time."""
+"""Statements of an operator before a move or for a check, or aggregates; they may be slow."""
 LISTS: Final = {
     name
     for name in STATEMENTS
@@ -39,11 +40,11 @@ LISTS: Final = {
         name,
     )
 }
-"""Pages that people read, and what is swept out: each is planned for what was asked."""
+"""Pages of lists and deletions of retention: each is planned for its arguments."""
 GROWING: Final = {"tasks", "labels", "task_state", "agenda", "runs", "events", "lines", "records", "metadata"}
-HOT: Final = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS]
-ONLY_THE_HEAD: Final = {"expired_rows": {"events"}}
-"""Where the first rows of an index, as many as a LIMIT says, are all that is read."""
+HOT: Final = [name for name in STATEMENTS if name not in FULL_SCANS | LISTS]
+HEAD_OF_INDEX: Final = {"expired_rows": {"events"}}
+"""Statements that read only the first rows of an index, up to a LIMIT."""
 ROWS: Final = 20_000
 EXPLAINED: Final = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 FILL: Final = """
@@ -66,10 +67,10 @@ ANALYZE TABLE @tasks, @task_state, @agenda, @runs, @events, @lines, @records, @m
 
 
 async def _explained(store: MySQLStore, names: Collection[str]) -> dict[str, list[str]]:
-    """Every look at a growing table that does not begin at a place of an index, or does not end at a limit."""
-    door = MySQLConnectionFactory(store.address)
-    connection = await door.open_raw()
-    server = await door.read_server_version(connection)
+    """Return every access to a growing table that neither seeks in an index nor stops at a limit."""
+    factory = MySQLConnectionFactory(store.address, SystemClock())
+    connection = await factory.open_raw()
+    server = await factory.read_server_version(connection)
     found: dict[str, list[str]] = {}
     async with connection.cursor() as cursor:
         for order in qualify_tables(FILL, store.address, server).split(";"):
@@ -77,11 +78,11 @@ async def _explained(store: MySQLStore, names: Collection[str]) -> dict[str, lis
         for name in names:
             text = named_sql.expand_columns(name, KNOWN)
             for template in parse_templates(qualify_tables(text, store.address, server)):
-                for each in template.render(given_to(text)).split("; "):
-                    if EXPLAINED.match(each) and not SAID_BY_THE_SERVER.fullmatch(each):
+                for each in template.render(sample_arguments(text)).split("; "):
+                    if EXPLAINED.match(each) and not TRANSACTION_CONTROL.fullmatch(each):
                         await cursor.execute(f"EXPLAIN {each}")
                         steps = await cursor.fetchall()
-                        found.setdefault(name, []).extend(_costly(steps, each, ONLY_THE_HEAD.get(name, set())))
+                        found.setdefault(name, []).extend(_costly(steps, each, HEAD_OF_INDEX.get(name, set())))
     connection.close()
     return {name: steps for name, steps in found.items() if steps}
 
@@ -99,12 +100,12 @@ def _costly(steps: Any, text: str, allowed: set[str]) -> list[str]:
     return found
 
 
-async def test_what_a_statement_costs_does_not_grow(mariadb_server: MariaDBServer) -> None:
-    async with opened(new_prefix(mariadb_server)) as store:
+async def test_no_hot_statement_scans_a_growing_table(mariadb_server: MariaDBServer) -> None:
+    async with open_store(new_prefix(mariadb_server)) as store:
         assert await _explained(store, HOT) == {}
 
 
-async def test_a_look_at_everything_is_noticed(mariadb_server: MariaDBServer) -> None:
-    async with opened(new_prefix(mariadb_server)) as store:
+async def test_full_scan_is_detected(mariadb_server: MariaDBServer) -> None:
+    async with open_store(new_prefix(mariadb_server)) as store:
         wanted = {"tasks_without_work", "orphan_runs", "wrong_state_counters"}
         assert (await _explained(store, sorted(wanted))).keys() == wanted

@@ -1,4 +1,4 @@
-"""Records on MySQL and MariaDB: all that come with a change go to the server together, whatever stands in them."""
+"""Records on MySQL and MariaDB: all records of a change are sent together, with any text in them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from horae.stores.mysql.connection import MySQLConnection
 from horae.testing.contracts.stores.setup import add_tasks, claim_all, settle
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import linked, new_prefix, opened
-from tests.unit.stores.mysql.test_link import HOSTILE
+from tests.unit.stores.mysql.store_setup import new_prefix, open_connection, open_store
+from tests.unit.stores.mysql.test_connection import HOSTILE
 
 
 def note(key: str, body: str = "{}") -> RecordWrite:
@@ -21,53 +21,55 @@ def note(key: str, body: str = "{}") -> RecordWrite:
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What went to the server, packet by packet."""
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect the text of each packet sent to the server."""
     texts: list[str] = []
     results = MySQLConnection._results
 
-    async def told(link: MySQLConnection, text: str) -> list[Any]:
+    async def record(link: MySQLConnection, text: str) -> list[Any]:
         texts.append(text)
         return await results(link, text)
 
-    monkeypatch.setattr(MySQLConnection, "_results", told)
+    monkeypatch.setattr(MySQLConnection, "_results", record)
     return texts
 
 
-async def test_what_has_no_records_beside_it_says_nothing_of_records(
-    mariadb_server: MariaDBServer, said: list[str]
+async def test_change_without_records_runs_no_record_statement(
+    mariadb_server: MariaDBServer, statements: list[str]
 ) -> None:
-    async with opened(new_prefix(mariadb_server)) as store:
+    async with open_store(new_prefix(mariadb_server)) as store:
         await store.join(a_node())
         await add_tasks(store, a_task(), a_task(lane="press"))
         await settle(store, *(each.run for each in await claim_all(store)))
         await store.set_lane("press", 3)
-        assert any("_tasks`" in text for text in said)
-        assert not any("_records`" in text for text in said)
+        assert any("_tasks`" in text for text in statements)
+        assert not any("_records`" in text for text in statements)
 
 
-async def test_a_thousand_records_go_in_one_packet(mariadb_server: MariaDBServer, said: list[str]) -> None:
-    async with opened(new_prefix(mariadb_server)) as store:
+async def test_thousand_records_are_sent_in_one_packet(mariadb_server: MariaDBServer, statements: list[str]) -> None:
+    async with open_store(new_prefix(mariadb_server)) as store:
         await store.add([a_new_task(a_task())._replace(attached=(note(f"{place:04}"),)) for place in range(1_000)])
-        assert sum("_records`" in text for text in said) == 1
+        assert sum("_records`" in text for text in statements) == 1
         assert len((await store.records("note", limit=1_000)).items) == 1_000
 
 
-async def test_what_does_not_fit_into_a_packet_goes_in_several(mariadb_server: MariaDBServer, said: list[str]) -> None:
-    async with opened(new_prefix(mariadb_server)) as store:
+async def test_records_above_the_packet_size_are_sent_in_several(
+    mariadb_server: MariaDBServer, statements: list[str]
+) -> None:
+    async with open_store(new_prefix(mariadb_server)) as store:
         writings = [note(f"{place}", '"' + "x" * 1_000 + '"') for place in range(10)]
-        async with linked(store, packet=32_000) as link:
+        async with open_connection(store, packet=32_000) as link:
             await link.begin()
             assert await link.write_records(writings) is None
             await link.commit()
-            assert 3 < sum("_records`" in text for text in said) <= 10
+            assert 3 < sum("_records`" in text for text in statements) <= 10
             assert await link.write_records([note("new"), *writings[8:]]) == writings[8]
         assert len((await store.records("note")).items) == 11
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-async def test_whatever_stands_in_a_record_stays_in_it(mariadb_server: MariaDBServer, text: str) -> None:
-    async with opened(new_prefix(mariadb_server)) as store:
+async def test_record_with_hostile_text_round_trips(mariadb_server: MariaDBServer, text: str) -> None:
+    async with open_store(new_prefix(mariadb_server)) as store:
         record = Record(text, text, text, text)
         assert await store.put_record(record, replacing=None)
         first = a_new_task(a_task())._replace(attached=(note("first"), RecordWrite(record, 1), note("last")))

@@ -1,4 +1,4 @@
-"""Every statement has one name, is used, and is one that the server understands."""
+"""Named statements of MySQL: each has one name, is used, and is valid on the server."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Final
 
 from asyncmy.errors import MySQLError
 
+from horae.clock import SystemClock
 from horae.stores import named_sql
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory, qualify_tables
 from horae.stores.mysql.literals import render_literal
 from horae.stores.mysql.templates import TemplateArguments, parse_templates
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import new_prefix, opened
+from tests.unit.stores.mysql.store_setup import new_prefix, open_store
 
 ROOM = "horae.stores.mysql"
 KNOWN = named_sql.read_blocks(ROOM)
 SHARED = {name for name in KNOWN if name.endswith(("_columns", "_filter"))}
 STATEMENTS = sorted(set(KNOWN) - SHARED)
 MOST_VALUES: Final = 14
-SAID_BY_THE_SERVER: Final = re.compile(r"START TRANSACTION|COMMIT")
+TRANSACTION_CONTROL: Final = re.compile(r"START TRANSACTION|COMMIT")
 
 
 def code() -> str:
@@ -29,7 +30,7 @@ def code() -> str:
     return "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.glob("*.py"))
 
 
-def test_every_statement_is_used_and_every_one_that_is_used_is_there() -> None:
+def test_named_statements_and_their_uses_match() -> None:
     text = code()
     shared = "\n".join(KNOWN.values())
     assert {name for name in KNOWN if f'"{name}"' not in text and f"{{{name}}}" not in shared} == set()
@@ -38,10 +39,10 @@ def test_every_statement_is_used_and_every_one_that_is_used_is_there() -> None:
     assert called <= set(KNOWN)
 
 
-def given_to(text: str) -> TemplateArguments:
-    """Something for every place: a list of one where lists are wanted, and rows as wide as the statement says.
+def sample_arguments(text: str) -> TemplateArguments:
+    """Return an argument for every placeholder: a list of one for lists, rows as wide as the statement needs.
 
-    Texts are read as numbers where numbers are kept, and not the other way round.
+    The server reads text as a number where a column is numeric, and not the reverse.
     """
     lists = {int(one) for found in re.findall(r"\$(\d+(?:\+\d+)+|\d+(?=\(\)))", text) for one in found.split("+")}
     lists.update(int(place) for place in re.findall(r"IN \(\$(\d+)\)", text))
@@ -59,17 +60,17 @@ def given_to(text: str) -> TemplateArguments:
     return TemplateArguments(values, [("1", "1"), ("2", "2")])
 
 
-async def test_the_server_understands_every_statement(mariadb_server: MariaDBServer) -> None:
-    async with opened(new_prefix(mariadb_server)) as store:
+async def test_every_statement_is_valid_on_the_server(mariadb_server: MariaDBServer) -> None:
+    async with open_store(new_prefix(mariadb_server)) as store:
         refused: dict[str, str] = {}
-        door = MySQLConnectionFactory(store.address)
-        connection = await door.open_raw()
-        server = await door.read_server_version(connection)
+        factory = MySQLConnectionFactory(store.address, SystemClock())
+        connection = await factory.open_raw()
+        server = await factory.read_server_version(connection)
         for name in STATEMENTS:
             text = named_sql.expand_columns(name, KNOWN)
             for template in parse_templates(qualify_tables(text, store.address, server)):
-                for each in template.render(given_to(text)).split("; "):
-                    if not SAID_BY_THE_SERVER.fullmatch(each):
+                for each in template.render(sample_arguments(text)).split("; "):
+                    if not TRANSACTION_CONTROL.fullmatch(each):
                         try:
                             await connection.query(f"PREPARE this FROM {render_literal(each)}")
                         except MySQLError as error:
@@ -78,7 +79,7 @@ async def test_the_server_understands_every_statement(mariadb_server: MariaDBSer
         assert refused == {}
 
 
-def test_no_statement_needs_what_only_one_kind_of_server_has() -> None:
+def test_no_statement_is_specific_to_one_server() -> None:
     whole = "\n".join(KNOWN.values()).upper()
     for word in ("RETURNING", "LATERAL", "FOR UPDATE OF", "VALUES ROW", " EXCEPT ", "FULL JOIN", "NULLS FIRST"):
         assert word not in whole

@@ -1,4 +1,4 @@
-"""Statements are filled with values, and what comes in with a value is never anything else than that value."""
+"""SQL templates of MySQL: values are rendered as literals and never parsed again."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def filled(text: str, *values: object) -> str:
         ("花 🌱", "'花 🌱'"),
     ],
 )
-def test_values_are_written_as_the_server_reads_them(value: object, written: str) -> None:
+def test_literals_are_rendered_for_the_server(value: object, written: str) -> None:
     assert render_literal(value) == written
 
 
 @pytest.mark.parametrize("value", [1.5, b"bytes", object()])
-def test_what_cannot_be_written_is_refused(value: object) -> None:
+def test_value_without_literal_is_refused(value: object) -> None:
     with pytest.raises(TypeError):
         render_literal(value)
 
@@ -63,11 +63,11 @@ def test_what_cannot_be_written_is_refused(value: object) -> None:
         ("'$[*]' PATH '$'", (), "'$[*]' PATH '$'"),
     ],
 )
-def test_places_are_filled(text: str, values: tuple[object, ...], whole: str) -> None:
+def test_placeholders_are_filled(text: str, values: tuple[object, ...], whole: str) -> None:
     assert filled(text, *values) == whole
 
 
-def test_what_was_found_is_filled_in_by_those_who_come_after() -> None:
+def test_results_fill_later_placeholders() -> None:
     first, second = parse_templates("SELECT a, b;; UPDATE WHERE (a, b) IN ($found)")
     assert first.render(TemplateArguments()) == "SELECT a, b"
     assert (
@@ -77,7 +77,7 @@ def test_what_was_found_is_filled_in_by_those_who_come_after() -> None:
     assert Template("a IN ($found_1)").render(TemplateArguments(previous_rows=[(1, "x"), (2, "y")])) == "a IN (1,2)"
 
 
-def test_rows_are_written_at_once() -> None:
+def test_rows_are_rendered_as_one_insert() -> None:
     given = TemplateArguments([1, "x", 1, "y"], width=2)
     assert Template("VALUES {rows}").render(given) == "VALUES (1,'x'),(1,'y')"
     assert Template("FROM ({selects})").render(given) == "FROM (SELECT 1 AS c1,'x' AS c2 UNION ALL SELECT 1,'y')"
@@ -87,7 +87,7 @@ def test_rows_are_written_at_once() -> None:
 @pytest.mark.parametrize(
     "hostile", ["{rows}", "{column_1}", "{selects}", "$1", "$found", "[[ $each ]]", "a;; b", "@tasks"]
 )
-def test_what_a_value_says_is_not_read(hostile: str) -> None:
+def test_placeholders_inside_values_are_not_filled(hostile: str) -> None:
     assert filled("a = $1, b = $2", hostile, "other") == f"a = '{hostile}', b = 'other'"
     assert (
         Template("{rows} {column_1}").render(TemplateArguments([hostile, 2], width=2)) == f"('{hostile}',2) '{hostile}'"

@@ -1,4 +1,4 @@
-"""An address says where a store is; what it hides stays hidden, also when it cannot be understood."""
+"""Store address of PostgreSQL: parsing, refusals, and no password in any message."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from horae.stores.masked_url import mask_url
 from horae.stores.postgres.address import DEFAULT_CONNECTIONS, DEFAULT_SCHEMA, Address
 from tests.servers.postgres import AWKWARD_PASSWORD, PostgresServer
 
-SECRET = "hunter2"  # noqa: S105 - nobody's
+SECRET = "hunter2"  # noqa: S105 - not a real password
 PLAIN = f"postgresql://ada:{SECRET}@db.example:6543/tasks"
 
 
-def test_the_plain_ones() -> None:
+def test_plain_addresses_are_parsed() -> None:
     address = Address.parse(PLAIN)
     assert address == Address(
         PLAIN, PLAIN, DEFAULT_SCHEMA, DEFAULT_CONNECTIONS, None, "postgresql://db.example:6543/tasks"
@@ -26,7 +26,7 @@ def test_the_plain_ones() -> None:
     assert not address.is_pooled
 
 
-def test_what_is_ours_does_not_reach_the_driver() -> None:
+def test_own_options_are_removed_from_the_dsn() -> None:
     mine = "schema=tenant_7&connections=12&statement_cache=0"
     address = Address.parse(f"{PLAIN}?sslmode=require&{mine}&application_name=a%20b")
     assert (address.schema, address.connections, address.statement_cache) == ("tenant_7", 12, 0)
@@ -46,7 +46,7 @@ def test_what_is_ours_does_not_reach_the_driver() -> None:
         ("127.0.0.1:5433", "127.0.0.1:5433"),
     ],
 )
-def test_hosts_of_every_kind(user: str, host: str, shown: str) -> None:
+def test_all_kinds_of_hosts_are_parsed(user: str, host: str, shown: str) -> None:
     address = Address.parse(f"postgresql://{user}{host}/tasks")
     assert address.dsn == f"postgresql://{user}{host}/tasks"
     assert address.display_url == f"postgresql://{shown}/tasks"
@@ -62,11 +62,11 @@ def test_hosts_of_every_kind(user: str, host: str, shown: str) -> None:
         (f"postgresql://h/tasks?user=ada&password={SECRET}", "postgresql://h:5432/tasks"),
     ],
 )
-def test_what_is_said_behind_the_question_mark(url: str, shown: str) -> None:
+def test_query_options_are_parsed(url: str, shown: str) -> None:
     assert Address.parse(url).display_url == shown
 
 
-def test_the_direct_way_may_have_a_password_with_anything_in_it() -> None:
+def test_direct_address_may_have_any_password() -> None:
     direct = f"postgresql://ada:{quote(AWKWARD_PASSWORD, safe='')}@db.example:5432/tasks"
     address = Address.parse(f"{PLAIN}?statement_cache=0&direct={quote(direct, safe='')}")
     assert address.dsn == PLAIN
@@ -104,7 +104,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("url", BAD.values(), ids=BAD.keys())
-def test_what_is_no_address_is_refused_and_its_password_is_not_repeated(url: str) -> None:
+def test_bad_address_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(UnknownStore) as refused:
         Address.parse(url)
     assert refused.value.code == "bad_store_address"
@@ -119,11 +119,11 @@ def test_what_is_no_address_is_refused_and_its_password_is_not_repeated(url: str
 
 
 @pytest.mark.parametrize("url", [*BAD.values(), PLAIN, f"{PLAIN}?direct={quote(PLAIN, safe='')}"])
-def test_a_masked_address_tells_no_password(url: str) -> None:
+def test_masked_address_has_no_password(url: str) -> None:
     assert SECRET not in mask_url(url)
 
 
-async def test_the_driver_reads_the_same_password_and_finds_the_socket() -> None:
+async def test_driver_reads_the_same_password_and_socket() -> None:
     with PostgresServer(auth="scram-sha-256") as server:
         for url in (server.url, f"postgresql://postgres@/postgres?host={server.folder}&port={server.port}"):
             connection = await asyncpg.connect(Address.parse(url).dsn)

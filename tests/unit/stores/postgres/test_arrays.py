@@ -1,4 +1,4 @@
-"""An array that is written as text comes back as it was."""
+"""PostgreSQL array literals: values round-trip."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def ask(postgres_server: PostgresServer) -> Iterator[Any]:
 
 @given(values=TEXTS)
 @settings(max_examples=200, deadline=None)
-def test_texts(ask: Any, values: list[str | None]) -> None:
+def test_text_arrays_round_trip(ask: Any, values: list[str | None]) -> None:
     assert ask("SELECT $1::text::text[]", encode_array(values)) == values
 
 
 @given(values=NUMBERS)
 @settings(max_examples=100, deadline=None)
-def test_numbers(ask: Any, values: list[int | None]) -> None:
+def test_number_arrays_round_trip(ask: Any, values: list[int | None]) -> None:
     assert ask("SELECT $1::text::bigint[]", encode_array(values)) == values
 
 
 @pytest.mark.parametrize("values", [[text, other] for text in AWKWARD for other in ("plain", None, '"')])
-def test_every_awkward_text_beside_others(ask: Any, values: list[str | None]) -> None:
+def test_each_hostile_text_round_trips_among_others(ask: Any, values: list[str | None]) -> None:
     assert ask("SELECT $1::text::text[]", encode_array(values)) == values
     assert ask("SELECT $1::text::text[]", encode_array(tuple(values))) == values
 
 
 @pytest.mark.parametrize("values", [["a\0b"], ["\0", None], ['"\0"', "\\"]])
-def test_the_character_that_no_server_keeps_is_replaced(ask: Any, values: list[str | None]) -> None:
+def test_nul_character_is_replaced(ask: Any, values: list[str | None]) -> None:
     wanted = [None if value is None else value.replace("\0", "\ufffd") for value in values]
     assert ask("SELECT $1::text::text[]", encode_array(values)) == wanted

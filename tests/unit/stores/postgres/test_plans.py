@@ -1,4 +1,4 @@
-"""What a statement costs does not grow with the tables, whatever the planner believes of them."""
+"""Query plans on PostgreSQL: the cost of a hot statement does not grow with the tables, for any statistics."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
+from horae.clock import SystemClock
 from horae.stores import named_sql
 from horae.stores.postgres.address import Address
 from horae.stores.postgres.connection_factory import PostgresConnectionFactory, qualify_tables
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import Connection, connected, new_schema, opened
+from tests.unit.stores.postgres.store_setup import Connection, new_schema, open_connection, open_store
 from tests.unit.stores.postgres.test_statements import KNOWN, STATEMENTS
 
-LOOKS_AT_EVERYTHING = {
+FULL_SCANS = {
     "orphan_entries",
     "orphan_runs",
     "tasks_without_status",
@@ -31,9 +32,9 @@ LOOKS_AT_EVERYTHING = {
     "all_lanes",
     "all_nodes",
 }
-"""What an operator asks when in doubt or before a move, or what is summed up; it may take its time."""
+"""Statements of an operator before a move or for a check, or aggregates; they may be slow."""
 COUNTS_THE_LOG = {"owner_event_counts"}
-"""Asked once for an owner whose events a process has not read yet; from there on it counts in memory."""
+"""Runs once per owner whose events a process has not read yet; later counts are cached."""
 LISTS = {
     name
     for name in STATEMENTS
@@ -42,7 +43,7 @@ LISTS = {
         name,
     )
 }
-"""Pages that people read: each is planned freely, for what was asked."""
+"""Pages of lists: each is planned for its arguments."""
 GROWING = {
     "tasks",
     "labels",
@@ -56,8 +57,8 @@ GROWING = {
     "records",
     "metadata",
 }
-"""The other tables hold what goes on just now: nodes, lanes, live runs and their seats, counts that are not summed up yet."""
-ONLY_THE_HEAD = {
+"""All other tables hold only current data: nodes, lanes, live runs and their slots, pending counts."""
+HEAD_OF_INDEX = {
     "agenda_timed",
     "agenda_ready",
     "agenda_ready_due",
@@ -65,23 +66,23 @@ ONLY_THE_HEAD = {
     "tasks_by_owner",
     "event_batches_numbered",
 }
-"""Indexes of which the first row, or as many as a LIMIT says, may be all that is wanted."""
+"""Indexes of which only the first rows are read, up to a LIMIT."""
 SMALL = {"event_batches_unnumbered", "task_state_ended", "agenda_parked"}
-"""Indexes that hold only what waits."""
-HOT = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS | COUNTS_THE_LOG]
+"""Indexes of waiting entries only."""
+HOT = [name for name in STATEMENTS if name not in FULL_SCANS | LISTS | COUNTS_THE_LOG]
 ROWS = 20_000
 
 
 async def plans(server: PostgresServer, *, rows: int, analysed: bool) -> dict[str, Any]:
-    """Of every hot statement, on a connection such as the store makes them."""
+    """Explain every hot statement on a connection like those of the store."""
     url = new_schema(server)
-    async with opened(url) as store:
-        async with connected(store) as connection:
+    async with open_store(url) as store:
+        async with open_connection(store) as connection:
             if rows:
                 await connection.execute(FILL.format(rows=rows))
             if analysed:
                 await connection.execute("ANALYZE")
-        session = await PostgresConnectionFactory(Address.parse(url)).open_raw(store.address.dsn)
+        session = await PostgresConnectionFactory(Address.parse(url), SystemClock()).open_raw(store.address.dsn)
         found = {name: await plan(session, name, store.address.schema) for name in HOT}
         session.terminate()
     return found
@@ -102,13 +103,13 @@ def steps(node: Any) -> Iterator[Any]:
 
 
 def costly(node: Any) -> list[str]:
-    """Every look at a growing table that does not begin at a place of an index."""
+    """Return every access to a growing table that does not seek in an index."""
     found: list[str] = []
     for step in steps(node):
         table, kind, index = step.get("Relation Name"), step["Node Type"], step.get("Index Name", "")
         if kind == "Seq Scan" and table in GROWING:
             found.append(f"all of {table}")
-        by_index = kind in ("Index Scan", "Index Only Scan", "Bitmap Index Scan") and index not in ONLY_THE_HEAD | SMALL
+        by_index = kind in ("Index Scan", "Index Only Scan", "Bitmap Index Scan") and index not in HEAD_OF_INDEX | SMALL
         if by_index and "Index Cond" not in step and (table or index.split("_")[0]) in GROWING:
             found.append(f"all of {index}")
         if kind in ("Hash Join", "Merge Join"):
@@ -117,14 +118,18 @@ def costly(node: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(("rows", "analysed"), [(0, False), (ROWS, False), (ROWS, True)])
-async def test_what_a_statement_costs_does_not_grow(postgres_server: PostgresServer, rows: int, analysed: bool) -> None:  # noqa: FBT001
+async def test_no_hot_statement_scans_a_growing_table(
+    postgres_server: PostgresServer,
+    rows: int,
+    analysed: bool,  # noqa: FBT001
+) -> None:
     found = await plans(postgres_server, rows=rows, analysed=analysed)
     assert {name: costly(found[name]) for name in HOT if costly(found[name])} == {}
 
 
-async def test_a_look_at_everything_is_noticed(postgres_server: PostgresServer) -> None:
+async def test_full_scan_is_detected(postgres_server: PostgresServer) -> None:
     url = new_schema(postgres_server)
-    async with opened(url) as store, connected(store) as connection:
+    async with open_store(url) as store, open_connection(store) as connection:
         for name in ("tasks_without_work", "runs_live_and_ended"):
             assert costly(await plan(connection, name, store.address.schema)) != []
 
@@ -143,7 +148,7 @@ PAGES = {
         "runs_unsuccessful",
     ),
 }
-"""What is asked, and the index that leads to it."""
+"""Filters of a page, and the index that serves them."""
 AS_LISTS_ARE_READ = "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on"
 RARE = """
 UPDATE tasks SET labels = '[["team","b"]]' WHERE seq % 2 = 0;
@@ -154,21 +159,21 @@ UPDATE runs SET state = CASE WHEN planned % 2000 = 0 THEN 'cancelled' ELSE 'skip
 
 
 @pytest.mark.parametrize("analysed", [False, True])
-async def test_a_page_of_what_is_rare_goes_by_its_index(postgres_server: PostgresServer, analysed: bool) -> None:  # noqa: FBT001
+async def test_page_of_rare_rows_uses_its_index(postgres_server: PostgresServer, analysed: bool) -> None:  # noqa: FBT001
     url = new_schema(postgres_server)
-    async with opened(url) as store, connected(store) as connection:
+    async with open_store(url) as store, open_connection(store) as connection:
         await connection.execute(FILL.format(rows=ROWS) + RARE)
         if analysed:
             await connection.execute("ANALYZE")
-        link = await PostgresConnectionFactory(Address.parse(url)).open_raw(store.address.dsn)
+        link = await PostgresConnectionFactory(Address.parse(url), SystemClock()).open_raw(store.address.dsn)
         for name, (values, index) in PAGES.items():
             await link.execute(
                 f"PREPARE p_{name} AS {qualify_tables(named_sql.expand_columns(name, KNOWN), store.address.schema)}"
             )
             await link.execute(AS_LISTS_ARE_READ)
-            told = json.loads(await link.fetchval(f"EXPLAIN (FORMAT json) EXECUTE p_{name}({values})"))[0]["Plan"]
-            assert index in {step.get("Index Name") for step in steps(told)}, (name, told)
-            assert not [each for each in costly(told) if each.startswith("all of")], (name, costly(told))
+            explained = json.loads(await link.fetchval(f"EXPLAIN (FORMAT json) EXECUTE p_{name}({values})"))[0]["Plan"]
+            assert index in {step.get("Index Name") for step in steps(explained)}, (name, explained)
+            assert not [each for each in costly(explained) if each.startswith("all of")], (name, costly(explained))
         link.terminate()
 
 

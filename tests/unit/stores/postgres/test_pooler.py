@@ -1,4 +1,4 @@
-"""Behind a pooler that gives each transaction another connection, all is as without it."""
+"""Store contract behind a transaction pooler (PgBouncer)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from horae.clock import SystemClock
 from horae.ports.full_store import FullStore
 from horae.stores.postgres import PostgresStore, connection_factory
 from horae.testing.contracts.stores.claims.fencing import FencingContract
@@ -18,7 +19,7 @@ from horae.testing.decisions import lose
 from horae.testing.factories import NODE, a_node
 from tests.servers.pgbouncer import PgBouncer
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import new_schema, opened
+from tests.unit.stores.postgres.store_setup import new_schema, open_store
 
 
 @pytest.fixture(scope="module")
@@ -38,26 +39,26 @@ class TestBehindAPooler(LanesContract, FencingContract, EventsContract, TaskKeys
     @asynccontextmanager
     async def make(self) -> AsyncIterator[FullStore]:
         url = new_schema(self._server, statement_cache=0, direct=self._server.url)
-        async with opened(self._pooler.through(url)) as store:
+        async with open_store(self._pooler.through(url)) as store:
             yield store
 
     @asynccontextmanager
     async def another(self, store: FullStore) -> AsyncIterator[FullStore]:
         assert isinstance(store, PostgresStore)
-        async with opened(store.url) as second:
+        async with open_store(store.url) as second:
             yield second
 
 
-async def test_whoever_stands_still_in_the_middle_of_a_transaction_lets_go_of_its_rows(
+async def test_idle_transaction_behind_a_pooler_releases_its_rows(
     postgres_server: PostgresServer, pooler: PgBouncer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pooler takes no settings for a connection, and would keep the transaction open for as long as the node is frozen."""
+    """The pooler accepts no session settings, and would keep the transaction open while the node is frozen."""
     monkeypatch.setitem(connection_factory._TRANSACTION_SETTINGS, "idle_in_transaction_session_timeout", "100ms")
 
     url = new_schema(postgres_server, statement_cache=0, direct=postgres_server.url)
-    async with opened(pooler.through(url)) as store:
+    async with open_store(pooler.through(url)) as store:
         await store.join(a_node())
-        frozen = await connection_factory.PostgresConnectionFactory(store.address).connect()
+        frozen = await connection_factory.PostgresConnectionFactory(store.address, SystemClock()).connect()
         await frozen.begin()
         assert await frozen.query("begin_claim", NODE)
         assert await store.recover(NODE, 0, lose, 10) == 0

@@ -1,4 +1,4 @@
-"""Every statement has one name, is used, and is one that the server understands, with the types that it is given."""
+"""Named statements of PostgreSQL: each has one name, is used, and is valid on the server with its types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import asyncpg
 from horae.stores import named_sql
 from horae.stores.postgres.connection_factory import qualify_tables
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import connected, new_schema, opened
+from tests.unit.stores.postgres.store_setup import new_schema, open_connection, open_store
 
 ROOM = "horae.stores.postgres"
 KNOWN = named_sql.read_blocks(ROOM)
@@ -31,7 +31,7 @@ def test_every_statement_has_one_name() -> None:
     assert sorted(names) == sorted(KNOWN)
 
 
-def test_every_statement_is_used_and_every_one_that_is_used_is_there() -> None:
+def test_named_statements_and_their_uses_match() -> None:
     text = code()
     shared = "\n".join(KNOWN.values())
     unused = {name for name in KNOWN if f'"{name}"' not in text and f"{{{name}}}" not in shared}
@@ -41,15 +41,15 @@ def test_every_statement_is_used_and_every_one_that_is_used_is_there() -> None:
     assert called <= set(KNOWN)
 
 
-def test_arrays_come_as_text() -> None:
-    """The link writes every list as text; what the driver would make an array of itself would be refused."""
+def test_array_parameters_are_cast_from_text() -> None:
+    """The connection sends every list as text; the driver would refuse a list for an array type."""
     assert {name for name in STATEMENTS if ARRAY_AS_TEXT.search(named_sql.expand_columns(name, KNOWN))} == set()
 
 
-async def test_the_server_understands_every_statement(postgres_server: PostgresServer) -> None:
-    async with opened(new_schema(postgres_server)) as store:
+async def test_every_statement_is_valid_on_the_server(postgres_server: PostgresServer) -> None:
+    async with open_store(new_schema(postgres_server)) as store:
         refused: dict[str, str] = {}
-        async with connected(store) as connection:
+        async with open_connection(store) as connection:
             for name in STATEMENTS:
                 try:
                     await connection.prepare(
@@ -60,10 +60,10 @@ async def test_the_server_understands_every_statement(postgres_server: PostgresS
         assert refused == {}
 
 
-async def test_no_statement_reaches_beyond_its_schema(postgres_server: PostgresServer) -> None:
-    """Whatever the search path of a connection says: it may be somebody else's."""
+async def test_statements_do_not_depend_on_the_search_path(postgres_server: PostgresServer) -> None:
+    """The search path of a connection may belong to another program."""
 
-    async with opened(new_schema(postgres_server)) as store, connected(store) as connection:
+    async with open_store(new_schema(postgres_server)) as store, open_connection(store) as connection:
         await connection.execute("SET search_path TO pg_temp")
         for name in STATEMENTS:
             await connection.prepare(qualify_tables(named_sql.expand_columns(name, KNOWN), store.address.schema))

@@ -1,4 +1,4 @@
-"""What was acknowledged is there: after a kill, in a copy made meanwhile, and without a log that grows for ever."""
+"""Durability of SQLite: acknowledged writes survive a kill, backups are consistent, and the WAL stays small."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from horae.stores.sqlite import backup, writer
 from horae.testing.contracts.stores.setup import add_tasks, claim_all, get_facts, settle, start_run
 from horae.testing.decisions import always
 from horae.testing.factories import a_new_task, a_node, a_task, an_event
-from tests.unit.stores.sqlite.opening import new_store, opened
+from tests.unit.stores.sqlite.store_setup import new_store, open_store
 
 WRITE_FOR_EVER = """
 import asyncio, sys
@@ -40,19 +40,19 @@ asyncio.run(main())
 
 
 def killed_after_a_hundred_writes(path: Path) -> list[list[str]]:
-    """What a process has acknowledged before it is killed."""
+    """Kill a process after a hundred acknowledged writes; return them."""
     process = subprocess.Popen([sys.executable, "-c", WRITE_FOR_EVER, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    told = [process.stdout.readline().split() for _ in range(100)]
+    written = [process.stdout.readline().split() for _ in range(100)]
     process.kill()
-    return told + [line.split() for line in process.communicate()[0].splitlines() if line.count(" ") == 1]
+    return written + [line.split() for line in process.communicate()[0].splitlines() if line.count(" ") == 1]
 
 
-async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
-    told = killed_after_a_hundred_writes(path)
-    async with opened(path) as store:
-        for what, name in told:
+    written = killed_after_a_hundred_writes(path)
+    async with open_store(path) as store:
+        for what, name in written:
             if what == "added":
                 assert await store.facts(name, None) is not None
             else:
@@ -64,7 +64,7 @@ async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
         assert await store.check() == ()
 
 
-async def test_a_copy_is_of_one_instant_while_work_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_backup_is_a_consistent_snapshot_during_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backup, "_PAGES_AT_ONCE", 5)
     later, steps = a_task(), list[tuple[int, int]]()
 
@@ -74,7 +74,7 @@ async def test_a_copy_is_of_one_instant_while_work_goes_on(tmp_path: Path, monke
         loop = asyncio.get_running_loop()
 
         def write_meanwhile(done: int, pages: int) -> None:
-            """The copy waits for the writer here: were it the other way round, nobody would ever go on."""
+            """The backup waits for the writer here; the reverse would be a deadlock."""
             if not steps:
                 asyncio.run_coroutine_threadsafe(add_tasks(store, later), loop).result()
                 asyncio.run_coroutine_threadsafe(settle(store, run), loop).result()
@@ -82,11 +82,11 @@ async def test_a_copy_is_of_one_instant_while_work_goes_on(tmp_path: Path, monke
 
         await store.backup(str(tmp_path / "copy.db"), write_meanwhile)
         assert (await get_facts(store, later)).entries
-        async with opened(tmp_path / "copy.db") as copy:
+        async with open_store(tmp_path / "copy.db") as copy:
             assert await copy.facts(later.id, None) is None
             assert len((await copy.tasks(TaskFilter(), limit=1_000)).items) == 101
-            kept = await copy.run(run.id, None)
-            assert kept == run
+            copied = await copy.run(run.id, None)
+            assert copied == run
             assert await copy.check() == ()
             assert await settle(copy, run) == frozenset()
     assert len(steps) > 10
@@ -95,18 +95,18 @@ async def test_a_copy_is_of_one_instant_while_work_goes_on(tmp_path: Path, monke
     assert sorted(file.name for file in tmp_path.iterdir()) == ["copy.db", "horae.db"]
 
 
-async def test_a_copy_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+async def test_backup_replaces_an_older_one(tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     copy.write_text("an older copy")
 
     async with new_store(tmp_path) as store:
         await store.write_metadata("a", "b")
         await store.backup(str(copy))
-        async with opened(copy) as restored:
+        async with open_store(copy) as restored:
             assert await restored.read_metadata("a") == "b"
 
 
-async def test_a_copy_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_failed_backup_leaves_no_file(tmp_path: Path) -> None:
     def give_up(_: int, __: int) -> None:
         raise InterruptedError
 
@@ -119,7 +119,7 @@ async def test_a_copy_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) 
     assert [file.name for file in tmp_path.iterdir()] == ["horae.db"]
 
 
-async def test_the_log_stays_short_however_much_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_wal_stays_small_under_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "_IDLE_SECONDS", 600.0)
     monkeypatch.setattr(writer, "_GROUP_PAGES", 100)
     monkeypatch.setattr(writer, "_BUSY_PAGES", 100)
@@ -134,9 +134,7 @@ async def test_the_log_stays_short_however_much_is_written(tmp_path: Path, monke
     assert (tmp_path / "horae.db").stat().st_size > 200 * 4096
 
 
-async def test_the_log_is_carried_over_when_nobody_asks_for_anything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_idle_writer_checkpoints_the_wal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "_IDLE_PAGES", 1)
 
     async with new_store(tmp_path) as store:
@@ -146,10 +144,8 @@ async def test_the_log_is_carried_over_when_nobody_asks_for_anything(
             await asyncio.to_thread(lambda: None)
 
 
-async def test_a_reader_that_takes_long_does_not_stop_the_writer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The log cannot start afresh while somebody reads an old instant; it does when they are done."""
+async def test_long_read_does_not_block_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The WAL cannot restart while a read uses an old snapshot; it does afterwards."""
     monkeypatch.setattr(writer, "_GROUP_PAGES", 20)
     monkeypatch.setattr(writer, "_BUSY_PAGES", 20)
     monkeypatch.setattr(writer, "_IDLE_PAGES", 20)
@@ -161,19 +157,19 @@ async def test_a_reader_that_takes_long_does_not_stop_the_writer(
         task = a_task()
         await add_tasks(store, task)
         loop = asyncio.get_running_loop()
-        told = tuple(an_event(task) for _ in range(200))
+        written = tuple(an_event(task) for _ in range(200))
 
         def write_meanwhile(done: int, _: int) -> None:
             if done < 20:
                 asyncio.run_coroutine_threadsafe(
-                    store.change(task.id, None, always(Change(events=told))), loop
+                    store.change(task.id, None, always(Change(events=written))), loop
                 ).result()
 
         await store.backup(str(tmp_path / "copy.db"), write_meanwhile)
         long = log.stat().st_size
         assert long > 60 * 4096
         for _ in range(30):
-            await store.change(task.id, None, always(Change(events=told)))
+            await store.change(task.id, None, always(Change(events=written)))
         assert log.stat().st_size < long
         await store.join(a_node())
         assert len(await claim_all(store)) == 1

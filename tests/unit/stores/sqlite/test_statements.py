@@ -1,4 +1,4 @@
-"""Every statement has one name, is used, and finds its rows by an index."""
+"""Named statements of SQLite: each has one name, is used, and finds its rows by an index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from horae.stores.sqlite.connection import STATEMENTS, BulkStatement, sql
 
 ROOM = Path(str(resources.files("horae.stores.sqlite")))
 COLUMNS = {name for name in STATEMENTS if name.endswith(("_columns", "_filter"))}
-LOOKS_AT_EVERYTHING = {
+FULL_SCANS = {
     "integrity",
     "orphan_entries",
     "orphan_runs",
@@ -26,7 +26,7 @@ LOOKS_AT_EVERYTHING = {
     "wrong_state_counters",
     "count_parts",
 }
-"""What an operator asks when in doubt, or before a move; it may take its time."""
+"""Statements of an operator before a move or for a check; they may be slow."""
 SMALL = (
     "nodes",
     "tokens",
@@ -41,7 +41,7 @@ SMALL = (
     "lane_slots",
     "lane_names",
 )
-"""What a scan may go over: a few rows, or as many as a LIMIT says."""
+"""Scans over few rows, or up to a LIMIT."""
 PARTIAL = (
     "agenda_timed",
     "agenda_ready_due",
@@ -51,7 +51,7 @@ PARTIAL = (
     "_paused_or_failed",
     "_unsuccessful",
 )
-"""Indexes whose first row is all that is wanted, or which hold only what is going on."""
+"""Indexes of which only the first row is read, or which hold only current rows."""
 
 
 def test_every_statement_has_one_name() -> None:
@@ -67,13 +67,13 @@ def test_every_statement_is_used() -> None:
     assert unused == set()
 
 
-def test_an_unknown_statement_is_an_error() -> None:
+def test_unknown_statement_is_an_error() -> None:
     with pytest.raises(KeyError):
         sql("no_such_statement")
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 127, 128, 129, 1_000])
-def test_a_large_statement_takes_every_row_once(count: int) -> None:
+def test_large_statement_takes_every_row_once(count: int) -> None:
     width = 6
     parts = list(BulkStatement("insert_events", width).split(count * width))
     assert [start for _, start, _ in parts] == [0, *(end for _, _, end in parts)][: len(parts)]
@@ -84,13 +84,13 @@ def test_a_large_statement_takes_every_row_once(count: int) -> None:
 @pytest.mark.parametrize(
     ("count", "statements"), [(1, 1), (7, 1), (31, 1), (32, 1), (33, 2), (63, 2), (96, 2), (128, 1), (159, 2)]
 )
-def test_a_few_rows_are_one_statement(count: int, statements: int) -> None:
+def test_few_rows_are_one_statement(count: int, statements: int) -> None:
     bulk = BulkStatement("insert_events", 6)
     assert len(list(bulk.split(count * 6))) == statements
 
 
 WIDTHS = {"drop_entries": 2, "drop_records": 3}
-"""Of the statements that take many rows, and look for them."""
+"""Columns per row of the statements that look up many rows."""
 
 
 def _plan(connection: apsw.Connection, name: str) -> list[str]:
@@ -107,11 +107,11 @@ def empty() -> apsw.Connection:
     return connection
 
 
-READS = sorted(set(STATEMENTS) - COLUMNS - LOOKS_AT_EVERYTHING - {name for name in STATEMENTS if "INSERT" in sql(name)})
+READS = sorted(set(STATEMENTS) - COLUMNS - FULL_SCANS - {name for name in STATEMENTS if "INSERT" in sql(name)})
 
 
 @pytest.mark.parametrize("name", [name for name in READS if "REPLACE" not in sql(name)])
-def test_what_a_statement_costs_does_not_grow_with_the_file(empty: apsw.Connection, name: str) -> None:
+def test_no_hot_statement_scans_a_growing_table(empty: apsw.Connection, name: str) -> None:
     for step in _plan(empty, name):
         if step.startswith("SCAN"):
             assert "VIRTUAL TABLE" in step or any(small in step for small in SMALL + PARTIAL), step

@@ -1,4 +1,4 @@
-"""A file that an older Horae made: brought up to date with its tasks, and the counts are those that a recount finds."""
+"""Upgrade of SQLite files of schema 2: tasks are kept, and the new counters equal a recount."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from horae.stores.sqlite.migrate import APPLICATION_ID, migrations
 from horae.testing.contracts.stores.setup import add_tasks, start_run
 from horae.testing.decisions import always, lose
 from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_ended_run
-from tests.unit.stores.sqlite.opening import opened
-from tests.unit.stores.upgraded import copy_statement
+from tests.unit.stores.schema_upgrade import copy_statement
+from tests.unit.stores.sqlite.store_setup import open_store
 
 LABELS: tuple[tuple[tuple[str, str], ...], ...] = ((), (("room", "a"),), (("Straße", '"\\'), ("room", "a")))
 STATES = [*TaskState] * 3 + [TaskState.FAILED]
 
 
-def as_schema_two_left_it(path: Path) -> None:
-    """The same rows, in the file as it was before there were counters."""
+def downgrade_to_schema_two(path: Path) -> None:
+    """Rewrite the file with the same rows in the schema without counters."""
     newer = path.rename(path.with_suffix(".newer"))
     connection = apsw.Connection(str(path))
     for _, script in migrations()[:2]:
@@ -42,7 +42,7 @@ def as_schema_two_left_it(path: Path) -> None:
 @pytest.fixture
 async def old_file(tmp_path: Path) -> Path:
     path = tmp_path / "horae.db"
-    async with opened(path) as store:
+    async with open_store(path) as store:
         changes = [
             a_new_task(
                 a_task(owner="bob" if place % 4 == 0 else "ada", labels=LABELS[place % 3]),
@@ -51,12 +51,12 @@ async def old_file(tmp_path: Path) -> Path:
             for place, state in enumerate(STATES)
         ]
         await store.add(changes)
-    as_schema_two_left_it(path)
+    downgrade_to_schema_two(path)
     return path
 
 
-async def test_the_tasks_of_an_older_file_are_counted_when_it_is_opened(old_file: Path) -> None:
-    async with opened(old_file) as store:
+async def test_upgrade_counts_the_tasks_of_an_older_file(old_file: Path) -> None:
+    async with open_store(old_file) as store:
         for owner in (None, "ada", "bob"):
             mine = [s for place, s in enumerate(STATES) if owner in (None, "bob" if place % 4 == 0 else "ada")]
             counts = await store.counts(owner, [NO_HOUR])
@@ -67,8 +67,8 @@ async def test_the_tasks_of_an_older_file_are_counted_when_it_is_opened(old_file
     assert apsw.Connection(str(old_file)).execute("PRAGMA user_version").fetchall() == [(len(migrations()),)]
 
 
-async def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path) -> None:
-    async with opened(old_file) as store:
+async def test_upgraded_file_keeps_counting_and_finds_its_tasks(old_file: Path) -> None:
+    async with open_store(old_file) as store:
         await add_tasks(store, a_task(), a_task())
         failed = await store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})))
         assert len(failed.items) == STATES.count(TaskState.FAILED)
@@ -84,64 +84,64 @@ async def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path
         assert await store.check() == ()
 
 
-async def test_the_nodes_of_an_older_file_keep_what_they_carry(tmp_path: Path) -> None:
-    """With their rows would go the only trace of who carries what."""
+async def test_nodes_of_an_older_file_keep_their_runs(tmp_path: Path) -> None:
+    """Without the node rows nothing would tell which node holds which run."""
     path = tmp_path / "horae.db"
-    async with opened(path) as store:
+    async with open_store(path) as store:
         await start_run(store)
-    as_schema_two_left_it(path)
-    async with opened(path) as store:
+    downgrade_to_schema_two(path)
+    async with open_store(path) as store:
         assert await store.nodes() == (a_node(),)
         assert await store.recover(NODE, 0, lose, 10) == 1
         assert await store.nodes() == ()
 
 
-async def test_the_records_of_an_older_file_stay_and_new_ones_may_go(tmp_path: Path) -> None:
+async def test_records_of_an_older_file_do_not_expire(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     old = Record("token", "old", "ada", '"kept"')
-    async with opened(path) as store:
+    async with open_store(path) as store:
         assert await store.put_record(old, replacing=None)
-    as_schema_two_left_it(path)
-    async with opened(path) as store:
+    downgrade_to_schema_two(path)
+    async with open_store(path) as store:
         assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
         assert await store.drop_expired(NOON, 10) == 1
         assert (await store.records("token", "ada")).items == (old,)
 
 
-async def test_opening_it_again_counts_nothing_twice(old_file: Path) -> None:
+async def test_reopening_counts_nothing_twice(old_file: Path) -> None:
     for _ in range(2):
-        async with opened(old_file) as store:
+        async with open_store(old_file) as store:
             counts = await store.counts(None, [NO_HOUR])
             assert sum(counts.values()) == len(STATES)
 
 
-async def test_an_empty_file_of_schema_two_counts_nothing(tmp_path: Path) -> None:
+async def test_empty_file_of_schema_two_has_no_counts(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
-    async with opened(path) as store:
+    async with open_store(path) as store:
         assert await store.counts(None, [NO_HOUR]) == {}
-    as_schema_two_left_it(path)
-    async with opened(path) as store:
+    downgrade_to_schema_two(path)
+    async with open_store(path) as store:
         assert await store.counts(None, [NO_HOUR]) == {}
 
 
-async def test_a_doubt_says_when_the_counts_are_wrong(tmp_path: Path) -> None:
+async def test_check_reports_wrong_counts(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
 
-    async with opened(path) as store:
+    async with open_store(path) as store:
         await add_tasks(store, a_task())
         with apsw.Connection(str(path)) as connection:
             connection.execute("UPDATE counters SET number = 7 WHERE hour = 0 AND owner = 'ada'")
-        (doubt,) = await store.check()
-        assert "ada" in doubt
+        (finding,) = await store.check()
+        assert "ada" in finding
 
 
-async def test_the_hours_of_two_days_stay_in_the_file_and_no_more(tmp_path: Path) -> None:
-    """Also when the file is opened anew every day: the oldest go with the first end of a new hour."""
+async def test_hourly_counts_of_two_days_are_kept(tmp_path: Path) -> None:
+    """Also when the file is reopened every day: the first end in a new hour removes the oldest counts."""
     path = tmp_path / "horae.db"
     task = a_task()
 
     for day in range(5):
-        async with opened(path) as store:
+        async with open_store(path) as store:
             if day == 0:
                 await store.add([a_new_task(task)])
             for hour in range(24):
@@ -157,11 +157,11 @@ async def test_the_hours_of_two_days_stay_in_the_file_and_no_more(tmp_path: Path
 
 
 async def test_label_index_follows_writes_of_other_programs(tmp_path: Path) -> None:
-    """Triggers maintain it: such a program writes tasks, and knows of no other table."""
+    """Triggers maintain the index: another program writes only the tasks table."""
     path = tmp_path / "horae.db"
     made, edited, gone = (a_task(labels=LABELS[1]) for _ in range(3))
 
-    async with opened(path) as store:
+    async with open_store(path) as store:
         await add_tasks(store, made, edited, gone)
         with apsw.Connection(str(path)) as connection:
             connection.execute('UPDATE tasks SET labels = \'[["room","b"]]\' WHERE id = ?', (edited.id,))
@@ -170,4 +170,4 @@ async def test_label_index_follows_writes_of_other_programs(tmp_path: Path) -> N
         assert [each.task for each in (await store.tasks(TaskFilter(labels=LABELS[1]))).items] == [made]
         (found,) = (await store.tasks(TaskFilter(labels=(("room", "b"),)))).items
         assert found.task.id == edited.id
-        assert not [doubt for doubt in await store.check() if "labels" in doubt]
+        assert not [finding for finding in await store.check() if "labels" in finding]

@@ -14,8 +14,7 @@ from horae.clock import SystemClock
 from horae.model.outcome import Outcome
 from horae.model.task import Target
 from horae.ports.target import Tools
-from horae.targets.command.kind import COMMAND
-from horae.targets.command.target import CommandTarget
+from horae.targets.command.target import COMMAND, CommandTarget
 from horae.testing import RecordingInvocation
 from horae.testing.contracts.targets.harness import KnownSecrets
 from horae.testing.factories import a_task

@@ -12,8 +12,7 @@ import pytest
 
 from horae.model.limits import LOG_LINES, RESULT_BYTES
 from horae.model.outcome import Succeeded
-from horae.targets.command.output import OutputCollector
-from horae.targets.command.plain_text import OutputMask, strip_control_characters
+from horae.targets.command.output import OutputCollector, OutputMask, strip_control_characters
 from horae.testing import RecordingInvocation
 from horae.testing.factories import a_task
 from tests.unit.targets.command.command_setup import carried, shell

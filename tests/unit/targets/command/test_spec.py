@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from horae.errors import InvalidTask
-from horae.targets.command.kind import COMMAND
 from horae.targets.command.refusals import CATALOGUE
+from horae.targets.command.target import COMMAND
 
 SOURCE = Path(__file__).parents[4] / "src" / "horae" / "targets" / "command"
 ALL_TEXT = "\n".join(path.read_text(encoding="utf-8") for path in SOURCE.glob("*.py") if path.name != "refusals.py")

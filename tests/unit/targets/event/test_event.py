@@ -21,10 +21,9 @@ from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.task import Target
 from horae.outgoing.signatures import new_secret, verify
 from horae.ports.target import Tools
-from horae.targets.event.kind import EVENT
 from horae.targets.event.refusals import CATALOGUE
 from horae.targets.event.spec import DEFAULT_TOPIC
-from horae.targets.event.target import EventTarget
+from horae.targets.event.target import EVENT, EventTarget
 from horae.testing import RecordingInvocation
 from horae.testing.contracts.targets.harness import KnownSecrets
 from horae.testing.factories import a_run, a_task
@@ -261,7 +260,7 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_library_is_loaded_only_when_something_is_sent() -> None:
     import subprocess  # noqa: PLC0415 - only here
 
-    script = "import sys, horae.targets.event.kind; print([n for n in ('redis', 'aiohttp') if n in sys.modules])"
+    script = "import sys, horae.targets.event.target; print([n for n in ('redis', 'aiohttp') if n in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
 

@@ -12,7 +12,7 @@ from horae.clock import SystemClock
 from horae.model.outcome import Outcome
 from horae.model.task import Target, Task
 from horae.ports.target import Tools
-from horae.targets.http.kind import HTTP
+from horae.targets.http.target import HTTP
 from tests.unit.outgoing.servers import Speak, Wire, wire
 from tests.unit.targets.invocations import NOON, Recorded, a_run, a_task
 

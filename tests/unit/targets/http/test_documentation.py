@@ -12,7 +12,7 @@ from horae.clock import SystemClock
 from horae.outgoing.signatures import sign_message
 from horae.targets import setting_names
 from horae.targets.http import spec
-from horae.targets.http.kind import HTTP
+from horae.targets.http.target import HTTP
 
 PAGE = (Path(__file__).parents[4] / "docs" / "targets" / "http.md").read_text(encoding="utf-8")
 

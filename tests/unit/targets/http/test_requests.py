@@ -15,9 +15,8 @@ from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.reason import Reason
 from horae.model.task import Task
 from horae.outgoing import client
-from horae.outgoing.callbacks import verify_callback_token
-from horae.outgoing.signatures import verify
-from horae.targets.http.kind import HTTP
+from horae.outgoing.signatures import verify, verify_callback_token
+from horae.targets.http.target import HTTP
 from horae.version import __version__
 from tests.unit.outgoing.servers import answering, endlessly, wire
 from tests.unit.targets.http.http_setup import ALLOWED, CALLBACK, Called, Vault, an_http_task, called, tools

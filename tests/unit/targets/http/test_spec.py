@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
-from horae.targets.http.kind import HTTP
+from horae.targets.http.target import HTTP
 
 URL = "https://api.example.com/jobs"
 

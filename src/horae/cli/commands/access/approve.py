@@ -39,13 +39,13 @@ _agent_argument: Final = click.argument("agent", metavar="AGENT", help="Its name
 _owner_option: Final = click.option("--owner", help="Whose agent it is. Default: yours.")
 
 
-agent_commands: Final = CommandGroup("agent", help="Limit an agent, stop all that it made, or let it go on.")
+agent_commands: Final = CommandGroup("agent", help="Limit an agent, stop it with all its tasks, or restart it.")
 
 
 @click.command("approve", cls=Command, asks=True)
 @task_argument
 def approve(out: Printer, *, task: str) -> None:
-    """Let a task run that an agent made and that waits for a person."""
+    """Approve a task that an agent made, so that it runs."""
     found, digest = run_in_session(out, lambda app: _load_with_digest(app, task))
     if dict(found.task.labels).get(APPROVED_LABEL) == digest and not awaits_approval(found):
         _show_approved(out, found, _APPROVED_BEFORE)
@@ -86,7 +86,7 @@ def _show(out: Printer, facts: Facts) -> None:
 @_agent_argument
 @_owner_option
 def show_agent(out: Printer, *, agent: str, owner: str | None) -> None:
-    """Show what an agent may."""
+    """Show the rights and limits of an agent."""
     _show_limits(out, run_in_session(out, lambda app: app.service.agents.get(app.principal, agent, owner)))
 
 
@@ -128,7 +128,7 @@ def _show_limits(out: Printer, agent: Agent) -> None:
 @_agent_argument
 @_owner_option
 def stop(out: Printer, *, agent: str, owner: str | None) -> None:
-    """Pause all that an agent made; it makes and wakes nothing more."""
+    """Pause all tasks of an agent; it can no longer make or resume tasks."""
     _show_stopped(out, agent, _STOPPED, run_in_session(out, lambda app: _stop(app, agent, owner)))
 
 
@@ -136,7 +136,7 @@ def stop(out: Printer, *, agent: str, owner: str | None) -> None:
 @_agent_argument
 @_owner_option
 def restart(out: Printer, *, agent: str, owner: str | None) -> None:
-    """Let an agent go on, and what was paused with it."""
+    """Restart an agent, and resume the tasks that were paused with it."""
     _show_stopped(out, agent, _RESTARTED, run_in_session(out, lambda app: _restart(app, agent, owner)))
 
 

@@ -28,7 +28,7 @@ _ID_PATTERN: Final = re.compile(r"[a-z]{3}_[0-9a-f]{20,}")
 _FITS: Final = (Fit(2), Fit(), Fit(), Fit(wrap=12), Fit(4), Fit(1, wrap=8), Fit(5), Fit(3))
 
 
-audit_commands: Final = CommandGroup("audit", help="See who did what, and that nobody has touched the record of it.")
+audit_commands: Final = CommandGroup("audit", help="Show who did what, and verify that the record is unchanged.")
 
 
 @audit_commands.command("ls")
@@ -71,7 +71,7 @@ def _shorten_id(out: Printer, name: str) -> str:
 
 @audit_commands.command("verify")
 def verify(out: Printer) -> None:
-    """Walk the whole chain; exit code 1 when it is not what it was."""
+    """Verify the whole chain; exit code 1 when a row was changed."""
     found = run_in_session(out, lambda app: app.service.audit.verify(app.principal))
     if out.json:
         out.data(verdict_json(found))

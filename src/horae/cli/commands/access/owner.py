@@ -42,7 +42,7 @@ _NO_LIMIT = ("never", "none")
 _FITS: Final = (Fit(wrap=12), Fit(), Fit(1, wrap=8), Fit(2), Fit(), Fit(3, cut=10))
 
 
-owner_commands: Final = CommandGroup("owner", help="Say who has tasks here, and what they may.")
+owner_commands: Final = CommandGroup("owner", help="Manage the owners of tasks, and their rights.")
 
 
 @owner_commands.command("ls")
@@ -92,7 +92,7 @@ def _state(out: Printer, owner: Owner) -> StyledText:
 @owner_commands.command("show")
 @_owner_argument
 def show(out: Printer, *, owner_name: str) -> None:
-    """Show one owner, and what it may."""
+    """Show one owner and its rights."""
 
     async def work(app: CommandSession) -> tuple[Owner, str]:
         return await app.service.accounts.get(app.principal, owner_name), app.zone
@@ -189,7 +189,7 @@ async def _owner_exists(app: CommandSession, owner_name: str) -> bool:
 def set_owner(
     out: Printer, *, owner_name: str, role: str | None, zone: str | None, quota: tuple[str, ...], note: str | None
 ) -> None:
-    """Make an owner, or change what is said of it."""
+    """Make an owner, or change it."""
     is_change = (role, zone, quota, note) != (None, None, (), None)
     chosen, limits = _parse_role(role), read_quotas(quota) or None
 
@@ -223,7 +223,7 @@ def read_quotas(texts: Sequence[str]) -> dict[str, Any]:
 @owner_commands.command("revoke", asks=True)
 @_owner_argument
 def revoke(out: Printer, *, owner_name: str) -> None:
-    """Let nothing of an owner run, and its tokens open nothing."""
+    """Revoke an owner: its tasks do not run, and its tokens are refused."""
     out.confirm(words.REVOKE_OWNER, name=owner_name)
     _show_saved(
         out,
@@ -235,7 +235,7 @@ def revoke(out: Printer, *, owner_name: str) -> None:
 @owner_commands.command("restore")
 @_owner_argument
 def restore(out: Printer, *, owner_name: str) -> None:
-    """Let an owner go on."""
+    """Restore a revoked owner."""
     _show_saved(
         out,
         run_in_session(out, lambda app: app.service.accounts.restore(app.principal, owner_name)),

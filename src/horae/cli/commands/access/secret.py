@@ -27,7 +27,7 @@ _agent_option: Final = click.option(
 _owner_option: Final = click.option("--owner", help="Whose secret it is. Default: yours.")
 
 
-secret_commands: Final = CommandGroup("secret", help="Keep values that tasks name but never hold.")
+secret_commands: Final = CommandGroup("secret", help="Manage secrets: tasks name them but never hold their values.")
 
 
 @secret_commands.command("set")
@@ -36,7 +36,7 @@ secret_commands: Final = CommandGroup("secret", help="Keep values that tasks nam
 @click.option("--from-file", type=FILE, metavar="FILE", help="Read the value from a file.")
 @_owner_option
 def set_secret(out: Printer, *, name: str, source: tuple[str, ...], from_file: Path | None, owner: str | None) -> None:
-    """Keep a value, asked for without showing it; or from a file, or from standard input."""
+    """Set a secret: from a hidden prompt, a file, or standard input."""
     from ...session.command_session import run_in_session  # noqa: PLC0415 - `--help` does without
 
     if source not in ((), ("-",)):
@@ -119,7 +119,7 @@ def _show_grants(out: Printer, secret: SecretName, line: str) -> None:
 
 @secret_commands.command("rotate")
 def rotate(out: Printer) -> None:
-    """Make a new key and seal everything with it; engines that run go on."""
+    """Make a new key and encrypt all secrets with it; engines keep running."""
     from ....encryption import KeyFile  # noqa: PLC0415
     from ....service.accounts.secrets import rotate_key  # noqa: PLC0415
     from ...session.open_store import run_with_existing_app  # noqa: PLC0415

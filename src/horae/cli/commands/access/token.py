@@ -30,7 +30,7 @@ from ...parameters import FILE, after_option, limit_option, typed_limit
 from ...session.command_session import CommandSession, has_store, run_in_session
 
 _FITS: Final = (Fit(), Fit(wrap=8), Fit(1, wrap=6), Fit(3), Fit(4), Fit(6), Fit(5), Fit())
-_owner_option: Final = click.option("--owner", help="Whose. Default: yours; of a list, everybody's that you may see.")
+_owner_option: Final = click.option("--owner", help="Owner. Default: you; for a list, all owners that you may see.")
 
 
 class TokenList(NamedTuple):
@@ -65,7 +65,7 @@ def make(
     agent: str | None,
     output: Path | None,
 ) -> None:
-    """Make a token; it is shown this once."""
+    """Make a token; it is shown only once."""
     scopes = _parse_scopes(scope)
 
     async def work(app: CommandSession) -> tuple[Token, str]:
@@ -125,7 +125,7 @@ def _parse_scopes(texts: Sequence[str]) -> list[Scope] | None:
 @limit_option
 @after_option
 def ls(out: Printer, *, owner: str | None, limit: int, after: str | None) -> None:
-    """List tokens, never what proves them."""
+    """List tokens; their values are never shown."""
 
     async def work(app: CommandSession) -> TokenList:
         return TokenList(await app.service.tokens.page(app.principal, owner, after, limit), app.clock.now(), app.zone)
@@ -175,7 +175,7 @@ def _row(out: Printer, token_list: TokenList, token: Token, shown: tuple[str, ..
 @token_commands.command("revoke", asks=True)
 @click.argument("token", metavar="TOKEN", help="Its id; or its name, if only one has it.")
 def revoke(out: Printer, *, token: str) -> None:
-    """Let a token open nothing any more."""
+    """Revoke a token."""
     found = run_in_session(out, lambda app: _find_token(app, token))
     out.confirm(words.REVOKE_TOKEN, name=found.name)
     revoked = run_in_session(out, lambda app: app.service.tokens.revoke(app.principal, found.id))

@@ -38,18 +38,18 @@ _DELIVERY_DIGITS: Final = 14
 """Digits of an id that hold the microseconds of its creation."""
 
 
-webhook_commands: Final = CommandGroup("webhook", help="Tell other systems what happens.")
+webhook_commands: Final = CommandGroup("webhook", help="Send events to other systems.")
 
 
 @webhook_commands.command("add")
-@click.argument("url", metavar="URL", help="Where it is told: https://…")
+@click.argument("url", metavar="URL", help="Address that receives the events: https://…")
 @click.option(
     "--type", "kind", multiple=True, metavar="TYPE", help="run.failed, task.*; repeatable. Default: everything."
 )
 @click.option("--note", default="", help="A word on it.")
 @click.option("--owner", help="Whose events. Default: yours.")
 def add(out: Printer, *, url: str, kind: tuple[str, ...], note: str, owner: str | None) -> None:
-    """Tell an address what happens; its secret is shown this once."""
+    """Send events to an address; its secret is shown only once."""
     types = [part.strip() for each in kind for part in each.split(",") if part.strip()]
 
     async def work(app: CommandSession) -> tuple[Webhook, str, tuple[Advisory, ...]]:
@@ -168,7 +168,7 @@ def _state(out: Printer, webhook: Webhook, zone: str) -> StyledText:
 @webhook_commands.command("rotate")
 @_webhook_argument
 def rotate(out: Printer, *, webhook: str) -> None:
-    """Give it a new secret; for a day both sign."""
+    """Give it a new secret; for a day, both secrets sign."""
 
     async def work(app: CommandSession) -> tuple[Webhook, str, str]:
         return *await app.service.webhooks.rotate(app.principal, webhook), app.zone
@@ -189,7 +189,7 @@ def _show_secret(out: Printer, webhook: Webhook, secret: str, said: str) -> None
 @webhook_commands.command("test")
 @_webhook_argument
 def send_test(out: Printer, *, webhook: str) -> None:
-    """Send a message that says that it is a test, and say what came of it."""
+    """Send a test message, and show the result."""
 
     async def work(app: CommandSession) -> tuple[Delivery, tuple[Advisory, ...]]:
         delivery = await app.service.webhooks.test(app.principal, webhook)
@@ -207,7 +207,7 @@ def send_test(out: Printer, *, webhook: str) -> None:
 @limit_option
 @after_option
 def deliveries(out: Printer, *, webhook: str, limit: int, after: str | None) -> None:
-    """List what was sent there, newest first."""
+    """List deliveries, newest first."""
 
     async def work(app: CommandSession) -> tuple[Page[Delivery], str, datetime]:
         return await app.service.webhooks.deliveries(app.principal, webhook, after, limit), app.zone, app.clock.now()
@@ -247,7 +247,7 @@ def _row(out: Printer, delivery: Delivery, name: str, at: str) -> list[Cell]:
 @_webhook_argument
 @click.argument("delivery", metavar="DELIVERY", help="Its id: dlv_….")
 def redeliver(out: Printer, *, webhook: str, delivery: str) -> None:
-    """Send something once more, now."""
+    """Send a delivery again, now."""
     _show_attempt(
         out, run_in_session(out, lambda app: app.service.webhooks.redeliver(app.principal, webhook, delivery))
     )
@@ -273,7 +273,7 @@ def _show_attempt(out: Printer, delivery: Delivery) -> None:
 @webhook_commands.command("rm", asks=True)
 @_webhook_argument
 def remove(out: Printer, *, webhook: str) -> None:
-    """Tell an address nothing any more."""
+    """Remove a webhook."""
     found = run_in_session(out, lambda app: app.service.webhooks.get(app.principal, webhook))
     out.confirm(words.REMOVE_WEBHOOK, id=found.id)
     run_in_session(out, lambda app: app.service.webhooks.remove(app.principal, found.id))

@@ -50,8 +50,11 @@ def explain_topic(out: Printer, *, topic: str | None) -> None:
 def _wrap_topic(text: str) -> Iterator[str]:
     """Wrap a topic to the terminal width; columns stay aligned and commands stay whole."""
     from ...output.line_breaks import wrap_cell  # noqa: PLC0415 - few commands need it
-    from ...output.styled_text import cell_text  # noqa: PLC0415
-    from ...output.width import display_width, terminal_width  # noqa: PLC0415
+    from ...output.styled_text import (  # noqa: PLC0415
+        cell_text,
+        display_width,
+        terminal_width,
+    )
 
     for line in _join_sentences(text.splitlines()):
         label = _LABEL.match(line)

@@ -37,7 +37,7 @@ db_commands: Final = CommandGroup("db", help="Back up, restore, check or upgrade
 @db_commands.command("backup", asks=True)
 @_path_argument
 def backup(out: Printer, *, path: Path) -> None:
-    """Copy the store while work goes on: of one instant, complete or not there."""
+    """Copy the store while it is in use: a complete copy of one instant, or none."""
     from ....wire.instants import utc  # noqa: PLC0415 - `--help` does without
     from ...session.open_store import run_with_existing_app  # noqa: PLC0415
 
@@ -65,7 +65,7 @@ def backup(out: Printer, *, path: Path) -> None:
 @db_commands.command("restore", asks=True)
 @_path_argument
 def restore(out: Printer, *, path: Path) -> None:
-    """Put a backup in the place of the store; what was there is kept beside it."""
+    """Replace the store with a backup; the old file is kept next to it."""
     from ...transfer.restore import check_backup, check_no_live_node, replace_store, unused_name  # noqa: PLC0415
 
     address = server_address(out)
@@ -111,7 +111,7 @@ def check(out: Printer) -> None:
 
 @db_commands.command("upgrade")
 def upgrade(out: Printer) -> None:
-    """Bring the store up to the schema of this version; opening it does the same."""
+    """Upgrade the store to the schema of this version; opening it does the same."""
     from ...session.open_store import run_with_existing_app  # noqa: PLC0415
 
     here = locate_existing_store(out)

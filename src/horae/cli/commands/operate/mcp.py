@@ -14,14 +14,16 @@ from ...messages import operating_messages as words
 from ...output.command_hints import complete_commands
 from ...output.failure import find_option
 from ...output.printer import Printer
+from ...schedule_question import owner_zone
 from ...session.local import LocalSession, run_locally
 from ...session.open_store import refuse_memory
-from ...session.owner_zone import owner_zone
 from ...session.servers import refuse_server_for
 
 
 @click.command("mcp", cls=Command, local_only=True)
-@click.option("--agent", default="assistant", show_default=True, metavar="NAME", help="Who the tasks are made by.")
+@click.option(
+    "--agent", default="assistant", show_default=True, metavar="NAME", help="Name of the agent that makes the tasks."
+)
 @click.option("--trusted", is_flag=True, help="No limits of an agent: it may do all that you may.")
 def mcp(out: Printer, *, agent: str, trusted: bool) -> None:
     """Serve an assistant over standard input and output (MCP)."""

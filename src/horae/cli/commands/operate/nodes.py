@@ -19,9 +19,8 @@ from ...messages.refusals import refuse
 from ...output.formatting import clock_time, duration_message, short_duration, time_cells
 from ...output.printer import Printer
 from ...output.server_store import show_steps
-from ...output.styled_text import Cell, Style, StyledText
+from ...output.styled_text import Cell, Style, StyledText, display_width
 from ...output.table import Fit
-from ...output.width import display_width
 from ...session.command_session import CommandSession, has_store, run_in_session
 
 _DRAIN: Final = "drain"
@@ -53,7 +52,7 @@ class NodesRequest(NamedTuple):
 def nodes(
     out: Printer, *, action: str | None, node: str | None, host: str | None, undo: bool, wait: bool, timeout: str | None
 ) -> None:
-    """List the processes that run tasks, show one, or let one go."""
+    """List the nodes (processes that run tasks), show one, or drain one."""
     request = NodesRequest(node, host, undo)
     if action is None and request == NodesRequest(None, None, undo=False) and not wait:
         _list(out)

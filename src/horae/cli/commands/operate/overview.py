@@ -27,7 +27,7 @@ _MAX_UPCOMING = 5
 
 @click.command("overview", cls=Command)
 def overview(out: Printer) -> None:
-    """Show how it stands, at a glance."""
+    """Show the state of all tasks and nodes at a glance."""
     there = has_store(out)
     found, names, zone = run_in_session(out, _load) if there else run_in_memory(out, _load)
     if not there:
@@ -139,7 +139,7 @@ def _command_for(out: Printer, need: Need, name: str) -> StyledText:
 
 @click.command("lanes", cls=Command)
 def lanes(out: Printer) -> None:
-    """List lanes and who is in them."""
+    """List lanes and how many runs are in each."""
     found = run_in_session(out, lambda app: app.service.lanes.all(app.principal)) if has_store(out) else ()
     _show_lanes(out, found)
 

@@ -11,7 +11,7 @@ import click
 
 from ...command import CommandGroup
 from ...messages import service_messages as words
-from ...messages.service_refusals import refuse
+from ...messages.service_messages import refuse
 from ...output.printer import Printer
 from ...parameters import FILE
 from ...systemd import (
@@ -53,7 +53,7 @@ service_commands: Final = CommandGroup("service", help="Let systemd run Horae on
 @_worker_option
 @_root_option
 def install(out: Printer, *, place: str | None, user: bool, worker: bool, root: Path | None) -> None:
-    """Write the unit, and say what to do next; nothing is started."""
+    """Write the unit, and show what to do next; nothing is started."""
     _check_manager(root)
     store = _store(out, user=user, root=root)
     places = _places(user=user, worker=worker, root=root)
@@ -98,7 +98,7 @@ def uninstall(out: Printer, *, user: bool, worker: bool, root: Path | None) -> N
 @_user_option
 @_root_option
 def status(out: Printer, *, user: bool, root: Path | None) -> None:
-    """Say whether the unit is there, and how it stands."""
+    """Show whether the unit is installed, and its state."""
     places = _places(user=user, worker=False, root=root)
     _check_unit(places.unit, must_exist=True)
     properties = unit_properties(places.unit.name, user=user) if root is None else {}

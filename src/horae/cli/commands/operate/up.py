@@ -12,8 +12,8 @@ import click
 from ....clock import SystemClock
 from ...command import Command
 from ...messages import operating_messages as words
+from ...output.command_hints import called_program
 from ...output.printer import Printer
-from ...output.program_name import called_program
 from ...parameters import IntegerRange, NumberRange
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _place_argument: Final = click.argument(
 )
 _seconds_option: Final = click.option("--seconds", type=NumberRange(0.1), help="End after so many seconds.")
 _verbose_option: Final = click.option(
-    "--verbose", "-v", is_flag=True, help="Tell of runs that succeed or are skipped too."
+    "--verbose", "-v", is_flag=True, help="Report runs that succeed or are skipped too."
 )
 _lease_option: Final = click.option(
     "--lease",
@@ -89,7 +89,7 @@ def up(
         run_node(out, options, metrics_port)
         return
     from ....node.api_server import open_api_socket  # noqa: PLC0415 - `--help` does without
-    from ...output.api_lines import show_no_api  # noqa: PLC0415
+    from ...output.startup_lines import show_no_api  # noqa: PLC0415
 
     with open_api_socket(address, partial(show_no_api, out, address)) as listener:
         run_node(out, options if listener is None else replace(options, api_socket=listener.fileno()), metrics_port)
@@ -143,7 +143,7 @@ def prepare_options(out: Printer, place: str | None, **chosen: Any) -> UpOptions
 def run_node(out: Printer, options: UpOptions, metrics_port: int | None = None) -> None:
     """Run the child processes under a supervisor, in the foreground."""
     from ....node.metrics_endpoint import open_metrics_endpoint  # noqa: PLC0415 - `--help` does without
-    from ...output.api_lines import show_metrics_url  # noqa: PLC0415
+    from ...output.startup_lines import show_metrics_url  # noqa: PLC0415
 
     settings = out.command_settings.with_store(options.store)
     with open_metrics_endpoint(options, settings, metrics_port, partial(show_metrics_url, out)) as complete:
@@ -190,7 +190,7 @@ _LONGEST_POLL = 10.0
     "--poll",
     type=NumberRange(0.1, _LONGEST_POLL),
     metavar="SECONDS",
-    help="Look every so many seconds, instead of sleeping to the next due instant.",
+    help="Poll every so many seconds, instead of sleeping until the next due instant.",
 )
 @click.option(
     "--batch",
@@ -202,7 +202,7 @@ _LONGEST_POLL = 10.0
     "--concurrency",
     type=IntegerRange(1, 100_000),
     metavar="N",
-    help="Carry at most so many runs at once. Default: 1024.",
+    help="Execute at most so many runs at once. Default: 1024.",
 )
 @_lease_option
 @_seconds_option

@@ -20,12 +20,13 @@ from ....model.task import Task, past_of
 from ....ports.store import RunFilter
 from ....schedule import count
 from ....service.query.instants import parse_span
-from ....service.runs.ledger import find_occurrence
+from ....service.runs.explanations import find_occurrence
 from ....service.tasks.task_request import read_duration
 from ....state_names import state_name
 from ....wire.runs import run_json
 from ....wire.tasks import task_json
 from ...command import Command
+from ...lookup import find_failed_run, find_run, is_run
 from ...messages import messages
 from ...messages.refusals import refuse
 from ...output.formatting import duration_message, error_text, exact_duration, first_line, sign_of
@@ -34,7 +35,6 @@ from ...output.readiness import Readiness, show_readiness
 from ...output.run_tail import RunTail, follow_lines, wait_for_claim
 from ...output.styled_text import StyledText
 from ...parameters import Values
-from ...run_lookup import find_failed_run, find_run, is_run
 from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import (
     CONFIRM_ABOVE,
@@ -62,9 +62,9 @@ class QueuedRun(NamedTuple):
 @click.command("run", cls=Command, asks=True)
 @optional_task_argument
 @click.option("--wait", "-w", is_flag=True, help="Until it has ended, retries included.")
-@click.option("--follow", "-f", is_flag=True, help="Show what it says; implies --wait.")
+@click.option("--follow", "-f", is_flag=True, help="Show its log lines; implies --wait.")
 @click.option("--timeout", metavar="30s", help="Wait no longer than this.")
-@click.option("--as-of", metavar="INSTANT", help="As if due then: one occurrence made up for.")
+@click.option("--as-of", metavar="INSTANT", help="Run the occurrence of this past time.")
 @bulk_options
 def run(
     out: Printer, *, task: str | None, wait: bool, follow: bool, timeout: str | None, as_of: str | None, filters: Values

@@ -21,6 +21,7 @@ from ....service.query.instants import parse_span
 from ....wire.overview import event_json
 from ....wire.runs import line_json, run_json
 from ...command import Command
+from ...lookup import FAILURES, find_run
 from ...messages import messages
 from ...output.command_hints import note_next_page
 from ...output.formatting import (
@@ -41,7 +42,6 @@ from ...output.run_tail import RunTail, follow_lines
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit
 from ...parameters import IntegerRange, after_option, limit_option, typed_limit
-from ...run_lookup import FAILURES, find_run
 from ...session.command_session import CommandSession, has_store, run_in_session
 from ...task_filter import optional_task_argument
 
@@ -211,7 +211,7 @@ def _row(out: Printer, rows: Rows, run: Run, name: str, planned: str) -> list[Ce
 @click.argument("run", metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
 @click.option("--follow", "-f", is_flag=True, help="Go on until it has ended.")
 def logs(out: Printer, *, run: str, follow: bool) -> None:
-    """Show what a run said."""
+    """Show the log lines of a run."""
     number, is_function = run_in_session(out, lambda app: _print_log(app, out, run, follow=follow))
     if not number:
         out.note(messages.NO_LINES_OF_FUNCTION if is_function else messages.NO_LINES)

@@ -11,12 +11,12 @@ from ....model.run import Run
 from ....ports.journal import NumberedLine
 from ....ports.store import RunFilter
 from ....wire.runs import result_of, run_json
+from ...lookup import FoundRun, find_run
 from ...messages import messages
 from ...output.formatting import error_text, exact_duration, full_time, planned_text, sign_of, state_of_run
 from ...output.printer import Printer, json_text
 from ...output.run_tail import RunTail, follow_lines
 from ...output.styled_text import Style, StyledText
-from ...run_lookup import FoundRun, find_run
 from ...session.command_session import CommandSession, run_in_session
 
 _MAX_LINES: Final = 20

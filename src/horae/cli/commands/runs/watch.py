@@ -18,15 +18,14 @@ from ....ports.store import RunFilter
 from ....service.runs.overview import Overview
 from ....wire.tasks import next_due
 from ...command import Command
+from ...lookup import FAILURES
 from ...messages import messages
 from ...output.formatting import error_text, first_line, next_times, short_duration, sign_of, state_of_run, time_cells
 from ...output.line_breaks import wrap_cell
 from ...output.printer import Printer
-from ...output.styled_text import Cell, StyledText, render_cell
+from ...output.styled_text import Cell, StyledText, pad, render_cell, terminal_width
 from ...output.table import Fit, render_table
-from ...output.width import pad, terminal_width
 from ...parameters import NumberRange
-from ...run_lookup import FAILURES
 from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import optional_task_argument
 from ..operate.overview import need_lines, overview_rows

@@ -14,24 +14,22 @@ from ....errors import NotFound
 from ....lifecycle.explain import Verdict
 from ....model.ids import SHORT_DIGITS
 from ....model.run import Run
-from ....service.runs.ledger import OccurrenceExplanation
+from ....service.runs.explanations import OccurrenceExplanation
 from ....service.runs.outages import Outage
 from ....service.tasks.functions import start_command
 from ....wire.instants import utc
 from ....wire.runs import why_json
 from ...command import Command
+from ...lookup import is_run, task_reference
 from ...messages import messages
 from ...output.command_hints import complete_command, complete_commands
 from ...output.fixes import Fix, fixes_for
 from ...output.formatting import full_time, sign_of
 from ...output.printer import Printer
 from ...output.readiness import node_start_command
-from ...output.styled_text import StyledText
-from ...output.width import display_width, pad
-from ...run_lookup import is_run
+from ...output.styled_text import StyledText, display_width, pad
 from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import task_argument
-from ...task_reference import task_reference
 from ..tasks.show import run_line
 from .show_run import show_lines
 
@@ -67,10 +65,10 @@ async def _load(
 ) -> tuple[OccurrenceExplanation, str, str, bool]:
     if is_run(name):
         task_id, planned = await _occurrence_of_run(app, name)
-        found = await app.service.ledger.explain(app.principal, task_id, planned, app.zone)
+        found = await app.service.explanations.explain(app.principal, task_id, planned, app.zone)
     else:
         facts = await app.service.tasks.find_by_name(app.principal, name)
-        found = await app.service.ledger.explain(app.principal, facts.task.id, at, app.zone)
+        found = await app.service.explanations.explain(app.principal, facts.task.id, at, app.zone)
     task = found.facts.task
     return found, task.schedule.zone or app.zone, await task_reference(app, task, out), await _has_lines(app, found)
 

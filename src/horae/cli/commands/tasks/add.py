@@ -20,6 +20,7 @@ from ....service.tasks.task_request import TaskRequest
 from ....wire.previews import warnings_json
 from ....wire.tasks import read_task, task_json
 from ...command import Command
+from ...lookup import short_task_id, task_reference
 from ...messages import messages
 from ...messages.refusals import refuse
 from ...output.command_hints import command_line
@@ -37,11 +38,9 @@ from ...output.receipt import (
 )
 from ...output.styled_text import Cell, StyledText
 from ...parameters import Values
-from ...schedule_question import Question, answer_question, hint_explain_command
+from ...schedule_question import Question, answer_question, hint_explain_command, owner_zone
 from ...session.command_session import CommandSession, has_durable_store, refuse_memory, run_in_memory, run_in_session
-from ...session.owner_zone import owner_zone
 from ...task_options import default_name, definition_options, task_shape
-from ...task_reference import short_task_id, task_reference
 from .edit import changed_fields, fires_changed_json, show_changes
 
 _OMITTED_WARNINGS: tuple[str, ...] = ("anchored",)  # true of every interval; `explain` shows it
@@ -77,9 +76,9 @@ class CreatedTask(NamedTuple):
 
 @click.command("add", cls=Command, takes_program=True)
 @click.argument("when", nargs=-1, required=True, metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.')
-@click.option("--name", help="What it is called. Default: after what it does.")
+@click.option("--name", help="Its name. Default: derived from what it does.")
 @definition_options
-@click.option("--key", help="Made once: said again, the same task is edited.")
+@click.option("--key", help="Unique key: used again, it edits the same task.")
 @click.option("--owner", help="Whose task it is.")
 @click.option("--pause", is_flag=True, help="Made, but paused.")
 @click.option("--dry-run", is_flag=True, help="Show what would be made; make nothing.")

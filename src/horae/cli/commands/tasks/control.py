@@ -30,7 +30,7 @@ from ...task_filter import BulkAction, act_on_many, bulk_options, is_filter, opt
 @click.option("--until", help="When it goes on by itself: 2026-12-01 09:00.")
 @bulk_options
 def pause(out: Printer, *, task: str | None, reason: str, until: str | None, filters: Values) -> None:
-    """Let nothing of a task start any more."""
+    """Pause a task: it starts no runs until it is resumed."""
 
     async def action(app: CommandSession, each: Task) -> Facts:
         end = None if until is None else _parse_until(app, each, until)
@@ -57,7 +57,7 @@ def pause(out: Printer, *, task: str | None, reason: str, until: str | None, fil
 )
 @bulk_options
 def resume(out: Printer, *, task: str | None, missed: MissedMode | None, filters: Values) -> None:
-    """Let a task go on."""
+    """Resume a task."""
     if is_filter(task, filters):
 
         async def action(app: CommandSession, each: Task) -> Facts:
@@ -80,7 +80,7 @@ def resume(out: Printer, *, task: str | None, missed: MissedMode | None, filters
 
 @click.command("skip", cls=Command)
 @task_argument
-@click.argument("number", type=INTEGER, default=1, metavar="[N]", help="How many; 0 takes it back.")
+@click.argument("number", type=INTEGER, default=1, metavar="[N]", help="How many; 0 cancels the skip.")
 def skip(out: Printer, *, task: str, number: int) -> None:
     """Skip the next occurrences of a task."""
 

@@ -24,9 +24,8 @@ from ...messages import messages
 from ...output.command_hints import note_next_page
 from ...output.formatting import count_of, last_cell, next_column, state_cell, was_missed, when_cell
 from ...output.printer import Printer
-from ...output.styled_text import Cell, StyledText, cell_text
+from ...output.styled_text import Cell, StyledText, cell_text, terminal_width
 from ...output.table import STAYS, Fit, is_table
-from ...output.width import terminal_width
 from ...parameters import Values, after_option, limit_option, one_of, typed_limit
 from ...session.command_session import CommandSession, display_location, has_store, run_in_session
 from ...task_filter import filter_options, task_filter

@@ -62,7 +62,7 @@ def next_fires(
 @_task_option
 @_zone_option
 def explain(out: Printer, *, text: tuple[str, ...], task: str | None, zone: str | None) -> None:
-    """Say what a schedule means, with its JSON and what may surprise."""
+    """Explain what a schedule means, with its JSON and warnings."""
     answer = _answer(out, text, task, Question("", zone, out.language))
     out.data(answer_json(answer)) if out.json else show_explanation(answer, out)
 

@@ -19,6 +19,7 @@ from ....wire.review import review_of
 from ....wire.runs import run_json
 from ....wire.tasks import task_json, waiting_for
 from ...command import Command
+from ...lookup import is_run
 from ...messages import messages
 from ...output.fixes import pause_fixes
 from ...output.formatting import (
@@ -44,7 +45,6 @@ from ...output.receipt import (
     target_line,
 )
 from ...output.styled_text import Cell, StyledText
-from ...run_lookup import is_run
 from ...session.command_session import CommandSession, run_in_session
 from ..runs.show_run import show_run
 

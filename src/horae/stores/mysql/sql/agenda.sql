@@ -126,7 +126,7 @@ COMMIT
 SELECT node FROM @node_locks WHERE node = $1 FOR UPDATE;
 SELECT renewals FROM @nodes WHERE id = $1 FOR UPDATE
 
--- name: extend
+-- name: renew_lease
 UPDATE @nodes SET renewed = $2, renewals = renewals + 1, load_count = $3, clock_offset = $4 WHERE id = $1;
 SELECT
   (

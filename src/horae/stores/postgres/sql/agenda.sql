@@ -126,7 +126,7 @@ ON CONFLICT (id) DO UPDATE SET
 -- name: lock_node
 SELECT renewals FROM @nodes WHERE id = $1 FOR UPDATE
 
--- name: extend
+-- name: renew_lease
 -- Renews the lease of a node and reads all that a heartbeat needs, in one statement: an idle node runs no other.
 UPDATE @nodes SET renewed = $2, renewals = renewals + 1, load = $3, clock_offset = $4 WHERE id = $1 RETURNING
   (

@@ -100,7 +100,7 @@ REPLACE INTO nodes ({node_columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- name: renewals
 SELECT renewals FROM nodes WHERE id = ?
 
--- name: extend
+-- name: renew_lease
 -- Renews the lease of a node and reads all that a heartbeat needs, in one statement: an idle node runs no other.
 UPDATE nodes SET renewed = :now, renewals = renewals + 1, load = :load, clock_offset = :offset
 WHERE id = :node RETURNING

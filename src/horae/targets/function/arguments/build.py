@@ -6,8 +6,7 @@ import types
 from enum import Enum
 from typing import Annotated, Any, Literal, NewType, NotRequired, Required, TypeVar, Union, get_args, get_origin
 
-from .choices import enumeration, literal, union
-from .containers import container
+from .containers import container, enumeration, literal, union
 from .converter import Converter, UnsupportedError, type_name
 from .scalars import SCALARS
 from .structures import BuiltConverters, structure

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from datetime import datetime
-from typing import Any
-
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import rule
 
 from ....model.reason import Reason
 from ....ports.records import Record, RecordWrite
-from .paired_stores import Side, all_pages
+from .machine_state import MachineState
+from .paired_stores import all_pages
 from .strategies import KEYS, LANES, NODES, OWNERS, attached_records
 
 
-class RecordRules(RuleBasedStateMachine):
-    """Mixin of the store machine, which implements `_call_both`."""
-
-    _now: datetime
-    _created: int
-    _limits: dict[str, int]
-
-    def _call_both(self, call: Callable[[Side], Coroutine[Any, Any, Any]]) -> Any:
-        raise NotImplementedError
-
+class RecordRules(MachineState):
     @rule(key=st.sampled_from(KEYS), owner=st.sampled_from(OWNERS), replacing=st.sampled_from((None, 1, 2)))
     def write_record(self, key: str, owner: str, replacing: int | None) -> None:
         record = Record("token", key, owner, f'"{self._created}"')

@@ -102,7 +102,7 @@ outcomes: Final[st.SearchStrategy[Outcome]] = st.one_of(
             Failed("never again", permanent=True),
             Failed("later", retry_after=HOUR),
             Failed("dead", died_isolated=True),
-            Failed("nobody there", reason=Reason.NO_ANSWER),
+            Failed("no answer", reason=Reason.NO_ANSWER),
             TimedOut(),
             Cancelled(),
             Skipped("nothing to do"),

@@ -27,7 +27,7 @@ async def _start_runs_on_node(store: FullStore, count: int) -> None:
 
 
 async def _list_nodes(store: FullStore) -> list[str]:
-    return [node.id for node in (await store.extend(_WATCHER, NOON)).nodes]
+    return [node.id for node in (await store.renew_lease(_WATCHER, NOON)).nodes]
 
 
 class NodesContract(Contract):
@@ -37,10 +37,10 @@ class NodesContract(Contract):
         await store.join(a_node(_WATCHER))
         for renewals in (1, 2, 3):
             at = NOON + renewals * SECOND
-            mine = await store.extend(NODE, at)
+            mine = await store.renew_lease(NODE, at)
             assert (mine.held, mine.cancel_requests) == (True, ())
             assert [node.id for node in mine.nodes] == [_WATCHER]
-            seen = (await store.extend(_WATCHER, at)).nodes
+            seen = (await store.renew_lease(_WATCHER, at)).nodes
             assert seen == (joined._replace(renewals=renewals, renewed=at),)
 
     async def test_the_fields_of_a_node_are_visible_to_other_nodes(self, store: FullStore) -> None:
@@ -48,10 +48,10 @@ class NodesContract(Contract):
         joined = a_node(host="north", load=3, capacity=100, offset=-MICROSECOND, draining=True, renewals=2)
         await store.join(joined)
         await store.join(a_node(_WATCHER))
-        assert (await store.extend(_WATCHER, NOON)).nodes == (joined,)
+        assert (await store.renew_lease(_WATCHER, NOON)).nodes == (joined,)
         for load, offset in ((7, HOUR + MICROSECOND), (0, -SECOND)):
-            assert (await store.extend(NODE, NOON, load, offset)).held
-            (seen,) = (await store.extend(_WATCHER, NOON)).nodes
+            assert (await store.renew_lease(NODE, NOON, load, offset)).held
+            (seen,) = (await store.renew_lease(_WATCHER, NOON)).nodes
             assert (seen.load, seen.offset) == (load, offset)
             assert (seen.host, seen.capacity, seen.draining) == ("north", 100, True)
             assert seen in await store.nodes()
@@ -60,27 +60,27 @@ class NodesContract(Contract):
         """Whichever handle asked for the drain, until it is revoked; renewals of other nodes do not report it."""
         await store.join(a_node())
         await store.join(a_node(_WATCHER))
-        assert not (await store.extend(NODE, NOON)).draining
+        assert not (await store.renew_lease(NODE, NOON)).draining
         async with self.another(store) as other:
             assert await other.drain(NODE)
         for _ in range(2):
-            assert (await store.extend(NODE, NOON)).draining
-        watching = await store.extend(_WATCHER, NOON)
+            assert (await store.renew_lease(NODE, NOON)).draining
+        watching = await store.renew_lease(_WATCHER, NOON)
         assert (watching.draining, [node.draining for node in watching.nodes]) == (False, [True])
         assert await store.drain(NODE, draining=False)
-        assert not (await store.extend(NODE, NOON)).draining
+        assert not (await store.renew_lease(NODE, NOON)).draining
 
     async def test_a_draining_node_keeps_its_lease(self, store: FullStore) -> None:
         """It finishes its runs; a drain is no renewal, so a dead node is still recovered."""
         await _start_runs_on_node(store, 2)
-        await store.extend(NODE, NOON)
+        await store.renew_lease(NODE, NOON)
         assert await store.drain(NODE)
         (node,) = [each for each in await store.nodes() if each.id == NODE]
         assert (node.renewals, len(await store.held(NODE))) == (1, 2)
         assert await store.recover(NODE, 1, lose, 10) == 2
 
     async def test_an_absent_node_cannot_be_drained(self, store: FullStore) -> None:
-        assert not await store.drain("nobody")
+        assert not await store.drain("unknown")
         await store.join(a_node())
         await store.leave(NODE)
         assert not await store.drain(NODE)
@@ -88,14 +88,14 @@ class NodesContract(Contract):
         assert await store.nodes() == ()
 
     async def test_an_absent_node_holds_no_lease(self, store: FullStore) -> None:
-        assert not (await store.extend("nobody", NOON)).held
-        assert await store.recover("nobody", 0, fail, 10) is None
+        assert not (await store.renew_lease("unknown", NOON)).held
+        assert await store.recover("unknown", 0, fail, 10) is None
 
     async def test_a_renewal_reports_the_next_due_instant(self, store: FullStore) -> None:
         await store.join(a_node())
-        assert (await store.extend(NODE, NOON)).next_due is None
+        assert (await store.renew_lease(NODE, NOON)).next_due is None
         await add_tasks(store, a_task(), due=NOON + HOUR)
-        assert (await store.extend(NODE, NOON)).next_due == NOON + HOUR
+        assert (await store.renew_lease(NODE, NOON)).next_due == NOON + HOUR
 
     async def test_a_renewal_reports_cancel_requests(self, store: FullStore) -> None:
         run, other = await start_run(store), await start_run(store)
@@ -103,11 +103,11 @@ class NodesContract(Contract):
         await store.change(run.task_id, None, request_cancel([run], Reason.REPLACED))
         assert (await get_run(store, run)).cancel is Reason.REPLACED
         assert (await get_run(store, other)).cancel is None
-        assert (await store.extend(NODE, NOON)).cancel_requests == (CancelRequest(run.id, Reason.REPLACED),)
-        assert (await store.extend(NODE, NOON)).cancel_requests == (CancelRequest(run.id, Reason.REPLACED),)
-        assert (await store.extend(_WATCHER, NOON)).cancel_requests == ()
+        assert (await store.renew_lease(NODE, NOON)).cancel_requests == (CancelRequest(run.id, Reason.REPLACED),)
+        assert (await store.renew_lease(NODE, NOON)).cancel_requests == (CancelRequest(run.id, Reason.REPLACED),)
+        assert (await store.renew_lease(_WATCHER, NOON)).cancel_requests == ()
         await settle(store, run)
-        assert (await store.extend(NODE, NOON)).cancel_requests == ()
+        assert (await store.renew_lease(NODE, NOON)).cancel_requests == ()
 
     async def test_held_runs_are_listed_by_run_and_token(self, store: FullStore) -> None:
         """Not runs of another node, not waiting runs, not ended ones."""
@@ -121,13 +121,13 @@ class NodesContract(Contract):
         await settle(store, ended)
         assert await store.held(NODE) == tuple(sorted((run.id, run.token) for run in mine))
         assert await store.held(_WATCHER) == ((theirs.id, theirs.token),)
-        assert await store.held("nobody") == ()
+        assert await store.held("unknown") == ()
 
     async def test_a_node_that_left_is_not_listed(self, store: FullStore) -> None:
         await _start_runs_on_node(store, 0)
         await store.leave(NODE)
         assert await _list_nodes(store) == []
-        assert not (await store.extend(NODE, NOON)).held
+        assert not (await store.renew_lease(NODE, NOON)).held
         await store.leave(NODE)
 
     async def test_a_node_that_left_with_live_runs_can_be_recovered(self, store: FullStore) -> None:
@@ -139,7 +139,7 @@ class NodesContract(Contract):
 
     async def test_a_node_that_renewed_meanwhile_is_not_recovered(self, store: FullStore) -> None:
         await _start_runs_on_node(store, 2)
-        await store.extend(NODE, NOON + SECOND)
+        await store.renew_lease(NODE, NOON + SECOND)
         assert await store.recover(NODE, 0, fail, 10) is None
         assert await store.recover(NODE, 2, fail, 10) is None
         assert await _list_nodes(store) == [NODE]
@@ -199,7 +199,7 @@ class NodesContract(Contract):
         await store.join(a_node(_WATCHER))
         await add_tasks(store, a_task())
         await store.recover(NODE, 0, lose, 10)
-        assert not (await store.extend(NODE, NOON)).held
+        assert not (await store.renew_lease(NODE, NOON)).held
         assert (await claim(store)).decided == 0
         assert await store.settle([a_settlement(run)], fail) == {run.id}
         assert (await get_run(store, run)).state is RunState.LOST

@@ -118,7 +118,7 @@ class LabelsContract(Contract):
         owners = ("ada", "bob", "bob", "cyd") * 5
         tasks = [a_task(owner=owner, labels=(_ROOM, ("owner", owner))) for owner in owners]
         await add_tasks(store, *tasks)
-        for owner in ("ada", "bob", "cyd", "nobody", ""):
+        for owner in ("ada", "bob", "cyd", "unknown", ""):
             mine = [task for task in tasks if task.owner == owner]
             assert await _found(store, _ROOM, owner=owner) == _ids(*mine)
             assert await _found(store, _ROOM, ("owner", owner), owner=owner) == _ids(*mine)

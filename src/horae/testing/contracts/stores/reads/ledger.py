@@ -78,7 +78,7 @@ class LedgerContract(Contract):
         foreign = an_ended_run(other, planned=NOON + 3 * HOUR)
         await store.add([a_new_task(task, runs=[won, lost, live]), a_new_task(other, runs=[foreign])])
         assert await _listed(store, RunFilter(owner="ada")) == _ids(live, lost, won)
-        assert await _listed(store, RunFilter(owner="nobody")) == []
+        assert await _listed(store, RunFilter(owner="unknown")) == []
         assert await _listed(store, RunFilter(task_id=other.id)) == _ids(foreign)
         assert await _listed(store, RunFilter(task_id=other.id, owner="ada")) == []
         succeeded = frozenset({RunState.SUCCEEDED})

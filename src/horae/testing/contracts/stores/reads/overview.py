@@ -166,7 +166,7 @@ class OverviewContract(Contract):
         joined = [a_node("node-2", home="b/2"), a_node(NODE, home="a/1", version="2.0")]
         for node in joined:
             await store.join(node)
-        await store.extend(NODE, NOON + MINUTE + MICROSECOND)
+        await store.renew_lease(NODE, NOON + MINUTE + MICROSECOND)
         expected = (joined[1]._replace(renewals=1, renewed=NOON + MINUTE + MICROSECOND), joined[0])
         assert await store.nodes() == expected
         await store.leave("node-2")

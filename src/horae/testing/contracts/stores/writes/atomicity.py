@@ -112,7 +112,7 @@ class AtomicityContract(Contract):
         before = await read_all(store)
         await _assert_fails(PlannedFailure, store.recover(NODE, 0, fail, 10))
         assert await read_all(store) == before
-        assert [node.id for node in (await store.extend("watcher", NOON)).nodes] == [NODE]
+        assert [node.id for node in (await store.renew_lease("watcher", NOON)).nodes] == [NODE]
         assert await store.recover(NODE, 0, lose, 10) == 1
 
     async def test_a_refused_change_changes_nothing(self, store: FullStore) -> None:

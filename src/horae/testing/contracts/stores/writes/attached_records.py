@@ -216,7 +216,7 @@ class AttachedRecordsContract(Contract):
         change = always(Change(attached=(_new("audit"),)))
         assert await store.change("tsk_none", None, change) is None
         assert await store.change(setup.task.id, "bob", change) is None
-        assert not await store.drain("nobody", attached_records=(_new("audit"),))
+        assert not await store.drain("unknown", attached_records=(_new("audit"),))
         assert await store.settle([a_settlement(setup.runs[0])._replace(token=99)], fail) == {setup.runs[0].id}
         assert await _list_notes(store) == ()
 

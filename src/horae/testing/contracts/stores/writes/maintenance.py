@@ -53,5 +53,5 @@ class MaintenanceContract(Contract):
         await store.join(a_node())
         await add_tasks(store, a_task())
         async with self.another(store) as other:
-            assert (await other.extend(NODE, NOON)).held
+            assert (await other.renew_lease(NODE, NOON)).held
         assert (await claim(store)).decided == 1

@@ -1,0 +1,71 @@
+"""Nodes, lanes and the overview (counts by state) of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..model.accounts.principal import Principal
+from ..model.lane import LaneUse
+from ..ports.store import Node
+from ..service.runs.nodes import NodeStatus
+from ..service.runs.overview import Overview
+from ..wire.overview import read_lane, read_node, read_node_seen, read_overview
+from .connection import Connection, QueryParameters, path_segment
+from .decode import decode_response
+
+T = TypeVar("T")
+
+
+class RemoteOverviews:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def now(self, principal: Principal) -> Overview:
+        del principal
+        return await decode_response(self._connection, read_overview, await self._connection.get("/v1/overview"))
+
+
+class RemoteLanes:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self, principal: Principal) -> tuple[LaneUse, ...]:
+        del principal
+        return await _fetch_all(self._connection, "/v1/lanes", read_lane)
+
+    async def limit(self, principal: Principal, name: str, limit: int) -> LaneUse:
+        del principal
+        response = await self._connection.put(f"/v1/lanes/{path_segment(name)}", {"limit": limit})
+        return await decode_response(self._connection, read_lane, response)
+
+
+class RemoteNodes:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(
+        self, principal: Principal, is_gone: Callable[[str], bool] = lambda _home: False
+    ) -> tuple[NodeStatus, ...]:
+        """List the nodes. `is_gone` is ignored: only the server can see that a process on its machine has died."""
+        del principal, is_gone
+        return await _fetch_all(self._connection, "/v1/nodes", read_node_seen)
+
+    async def drain(self, principal: Principal, name: str, *, draining: bool = True) -> Node:
+        del principal
+        (node,) = await self._drain(name, draining=draining)
+        return node
+
+    async def drain_host(self, principal: Principal, host: str, *, draining: bool = True) -> tuple[Node, ...]:
+        del principal
+        return await self._drain(host, [("host", "true")], draining=draining)
+
+    async def _drain(self, name: str, query: QueryParameters = (), *, draining: bool) -> tuple[Node, ...]:
+        response = await self._connection.post(f"/v1/nodes/{path_segment(name)}/drain", {"draining": draining}, query)
+        return await decode_response(self._connection, lambda each: tuple(map(read_node, each["items"])), response)
+
+
+async def _fetch_all(connection: Connection, path: str, read: Callable[[Any], T]) -> tuple[T, ...]:
+    """Read a list that the server does not paginate."""
+    response = await connection.get(path)
+    return await decode_response(connection, lambda each: tuple(map(read, each["items"])), response)

@@ -1,0 +1,128 @@
+"""Rules of the store machine for tasks: add, upsert, edit, pause, resume, run now, skip, cancel, backfill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from ....errors import Refusal
+from ....lifecycle import control, edit
+from ....lifecycle.plan import Draft, build_task, plan
+from ....model.change import Change, ControlDecision, Facts
+from ....model.ids import ENTROPY_BYTES, make_id
+from ....model.policy import MISSED_MODES, MissedMode
+from ....model.record import RecordWrite
+from ...decisions import fail
+from ...factories import DAY, HOUR, NOON
+from .machine_state import MachineState
+from .paired_stores import Side
+from .strategies import (
+    KEYS,
+    OWNERS,
+    drafts,
+    numbers,
+    optional_records,
+)
+
+_MOST_TASKS: Final = 12
+"""Small enough that a claim batch is never cut: where it is cut is up to the store."""
+_CONTROLS: Final[tuple[Callable[[Facts, datetime], Change], ...]] = (
+    control.run_now,
+    control.run_now,
+    control.cancel,
+    control.delete,
+    edit.replan,
+    lambda facts, _: control.skip_next(facts, 2),
+    lambda *_: fail(),
+)
+
+
+class TaskRules(MachineState):
+    def _new_id(self) -> str:
+        """Ids rise in order of creation, independent of the clock."""
+        self._created += 1
+        task_id = make_id("tsk", NOON, self._created.to_bytes(ENTROPY_BYTES))
+        self._task_ids.append(task_id)
+        return task_id
+
+    @precondition(lambda self: len(self._task_ids) < _MOST_TASKS)
+    @rule(wanted=st.lists(drafts, min_size=1, max_size=2), attached=optional_records)
+    def add(self, wanted: list[Draft], attached: tuple[RecordWrite, ...] = ()) -> None:
+        changes: list[Change] = []
+        for draft in wanted:
+            try:
+                changes.append(plan(draft, self._new_id(), self._now)._replace(attached=attached))
+            except Refusal:
+                self._task_ids.pop()
+        self._call_both(lambda side: side.store.add(changes))
+
+    @precondition(lambda self: len(self._task_ids) < _MOST_TASKS)
+    @rule(draft=drafts, owner=st.sampled_from(OWNERS), key=st.sampled_from(KEYS), attached=optional_records)
+    def upsert(self, draft: Draft, owner: str, key: str, attached: tuple[RecordWrite, ...]) -> None:
+        request, task_id, now = draft._replace(owner=owner, key=key), self._new_id(), self._now
+
+        def decide(facts: Facts | None) -> Change:
+            if facts is None:
+                return plan(request, task_id, now)._replace(attached=attached)
+            return edit.edit(facts, build_task(request, facts.task.id, now), now)._replace(attached=attached)
+
+        self._call_both(lambda side: side.store.upsert(owner, key, decide))
+        self._call_both(lambda side: side.store.find(owner, key))
+
+    def _change(self, number: int, decide: ControlDecision, owner: str | None = None) -> None:
+        task_id = self._some_task(number)
+
+        def call(side: Side) -> Coroutine[Any, Any, Facts | None]:
+            def record(facts: Facts) -> Change:
+                side.decision_facts[task_id, "change"] = (facts,)
+                return decide(facts)
+
+            return side.store.change(task_id, owner, record)
+
+        self._call_both(call)
+
+    @rule(number=numbers, until=st.sampled_from((None, timedelta(minutes=1), DAY)))
+    def pause(self, number: int, until: timedelta | None) -> None:
+        end = None if until is None else self._now + until
+        self._change(number, partial(control.pause, now=self._now, until=end))
+
+    @rule(number=numbers, missed=st.sampled_from(MISSED_MODES))
+    def resume(self, number: int, missed: MissedMode) -> None:
+        self._change(number, partial(control.resume, now=self._now, missed=missed))
+
+    @rule(number=numbers, action=st.sampled_from(_CONTROLS), attached=optional_records)
+    def control(
+        self, number: int, action: Callable[[Facts, datetime], Change], attached: tuple[RecordWrite, ...]
+    ) -> None:
+        now = self._now
+        self._change(number, lambda facts: action(facts, now)._replace(attached=attached))
+
+    @rule(number=numbers, draft=drafts)
+    def edit(self, number: int, draft: Draft) -> None:
+        now = self._now
+        self._change(number, lambda facts: edit.edit(facts, build_task(draft, facts.task.id, now), now))
+
+    @rule(number=numbers, back=st.sampled_from((HOUR, DAY)), before=st.integers(0, 2))
+    def backfill(self, number: int, back: timedelta, before: int) -> None:
+        now = self._now
+        self._change(number, lambda facts: edit.backfill(facts, now - back, now, now, before))
+
+    @rule(number=numbers, run=numbers)
+    def cancel_run(self, number: int, run: int) -> None:
+        now = self._now
+
+        def decide(facts: Facts) -> Change:
+            run_id = facts.live[run % len(facts.live)].id if facts.live else "run_none"
+            return control.cancel_run(facts, run_id, now)
+
+        self._change(number, decide)
+
+    @rule(number=numbers, owner=st.sampled_from(OWNERS))
+    def pause_as_owner(self, number: int, owner: str) -> None:
+        """A task of another owner is treated as absent."""
+        self._change(number, partial(control.pause, now=self._now), owner)

@@ -1,0 +1,101 @@
+"""Events that the engine writes to the log: events of an event target with their fields, and failure notices."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from horae import Horae
+from horae.model.accounts.principal import LOCAL
+from horae.model.events.event import EventKind
+from horae.model.task import Target
+from horae.service.events.event_bodies import EventEncoder
+from horae.service.events.owner_sequence import OwnerEvents
+from horae.service.tasks.task_request import TaskRequest
+from horae.testing import TimeTravel
+
+PAYLOAD = {"sourceType": "reminder", "sourceId": "r-7", "text": "water"}
+TASK_REQUEST = TaskRequest(
+    "water the plants",
+    "every 1h",
+    Target("event", '{"topic":"garden.thirsty","say":"time to water"}'),
+    payload=json.dumps(PAYLOAD),
+    labels={"source": "garden"},
+)
+
+
+async def read_events(app: Horae, *kinds: EventKind) -> list[dict[str, Any]]:
+    events = await OwnerEvents(app.store).after(None, 0, 1_000)
+    encoded = await EventEncoder(app.store).encode([each for each in events if each.event.kind in kinds])
+    return [json.loads(each.body) for each in encoded]
+
+
+def test_event_of_an_event_target_is_logged_with_all_its_fields() -> None:
+    app = Horae("memory://", zone="UTC")
+    received: list[Any] = []
+    app.on("garden.*")(received.append)
+    with TimeTravel(app, "2026-03-01 12:00") as time:
+        task = time.run(app.service.tasks.create(LOCAL, TASK_REQUEST))
+        time.travel("2h")
+        first, second = time.run(read_events(app, EventKind.TASK_TRIGGERED))
+        assert len(received) == 2, "handlers of the process are called by the target, and not again from the log"
+        published = dict(received[0].data)
+        runs = time.runs()
+    assert first["type"] == "dev.horae.task.triggered.v1"
+    assert first["subject"] == f"{task.id}/{runs[0].id}"
+    data = first["data"]
+    assert UUID(data["eventId"]) != UUID(second["data"]["eventId"])
+    for name in published.keys() - {"occurredOn", "trace"}:
+        assert data[name] == published[name], name
+    assert (data["type"], data["text"], data["detail"]) == ("garden.thirsty", "time to water", "garden.thirsty")
+    assert (data["taskUuid"], data["sourceType"], data["sourceId"]) == (task.id, "reminder", "r-7")
+    assert (data["accountUuid"], data["payload"], data["title"]) == ("local", PAYLOAD, "water the plants")
+    assert datetime.fromisoformat(data["occurredOn"]) == datetime.fromisoformat(first["time"])
+
+
+def test_event_of_a_deleted_task_has_the_fields_that_are_known() -> None:
+    app = Horae("memory://", zone="UTC")
+    with TimeTravel(app, "2026-03-01 12:00") as time:
+        task = time.run(app.service.tasks.create(LOCAL, TASK_REQUEST))
+        time.travel("1h")
+        time.run(app.service.tasks.delete(LOCAL, task.id))
+        (event,) = time.run(read_events(app, EventKind.TASK_TRIGGERED))
+    assert (event["data"]["task_id"], event["data"]["detail"]) == (task.id, "garden.thirsty")
+    assert "payload" not in event["data"]
+
+
+def test_oversized_fields_are_left_out_and_named() -> None:
+    app = Horae("memory://", zone="UTC")
+    with TimeTravel(app, "2026-03-01 12:00") as time:
+        time.run(app.service.tasks.create(LOCAL, TASK_REQUEST._replace(payload=json.dumps({"text": "x" * 30_000}))))
+        time.travel("1h")
+        (event,) = time.run(read_events(app, EventKind.TASK_TRIGGERED))
+    assert event["data"]["left_out"] == ["payload"]
+    assert event["data"]["title"] == "water the plants"
+    assert len(json.dumps(event)) < 20 * 1024
+
+
+class FailingJob:
+    def __init__(self) -> None:
+        self.failing = True
+
+    async def work(self) -> None:
+        if self.failing:
+            raise RuntimeError("no")
+
+
+def test_failure_notices_come_once_per_incident() -> None:
+    app = Horae("memory://", zone="UTC")
+    job = FailingJob()
+    app.task("every 1h", retries=0, give_up_after=100)(job.work)
+    with TimeTravel(app, "2026-03-01 12:00") as time:
+        time.travel("6h")
+        job.failing = False
+        time.travel("3h")
+        job.failing = True
+        time.travel("3h")
+        notices = time.run(read_events(app, EventKind.TASK_FAILING, EventKind.TASK_RECOVERED))
+    assert [event["data"]["kind"] for event in notices] == ["task.failing", "task.recovered", "task.failing"]
+    assert notices[0]["data"]["detail"] == "target_failed"

@@ -16,10 +16,9 @@ from horae.cli.command_table import COMMANDS
 from horae.cli.commands.operate.overview import outcome_count
 from horae.cli.main import app
 from horae.cli.messages.help_language import help_in_chinese
-from horae.cli.messages.messages import Message
 from horae.cli.output.formatting import duration_message, exact_duration, state_of_run
 from horae.cli.output.printer import Printer
-from horae.mcp_server.messages import Message as ToolWords
+from horae.message import Message
 from horae.model.reason import Reason, describe_reason, reason_phrase
 from horae.model.run import RunState
 from horae.model.task import TaskState
@@ -66,7 +65,7 @@ def every_sentence() -> Iterator[tuple[str, str]]:
 
 
 def chinese_in(value: object) -> Iterator[str]:
-    if isinstance(value, Message | ToolWords):
+    if isinstance(value, Message):
         yield value.zh
     elif isinstance(value, RefusalEntry):
         yield from (full_width(value.message_zh), full_width(value.hint_zh))

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from horae.cli.messages.messages import Message
 from horae.cli.messages.refusals import CATALOGUE
+from horae.message import Message
 from horae.wire.problems import ExitCode
 from tests.cli.command_line import Cli
 from tests.cli.terminal import Terminal

@@ -13,9 +13,9 @@ import pytest
 import horae.cli
 from horae.cli.command_table import ALIASES, COMMANDS
 from horae.cli.main import app
-from horae.cli.messages.messages import Message
 from horae.cli.output.command_hints import complete_commands
 from horae.cli.output.printer import Printer
+from horae.message import Message
 from tests.cli.command_line import Cli
 
 ROOM = Path(horae.cli.__file__).parent

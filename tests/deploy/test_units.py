@@ -15,8 +15,8 @@ from unittest.mock import patch
 import pytest
 
 from horae.cli.messages import service_messages
-from horae.cli.messages.messages import Message
 from horae.cli.systemd import PROGRAM, UnitOptions, quote_word, unit_text, variable_line
+from horae.message import Message
 from tests.cli.command_line import Cli, CommandResult
 from tests.docs.pages import ROOT
 from tests.servers.programs import program

@@ -12,9 +12,9 @@ from jsonschema import Draft202012Validator
 import horae
 from horae.mcp_server import messages
 from horae.mcp_server.catalogue import TOOLS, list_tools
-from horae.mcp_server.messages import Message
 from horae.mcp_server.refusals import CATALOGUE
 from horae.mcp_server.server import INSTRUCTIONS
+from horae.message import Message
 
 PACKAGE = Path(horae.__file__).parent / "mcp_server"
 CODE = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.py") if path.name != "messages.py")

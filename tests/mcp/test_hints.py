@@ -18,8 +18,8 @@ from horae.errors import Refusal
 from horae.mcp_server import messages
 from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.hints import HINTS
-from horae.mcp_server.messages import Message
 from horae.mcp_server.server import PROBLEM
+from horae.message import Message
 from horae.refusal_catalogue import RefusalEntry
 from horae.service.tasks.drafts import suggest_key
 from tests.cli.command_line import Cli

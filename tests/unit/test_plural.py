@@ -11,8 +11,8 @@ import pytest
 
 import horae
 from horae.cli.messages import messages, operating_messages
-from horae.cli.messages.messages import Message
 from horae.cli.output.printer import Printer
+from horae.message import Message
 from horae.plural import NOUNS, apply_number_agreement
 from horae.service.accounts.refusals import refuse
 

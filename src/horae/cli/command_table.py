@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from .messages.messages import Message
+from ..message import Message
 
 
 class CommandEntry(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
+from ..message import Message
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task, TaskState
 from ..ports.store import TaskFilter
@@ -15,7 +16,6 @@ from ..service.tasks.bulk import Bulk, BulkReport
 from ..service.tasks.lookup import TaskCount
 from ..wire.overview import bulk_json
 from .messages import messages
-from .messages.messages import Message
 from .messages.refusals import refuse
 from .output.printer import Printer
 from .parameters import Values, option_group

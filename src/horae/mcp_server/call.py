@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..choices import Language
 from ..clock import Clock
+from ..message import Message
 from ..model.accounts.principal import Principal
 from ..service.service import Service
 from ..service.tasks.default_zone import AssumedZone
-from .messages import Message
 
 Arguments: TypeAlias = Mapping[str, Any]
 """Checked arguments of a call: known names, values of the right type, nulls removed."""

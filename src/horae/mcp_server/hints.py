@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple
 
 from ..choices import Language
 from ..errors import InvalidSchedule, Refusal
+from ..message import Message
 from ..model.refusals import CATALOGUE, refuse
 from ..schedule.text import parse_text
 from ..schedule.text.parse import has_chinese
-from .messages import Message
 
 
 class Hint(NamedTuple):

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ..errors import InvalidSchedule
+from ..message import Message
 from ..model.change import Facts
 from ..model.pauses import pause_note
 from ..model.task import OPEN_STATES, PauseCause, Task, TaskState, past_of
@@ -45,7 +46,6 @@ from .messages import (
     WAITS_FOR_APPROVAL,
     WOULD_COME,
     WOULD_COME_APPROVED,
-    Message,
 )
 
 SHOWN_FIRES: Final = 3

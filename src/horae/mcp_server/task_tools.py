@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from ..errors import Refusal
+from ..message import Message
 from ..model.change import Facts
 from ..model.record import RecordWrite
 from ..model.refusals import refuse as refuse_task
@@ -24,7 +25,7 @@ from .arguments import default_name, id_of, require, when_of, work_of, zone_of
 from .call import Arguments, Call, ToolResult
 from .elicitation import choices_of
 from .lines import join_rows, shorten_line
-from .messages import CHANGED, FIRES_CHANGED, LIST_MARK, MEANS, SAME, SCHEDULED, UNDERSTOOD_MANY, WOULD_BE, Message
+from .messages import CHANGED, FIRES_CHANGED, LIST_MARK, MEANS, SAME, SCHEDULED, UNDERSTOOD_MANY, WOULD_BE
 from .receipt import approval_json, preview_of, receipt_of, with_assumed_zone, with_warnings
 from .refusals import refuse
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from string import Formatter
 
 from horae.cli.messages import operating_messages, operating_refusals
-from horae.cli.messages.messages import Message
 from horae.cli.messages.refusals import CATALOGUE as DAILY
 from horae.encryption.refusals import CATALOGUE as SEALING
 from horae.interchange.refusals import CATALOGUE as INTERCHANGE
+from horae.message import Message
 from horae.model.refusals import CATALOGUE as MODEL
 from horae.node import refusals as node_refusals
 from horae.node.refusals import CATALOGUE as NODE

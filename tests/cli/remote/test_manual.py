@@ -12,10 +12,10 @@ from jsonschema import Draft202012Validator
 
 from horae.cli.main import app
 from horae.cli.messages import account_messages, account_refusals
-from horae.cli.messages.messages import Message
 from horae.cli.messages.operating_refusals import CATALOGUE as OPERATING
 from horae.cli.messages.refusals import CATALOGUE as DAILY
 from horae.client.refusals import CATALOGUE as CLIENT
+from horae.message import Message
 from horae.model.refusals import CATALOGUE as MODEL
 from horae.service.accounts.refusals import CATALOGUE as SERVICE
 from horae.web.refusals import CATALOGUE as WEB

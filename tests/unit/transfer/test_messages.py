@@ -7,7 +7,7 @@ from string import Formatter
 
 import horae
 from horae.cli.messages import move_messages
-from horae.cli.messages.messages import Message
+from horae.message import Message
 from horae.transfer.refusals import CATALOGUE
 
 ROOM = Path(horae.__file__).parent

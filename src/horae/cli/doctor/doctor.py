@@ -118,9 +118,9 @@ def _check_store(out: Printer) -> tuple[Path, list[Check]]:
     from pathlib import Path  # noqa: PLC0415
 
     from ...errors import StoreError  # noqa: PLC0415
+    from ...message import Message  # noqa: PLC0415
     from ...runtime.process_settings import store_url  # noqa: PLC0415
     from ...runtime.stores import sqlite_path  # noqa: PLC0415
-    from ..messages.messages import Message  # noqa: PLC0415
     from ..session.open_store import (  # noqa: PLC0415
         display_location,
         find_access_problem,

@@ -10,11 +10,11 @@ from ...client.connection import is_loopback
 from ...client.service import RemoteService, TokenIdentity
 from ...clock import SystemClock
 from ...errors import HoraeError, Refusal
+from ...message import Message
 from ...model.accounts.principal import LOCAL
 from ...model.events.webhook import Webhook
 from ...version import __version__
 from ..messages import account_messages as words
-from ..messages.messages import Message
 from ..output.printer import Printer
 from ..session.servers import Server, connect
 from .machine_checks import Check, escape_braces, make_check

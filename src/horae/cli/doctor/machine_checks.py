@@ -13,12 +13,12 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ...clock import Clock
 from ...errors import HoraeError, Refusal
+from ...message import Message
 from ...runtime.store_status import library_versions
 from ...runtime.unused_settings import UnusedSetting
 from ...schedule.zones import find_zone
 from ...settings import DefaultZone, Settings
 from ..messages import operating_messages as words
-from ..messages.messages import Message
 
 Grade = Literal["ok", "warning", "error"]
 LOW_DISK_BYTES: Final = 1_000_000_000

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...engine.settings import EngineSettings
 from ...errors import Refusal, StoreError
+from ...message import Message
 from ...ports.store import Node
 from ...runtime.plain_connection import plain_connection
 from ...runtime.process_settings import read_clock_tolerance
@@ -15,7 +16,6 @@ from ...runtime.store_status import ServerStatus
 from ...settings import Settings
 from ..commands.operate.db import in_bytes
 from ..messages import operating_messages as words
-from ..messages.messages import Message
 from ..output.formatting import duration_message, exact_duration
 from ..output.server_store import NOTEWORTHY, clock_offset_message, fill_message, server_location
 from .machine_checks import Check, escape_braces, make_check

@@ -13,6 +13,7 @@ from ...engine.janitor import ZONE_DATA_KEY
 from ...engine.process_identity import is_gone
 from ...errors import Refusal
 from ...lifecycle.resume import can_start_again
+from ...message import Message
 from ...model.accounts.account import is_blocked
 from ...model.accounts.principal import LOCAL_OWNER
 from ...model.change import Facts
@@ -33,7 +34,6 @@ from ...service.runs.overview import Overview
 from ...settings import Settings
 from ..commands.operate.db import LAST_BACKUP, in_bytes
 from ..messages import operating_messages as words
-from ..messages.messages import Message
 from ..output.server_store import step_facts
 from .machine_checks import Check, check_key, escape_braces, make_check
 from .server_checks import check_node_clocks

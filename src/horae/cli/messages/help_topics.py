@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .messages import Message
+from ...message import Message
 
 TOPICS: Final[dict[str, Message]] = {
     "schedules": Message(

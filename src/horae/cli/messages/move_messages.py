@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .messages import Message
+from ...message import Message
 
 WATCHING: Final = Message("watching for nodes", "正在确认没有节点")
 COPYING: Final = Message("copying", "正在复制")

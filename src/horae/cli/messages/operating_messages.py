@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...choices import Language
-from .messages import Message
+from ...message import Message
 
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 

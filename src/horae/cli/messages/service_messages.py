@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import Conflict, InvalidTask, NotAllowed, NotFound
+from ...message import Message
 from ...refusal_catalogue import RefusalCatalogue, RefusalEntry
-from .messages import Message
 from .refusals import BadUsage
 
 WROTE: Final = Message("wrote {path}", "已写入 {path}")

@@ -11,6 +11,7 @@ from typing import Any, Final
 from ...app import Horae
 from ...app.listeners import Happening
 from ...errors import StoreError
+from ...message import Message
 from ...model.entry import EntryKind
 from ...model.events.event import EventKind
 from ...model.ids import SHORT_TASK_DIGITS, short_ids
@@ -21,7 +22,6 @@ from ...schedule.preview import make_fires
 from ...store_retry import StoreRetry, repeat_with_backoff
 from ...wire.instants import milliseconds, utc
 from ..messages import operating_messages as words
-from ..messages.messages import Message
 from .formatting import error_text
 from .printer import Printer
 from .styled_text import Cell, Style, StyledText

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from ...lifecycle.explain import Explanation, RunningNodes, Verdict
 from ...lifecycle.resume import can_start_again
+from ...message import Message
 from ...model.accounts.account import agent_of
 from ...model.change import Facts
 from ...model.lane import agent_of_lane, owner_lane
@@ -19,7 +20,7 @@ from ...model.task import PauseCause, TaskState
 from ...service.runs.explanations import OccurrenceExplanation, is_waiting_for_node
 from ...service.tasks.functions import function_of, start_command
 from ...wire.tasks import waiting_for
-from ..messages.messages import FIXES, Message
+from ..messages.messages import FIXES
 
 _RUNNABLE_LATER: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAUSED, Reason.SKIP_REQUESTED})
 _COMMAND: Final = re.compile(r": (horae\s[^\n]+)")

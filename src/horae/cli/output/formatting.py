@@ -9,6 +9,7 @@ from typing import Final
 
 from ...choices import Language
 from ...lifecycle.due_backlog import MICROSECOND
+from ...message import Message
 from ...model.change import Facts
 from ...model.pauses import pause_note
 from ...model.reason import Reason, reason_phrase
@@ -258,9 +259,9 @@ _CHINESE_UNITS: Final = {"ms": "毫秒", "s": "秒", "m": "分钟", "h": "小时
 _AMOUNT_OF_UNIT: Final = re.compile(r"([\d.]+)(ms|s|m|h|d)")
 
 
-def duration_message(shown: str) -> messages.Message:
+def duration_message(shown: str) -> Message:
     """Return a duration such as `4m 10s` for use in a sentence: `4m 10s`, `4 分钟 10 秒`."""
-    return messages.Message(shown, _AMOUNT_OF_UNIT.sub(lambda found: f"{found[1]} {_CHINESE_UNITS[found[2]]}", shown))
+    return Message(shown, _AMOUNT_OF_UNIT.sub(lambda found: f"{found[1]} {_CHINESE_UNITS[found[2]]}", shown))
 
 
 def short_duration(length: timedelta) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...app import Horae
+from ...message import Message
 from ...node.reports import ApiReady
 from ...runtime.stores import MEMORY
 from ...service.tasks.default_zone import own_zone
@@ -14,7 +15,6 @@ from ...settings import Settings
 from ...wire.instants import utc
 from ..commands.operate.demo_tasks import create_demo_tasks
 from ..messages import operating_messages as words
-from ..messages.messages import Message
 from ..node_options import UpOptions
 from .command_hints import is_default_store, omits_password, store_option
 from .event_lines import EventFollower

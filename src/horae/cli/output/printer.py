@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 
 from ...choices import Language
+from ...message import Message
 from ...model.ids import TIMESTAMP_DIGITS, short_ids
 from ...model.invisible_characters import escape_hidden
 from ...plural import apply_number_agreement
 from ...settings import Settings
 from ..messages import messages
-from ..messages.messages import Message
 from ..messages.refusals import refuse
 from ..session.command_settings import CommandSettings
 from .line_breaks import NARROW_HANG, find_indent, is_narrow, wrap_cell

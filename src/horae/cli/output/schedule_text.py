@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ...choices import Language
+from ...message import Message
 from ...schedule.describe import describe_schedule
 from ...schedule.describe.moments import CHINESE_WEEKDAYS, WEEKDAYS
 from ...schedule.preview import Fire
 from ...schedule.value import Schedule
 from ...schedule.warnings import ScheduleWarning
-from ..messages.messages import Message
 from .printer import Printer
 from .styled_text import display_width, pad
 

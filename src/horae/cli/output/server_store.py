@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final
 
+from ...message import Message
 from ...ports.node_records import ClockStep
 from ...runtime.store_status import ServerStatus
 from ..doctor.machine_checks import escape_braces
 from ..messages import operating_messages as words
-from ..messages.messages import Message
 from .formatting import duration_message, exact_duration
 from .printer import Printer
 from .styled_text import StyledText

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from ...app import Horae
 from ...choices import Language
 from ...engine.settings import EngineSettings
+from ...message import Message
 from ...model.change import Facts
 from ...model.task import TaskState
 from ...node.api_server import ListenAddress, WhyNoApi
@@ -24,7 +25,6 @@ from ...version import __version__
 from ...wire.instants import local, utc
 from ...wire.tasks import next_due
 from ..messages import operating_messages as words
-from ..messages.messages import Message
 from .command_hints import display_url, store_option
 from .line_breaks import is_narrow
 from .printer import START_LABEL, Printer, shell_lines

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 
 from ...errors import Refusal
+from ...message import Message
 from ...runtime.process_settings import data_file, store_url
 from ...runtime.stores import MEMORY, mask_url, sqlite_path
 from ...settings import DefaultZone, Settings, default_zone
-from ..messages.messages import Message
 from ..messages.refusals import refuse
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from ....message import Message
 from ....model.accounts.account import ALL_AGENTS, Agent
 from ....model.change import Facts
 from ....model.task import PauseCause
@@ -16,7 +17,6 @@ from ....wire.tasks import task_json
 from ...command import Command, CommandGroup
 from ...messages import account_messages
 from ...messages.account_refusals import refuse
-from ...messages.messages import Message
 from ...output.printer import Printer
 from ...output.receipt import review_cells
 from ...output.styled_text import StyledText

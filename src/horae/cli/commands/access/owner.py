@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from ....errors import NotFound
+from ....message import Message
 from ....model.accounts.account import Limit, Owner
 from ....model.accounts.principal import Quotas, Role
 from ....model.ids import EPOCH
@@ -19,7 +20,7 @@ from ....wire.accounts import owner_json
 from ...command import CommandGroup
 from ...messages import account_messages as words
 from ...messages.account_refusals import refuse
-from ...messages.messages import FIX, TIMES_IN, Message
+from ...messages.messages import FIX, TIMES_IN
 from ...output.command_hints import command_line, note_next_page
 from ...output.formatting import NOTHING, duration_message, exact_duration, full_time, time_cells
 from ...output.printer import Printer

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from ....message import Message
 from ...command import CommandGroup
 from ...messages import operating_messages as words
-from ...messages.messages import Message
 from ...messages.operating_refusals import refuse
 from ...output.printer import Printer
 from ...parameters import FILE

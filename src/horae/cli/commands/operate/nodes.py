@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import click
 
+from ....message import Message
 from ....ports.store import Node
 from ....service.runs.nodes import NodeState, NodeStatus, find_node
 from ....service.tasks.task_request import read_duration
@@ -165,7 +166,7 @@ async def _wait_until_gone(app: CommandSession, drained: Sequence[Node], seconds
         raise refuse("drain_timed_out", seconds=f"{seconds:g}", nodes=", ".join(left)) from None
 
 
-def _show_nodes(out: Printer, drained: Sequence[Node], message: messages.Message) -> None:
+def _show_nodes(out: Printer, drained: Sequence[Node], message: Message) -> None:
     if out.json:
         out.data([{"id": node.id, "host": node.host, "draining": node.draining} for node in drained])
     elif out.quiet:

@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple
 
 import click
 
+from ....message import Message
 from ....service.runs.overview import NeedKind, Overview
 from ....version import __version__
 from ....wire.overview import overview_json
 from ....wire.problems import ExitCode
 from ...command import Command
 from ...messages import messages
-from ...messages.messages import Message
 from ...output.printer import Printer
 from ...output.server_store import show_steps
 from ...output.styled_text import Cell, StyledText

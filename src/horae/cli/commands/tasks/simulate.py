@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ....forecast import Candidate, Report
     from ....forecast.report import Busiest, TaskForecast
-    from ...messages.messages import Message
+    from ....message import Message
     from ...session.command_session import CommandSession
 
 _TASK_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(2), Fit(3), Fit(1), Fit(5), Fit(4))

@@ -36,6 +36,7 @@ NOTIFY_INTERVAL: Final = 0.005
 _SEAL_INTERVAL: Final = 0.5
 """Seconds. Audit rows are sealed within one second."""
 _QUOTA_INTERVAL: Final = 60.0
+CONSOLE_PATH: Final = "/console"
 _MAX_STREAMS: Final = 1_000_000
 _MIN_BODY_SECONDS: Final = 0.1
 _MAX_BODY_SECONDS: Final = 50.0
@@ -89,6 +90,7 @@ async def open_api(
     )
     observability = observability or make_observability(Observer("api", clock), settings)
     app = make_app(service, clock, web_settings, observability=observability)
+    _mount_console(app)
     await report_signer(service.store, can_sign=service.webhooks.client.can_sign)
     dispatcher = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
     dispatcher.on_attempt = observability.observer.count_webhook_attempt
@@ -105,6 +107,17 @@ async def open_api(
         for loop in loops:
             loop.cancel()
         await asyncio.gather(*loops, return_exceptions=True)
+
+
+def _mount_console(app: Application) -> None:
+    """Mount the console, where its library is installed."""
+    if find_spec("jinja2") is None:
+        return
+    from starlette.routing import Mount  # noqa: PLC0415 - an extra
+
+    from ..console.app import make_console  # noqa: PLC0415
+
+    app.router.routes.append(Mount(CONSOLE_PATH, make_console(app.context)))
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from .accounts.key_budget import KeyBudget
 from .accounts.owners import Accounts
 from .accounts.quota_sweep import QuotaSweep
 from .accounts.secrets import SecretVault
+from .accounts.sessions import Sessions
 from .accounts.storage_limit import StorageLimit
 from .accounts.stored_output import StoredOutput
 from .accounts.tokens import Tokens
@@ -180,6 +181,10 @@ class Service:
         tokens = Tokens(self.store, self._clock, self.accounts, self.audit, self.agents)
         tokens.on_agent_revoked = self.approvals.pause_revoked
         return tokens
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        return Sessions(self.store, self._clock, self.accounts, self.tokens, self.audit)
 
     @cached_property
     def key_budget(self) -> KeyBudget:

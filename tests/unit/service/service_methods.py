@@ -12,6 +12,7 @@ from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.quota_sweep import QuotaSweep
 from horae.service.accounts.secrets import SecretVault
+from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerRegistry
@@ -56,6 +57,7 @@ SERVICES: Final = (
     KeyBudget,
     EventEncoder,
     Tokens,
+    Sessions,
     Webhooks,
 )
 

@@ -25,6 +25,7 @@ from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.quota_sweep import QuotaSweep
 from horae.service.accounts.secrets import SecretVault
+from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerKind, ListenerRegistry
@@ -171,6 +172,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Lanes, "limit"): lambda harness: harness.service.lanes.limit(BOB, "garden", 1),
     (Accounts, "page"): lambda harness: harness.service.accounts.page(BOB),
     (Tokens, "page"): lambda harness: harness.service.tokens.page(BOB, "ada"),
+    (Sessions, "page"): lambda harness: harness.service.sessions.page(BOB, "ada"),
     (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
     (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
 }
@@ -214,6 +216,11 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Tokens, "make"): "test_account_of_another_owner_is_absent",
     (Tokens, "revoke"): "test_account_of_another_owner_is_absent",
     (Tokens, "authenticate"): "test_operator_methods_return_nothing_of_owners",
+    (Sessions, "revoke"): "test_session_of_another_owner_is_absent",
+    (Sessions, "make_link"): "test_session_of_another_owner_is_absent",
+    (Sessions, "open_with_link"): "test_session_of_another_owner_is_absent",
+    (Sessions, "open_with_token"): "test_session_of_another_owner_is_absent",
+    (Sessions, "authenticate"): "test_session_of_another_owner_is_absent",
     (Tokens, "make_first"): "test_operator_methods_return_nothing_of_owners",
     (Audit, "row"): "test_operator_methods_return_nothing_of_owners",
     (Audit, "seal"): "test_operator_methods_return_nothing_of_owners",
@@ -461,6 +468,21 @@ async def test_account_of_another_owner_is_absent() -> None:
         assert isinstance(verdict, Refusal)
         assert (await tokens.page(ROOT, "ada")).items == (hers,)
         assert (await accounts.get(ROOT, "ada")).version == 1
+
+
+async def test_session_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        sessions = harness.service.sessions
+        await harness.make_member("ada")
+        bob = await harness.make_member("bob")
+        _, text = await harness.service.tokens.make(ROOT, owner="ada", name="hers")
+        hers = await sessions.open_with_token(text)
+        foreign, absent = hers.session.id, "ses_" + "0" * 32
+        answers = [answer_without_id(await answer_code(sessions.revoke(bob, name)), name) for name in (foreign, absent)]
+        assert answers[0] == answers[1]
+        assert (await sessions.authenticate(hers.cookie)).owner == "ada"
+        own = await sessions.open_with_link(await sessions.make_link(bob))
+        assert (await sessions.authenticate(own.cookie)).owner == "bob"
 
 
 async def test_webhook_of_another_owner_is_absent() -> None:

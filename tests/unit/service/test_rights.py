@@ -19,6 +19,7 @@ from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.secrets import SecretVault
+from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
@@ -53,6 +54,7 @@ class CallSubject(NamedTuple):
     run: str
     token: str
     webhook: str
+    session: str
 
 
 Ask = Callable[[ServiceHarness, Principal, CallSubject], Awaitable[Any]]
@@ -162,6 +164,9 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tokens, "revoke"): Call(
         Scope.WRITE, lambda harness, who, things: harness.service.tokens.revoke(who, things.token)
     ),
+    (Sessions, "revoke"): Call(
+        Scope.READ, lambda harness, who, things: harness.service.sessions.revoke(who, things.session)
+    ),
     (Accounts, "get"): Call(Scope.READ, lambda harness, who, things: harness.service.accounts.get(who, things.owner)),
     (Accounts, "put"): Call(
         Scope.ADMIN, lambda harness, who, things: harness.service.accounts.put(who, things.owner, note="x"), owned=False
@@ -228,6 +233,10 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Nodes, "drain_host"): Call(
         Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain_host(who, "north"), owned=False
     ),
+    (Sessions, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.sessions.page(who), owned=False),
+    (Sessions, "make_link"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.sessions.make_link(who), owned=False
+    ),
     (Tokens, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.tokens.page(who), owned=False),
     (Accounts, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.accounts.page(who), owned=False),
     (Audit, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.audit.page(who), owned=False),
@@ -268,6 +277,8 @@ UNASKED: Final = frozenset(
         "free_storage",
         "load",
         "make_first",
+        "open_with_link",
+        "open_with_token",
         "quotas",
         "reach",
         "read",
@@ -314,11 +325,12 @@ async def make_subject(harness: ServiceHarness, owner: str) -> CallSubject:
         await harness.settle(each, Failed("no", permanent=True))
     run = next(each for each in claimed if each.owner == owner)
     await harness.service.secrets.set(chief, "token", "value")
-    token, _ = await harness.service.tokens.make(LOCAL, owner=owner, name="theirs")
+    token, text = await harness.service.tokens.make(LOCAL, owner=owner, name="theirs")
+    opened = await harness.service.sessions.open_with_token(text)
     await harness.service.secrets.grant(chief, "token", "robot")
     await harness.service.agents.put(LOCAL, "robot", {"active_tasks": 5}, owner)
     webhook, _ = await harness.service.webhooks.create(chief, "https://93.184.216.34/hook")
-    return CallSubject(owner, task.id, run.id, token.id, webhook.id)
+    return CallSubject(owner, task.id, run.id, token.id, webhook.id, opened.session.id)
 
 
 async def answer_code(call: Awaitable[Any]) -> str:
@@ -333,7 +345,15 @@ async def answer_code(call: Awaitable[Any]) -> str:
 
 
 NOTHING_THERE: Final = frozenset(
-    {"no_such_task", "no_such_run", "no_such_token", "no_such_webhook", "no_such_owner", "foreign_owner"}
+    {
+        "no_such_task",
+        "no_such_run",
+        "no_such_session",
+        "no_such_token",
+        "no_such_webhook",
+        "no_such_owner",
+        "foreign_owner",
+    }
 )
 SECRETLESS: Final = NOTHING_THERE | {"no_such_secret"}
 
@@ -348,7 +368,9 @@ async def test_rights_by_role_and_subject(method: tuple[type, str], role: Role |
         await harness.make_member("somebody")
         await harness.store.join(a_node("nod_1", host="north"))
         mine, yours = await make_subject(harness, "me"), await make_subject(harness, "you")
-        nobodys = CallSubject("nobody", ABSENT_TASK, ABSENT_RUN, "tok_" + "0" * 32, "whk_" + "0" * 32)
+        nobodys = CallSubject(
+            "nobody", ABSENT_TASK, ABSENT_RUN, "tok_" + "0" * 32, "whk_" + "0" * 32, "ses_" + "0" * 32
+        )
         said: list[str] = []
         for things in (yours, nobodys, mine):
             harness.advance(HOUR / 60)

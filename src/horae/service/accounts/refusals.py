@@ -16,6 +16,27 @@ CATALOGUE: Final = RefusalCatalogue(
             "此令牌在这里无效。",
             "请提供未过期且未被撤销的令牌。由管理员在服务器所在的机器上用“horae --store URL token make 名称 --owner 所有者”为成员创建。",
         ),
+        "session_ended": RefusalEntry(
+            NotAuthenticated,
+            "This browser is not signed in, or its session has ended.",
+            "Sign in again: run 'horae open' on the server's machine, or paste a token.",
+            "此浏览器未登录,或会话已结束。",
+            "请重新登录:在服务器所在的机器上运行“horae open”,或粘贴令牌。",
+        ),
+        "bad_sign_in_link": RefusalEntry(
+            NotAuthenticated,
+            "This sign-in link was used already, or has expired.",
+            "Make a new one: run 'horae open' on the server's machine. A link works once, for ten minutes.",
+            "此登录链接已被使用或已过期。",
+            "请重新生成:在服务器所在的机器上运行“horae open”。每个链接只能使用一次,有效期十分钟。",
+        ),
+        "no_such_session": RefusalEntry(
+            NotFound,
+            "There is no session '{id}'.",
+            "It may have ended already; the list of sessions shows those that are open.",
+            "没有会话“{id}”。",
+            "它可能已经结束;会话列表显示仍然有效的会话。",
+        ),
         "not_for_agents": RefusalEntry(
             NotAllowed,
             "An agent may not do that: {what} belong to its owner.",

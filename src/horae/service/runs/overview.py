@@ -10,7 +10,17 @@ from typing import Final, NamedTuple
 from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.counts import NO_HOUR, OUTCOME_PREFIX, STATE_PREFIX, Counts, Lateness, hour_of, summarize_lateness
+from ...model.counts import (
+    NO_HOUR,
+    OUTCOME_PREFIX,
+    STATE_PREFIX,
+    Counts,
+    HourSummary,
+    Lateness,
+    hour_of,
+    summarize_hours,
+    summarize_lateness,
+)
 from ...model.entry import CLAIMABLE, EntryState
 from ...model.lane import LaneUse
 from ...model.reason import Reason
@@ -71,6 +81,8 @@ class Overview(NamedTuple):
     """Time from the end of a run to the commit that records it, in the last five minutes."""
     clock_steps: tuple[ClockStep, ...] = ()
     """Of the last day; for admins only."""
+    hours: tuple[HourSummary, ...] = ()
+    """The current hour and the 24 before it, oldest first."""
 
     @property
     def on_time(self) -> float | None:
@@ -113,6 +125,7 @@ class Overviews:
             any(now - node.renewed <= lease for node in nodes),
             await load_settlement_delay(book, scope, now),
             await load_clock_steps(book, now) if scope is None else (),
+            summarize_hours(counts, range(hour - _HOURS, hour + 1), ON_TIME_LIMIT),
         )
 
     async def _load_tasks(

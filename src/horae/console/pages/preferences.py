@@ -1,0 +1,26 @@
+"""Preferences of the viewer: language, time zone and theme, stored in cookies of the browser."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.responses import RedirectResponse, Response
+
+from ..page import PageRequest
+from ..request import NEXT_FIELD, local_path, set_preference
+from ..viewer import LANGUAGE_COOKIE, THEME_COOKIE, THEMES, ZONE_COOKIE, is_zone
+
+_LANGUAGES: Final = ("en", "zh")
+
+
+async def save(page: PageRequest) -> Response:
+    """Store the choices of the form that are valid, and return to the page that it came from."""
+    form = page.form
+    response = RedirectResponse(local_path(form.text(NEXT_FIELD), page.viewer.base), 303)
+    if form.text("lang") in _LANGUAGES:
+        set_preference(page.request, response, LANGUAGE_COOKIE, form.text("lang"))
+    if form.text("theme") in THEMES:
+        set_preference(page.request, response, THEME_COOKIE, form.text("theme"))
+    if form.text("tz") and is_zone(form.text("tz")):
+        set_preference(page.request, response, ZONE_COOKIE, form.text("tz"))
+    return response

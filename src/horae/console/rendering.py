@@ -1,0 +1,110 @@
+"""Rendering of pages: one Jinja2 environment, autoescaped and strict, and responses with the headers of every page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from hashlib import blake2b
+from importlib.resources import files
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..version import __version__
+from . import formats
+from .messages import TEXTS
+from .viewer import Viewer
+
+PART_PARAMETER: Final = "part"
+HTML: Final = "text/html; charset=utf-8"
+SECURITY_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""No inline script or style, so that stored text can never become code."""
+_HEADERS: Final = {
+    "Content-Security-Policy": SECURITY_POLICY,
+    "Cache-Control": "no-store",
+    "Vary": "Cookie, Accept-Language",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    # With `no-referrer`, browsers would send the forms of a page with the origin `null`.
+    "Referrer-Policy": "same-origin",
+}
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("horae.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {"share": formats.format_share, "number": formats.format_count, "utc": formats.machine_time}
+    return environment
+
+
+@cache
+def static_files() -> dict[str, bytes]:
+    """Return the static files by name."""
+    folder = files("horae.console").joinpath("static")
+    return {each.name: each.read_bytes() for each in sorted(folder.iterdir(), key=lambda file: file.name)}
+
+
+@cache
+def static_version() -> str:
+    """Return a hash of all static files: their URLs change with their content, so that browsers may keep them for ever.
+
+    One for all, because modules import each other by relative path.
+    """
+    digest = blake2b(digest_size=6)
+    for name, content in static_files().items():
+        digest.update(b"%s %d " % (name.encode(), len(content)) + content)
+    return digest.hexdigest()
+
+
+def render(viewer: Viewer, template: str, data: Mapping[str, Any], part: str | None = None) -> str:
+    """Render a template, or only one block of it."""
+    page = _environment().get_template(template)
+    context = page.new_context({**_globals(viewer), **data})
+    if part is None:
+        return "".join(page.root_render_func(context))
+    return "".join(page.blocks[part](context))
+
+
+def _globals(viewer: Viewer) -> dict[str, Any]:
+    language = viewer.language
+
+    def translate(name: str, **facts: object) -> str:
+        return TEXTS[name].in_language(language, **facts)
+
+    def static(name: str) -> str:
+        return f"{viewer.base}/static/{static_version()}/{name}"
+
+    return {
+        "page": "",
+        "viewer": viewer,
+        "t": translate,
+        "static": static,
+        "url": viewer.url,
+        "version": __version__,
+        "duration": partial(formats.format_duration, language=language),
+        "lateness": partial(formats.format_lateness, language=language),
+        "clock": partial(formats.format_clock, viewer=viewer),
+        "instant": partial(formats.format_instant, viewer=viewer),
+        "distance": partial(formats.format_distance, viewer=viewer),
+    }
+
+
+def page_response(
+    request: Request, viewer: Viewer, template: str, data: Mapping[str, Any], status: int = 200
+) -> Response:
+    """Respond with a page; with `?part=NAME`, which scripts add, only with that block of it."""
+    part = request.query_params.get(PART_PARAMETER)
+    blocks = _environment().get_template(template).blocks
+    wanted = part if part in blocks and request.headers.get("sec-fetch-dest", "empty") == "empty" else None
+    return Response(render(viewer, template, data, wanted), status, _HEADERS, HTML)

@@ -1,0 +1,7 @@
+// Entry point of every page: ticking times, live fragments, and forms that send themselves.
+import { startTicks } from "./ticks.js";
+import { startLive } from "./live.js";
+
+for (const form of document.querySelectorAll('form[data-submit="at-once"]')) form.requestSubmit();
+const offset = startTicks(document);
+startLive(offset);

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from horae.api import event_streams
+from horae.web import event_streams
 from horae.model.accounts.principal import LOCAL
 from horae.model.events.event import EventKind
 from horae.model.task import Task

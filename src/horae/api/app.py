@@ -14,6 +14,7 @@ from ..observe.observer import Observer
 from ..observe.requests import ObservedRequests
 from ..service.service import Service
 from ..web.application import Application
+from ..web.event_streams import EventStreams
 from ..web.middleware import RequestMiddleware
 from ..web.rate_limit import RateLimits
 from ..web.request_context import AppContext, WebSettings
@@ -21,7 +22,6 @@ from ..web.routing import ApiRoute, IndexedRouter
 from .compat import health as scheduler_health
 from .compat import schedule_actions, scheduled_tasks
 from .compat import schedules as compat_schedules
-from .event_streams import EventStreams
 from .resources import (
     agents,
     audit,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -14,10 +14,13 @@ from ..errors import HoraeError, NotAuthenticated, Refusal, StoreError
 from ..service.accounts.sessions import csrf_token
 from ..service.service import Service
 from ..web.problems import status_of
+from ..web.refusals import refuse as refuse_request
 from ..web.request_context import AppContext, app_context, request_id
 from ..wire.problems import problem_json, sentence_of
+from .messages import TEXTS
+from .notice import Notice, Undo, set_notice
 from .rendering import page_response
-from .request import Form, check_csrf, check_origin, read_form, session_cookie
+from .request import NEXT_FIELD, Form, check_csrf, check_origin, local_path, read_form, session_cookie
 from .viewer import ANONYMOUS, Viewer, make_viewer, viewer_zone
 
 LOG: Final = logging.getLogger("horae.web")
@@ -43,14 +46,48 @@ class PageRequest:
     def render(self, template: str, data: Mapping[str, Any], status: int = 200) -> Response:
         return page_response(self.request, self.viewer, template, data, status)
 
-    def redirect(self, path: str) -> Response:
+    def text(self, name: str, **facts: object) -> str:
+        """Return a text of the console in the language of the viewer."""
+        return TEXTS[name].in_language(self.viewer.language, **facts)
+
+    def redirect(self, path: str, notice: Notice | None = None, **query: object) -> Response:
         """Go on to a page of the console after a form was handled."""
-        return RedirectResponse(self.viewer.url(path), 303)
+        return self._go(self.viewer.url(path, **query), notice)
+
+    def back(self, path: str, notice: Notice | None = None) -> Response:
+        """Return to the page that the form names in its field `next`, else to `path`."""
+        wanted = self.form.text(NEXT_FIELD)
+        return self._go(local_path(wanted, self.viewer.base) if wanted else self.viewer.url(path), notice)
+
+    def notice(self, name: str, undo: Undo | None = None, **facts: object) -> Notice:
+        return Notice(self.text(name, **facts), undo)
+
+    def _go(self, url: str, notice: Notice | None) -> Response:
+        response = RedirectResponse(url, 303)
+        if notice is not None:
+            set_notice(self.request, response, notice)
+        return response
 
 
 Handler: TypeAlias = Callable[[PageRequest], Awaitable[Response]]
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 SignInPage: TypeAlias = Callable[[Request, Form], Awaitable[Response]]
+
+
+class PageRoute(NamedTuple):
+    """A page or a form of signed-in viewers. A fixed path comes before one with a parameter in the same place."""
+
+    method: str
+    path: str
+    handler: Handler
+
+
+def page(path: str, handler: Handler) -> PageRoute:
+    return PageRoute("GET", path, handler)
+
+
+def form(path: str, handler: Handler) -> PageRoute:
+    return PageRoute("POST", path, handler)
 
 
 def signed_in(handler: Handler, sign_in_page: SignInPage) -> Endpoint:
@@ -70,6 +107,9 @@ def signed_in(handler: Handler, sign_in_page: SignInPage) -> Endpoint:
             return await sign_in_page(request, form)
         except HoraeError as error:
             return error_response(request, error)
+        except Exception:
+            LOG.exception("%s %s %s failed", request_id(request), request.method, request.url.path)
+            return error_response(request, refuse_request("internal_error"))
 
     return endpoint
 

@@ -15,6 +15,8 @@ from starlette.responses import Response
 from ..version import __version__
 from . import formats
 from .messages import TEXTS
+from .notice import drop_notice, read_notice
+from .outcomes import run_sign, task_sign
 from .viewer import Viewer
 
 PART_PARAMETER: Final = "part"
@@ -87,6 +89,9 @@ def _globals(viewer: Viewer) -> dict[str, Any]:
 
     return {
         "page": "",
+        "here": viewer.url("/"),
+        "notice": None,
+        "navigation": navigation(viewer),
         "viewer": viewer,
         "t": translate,
         "static": static,
@@ -97,7 +102,26 @@ def _globals(viewer: Viewer) -> dict[str, Any]:
         "clock": partial(formats.format_clock, viewer=viewer),
         "instant": partial(formats.format_instant, viewer=viewer),
         "distance": partial(formats.format_distance, viewer=viewer),
+        "run_sign": partial(run_sign, language=language),
+        "task_sign": partial(task_sign, language=language),
+        "without": _without,
+        "with_value": _with_value,
     }
+
+
+def navigation(viewer: Viewer) -> list[tuple[str, str]]:
+    """Return path and name of the pages that the viewer may use."""
+    shared = [("/", "now"), ("/tasks", "tasks"), ("/runs", "runs"), ("/calendar", "calendar")]
+    admins = [("/lanes", "lanes")] if viewer.is_admin else []
+    return [*shared, *admins, ("/activity", "activity"), ("/approvals", "approvals"), ("/settings", "settings")]
+
+
+def _without(query: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in query.items() if key != name}
+
+
+def _with_value(query: Mapping[str, Any], name: str, value: object) -> dict[str, Any]:
+    return {**query, name: value}
 
 
 def page_response(
@@ -106,5 +130,12 @@ def page_response(
     """Respond with a page; with `?part=NAME`, which scripts add, only with that block of it."""
     part = request.query_params.get(PART_PARAMETER)
     blocks = _environment().get_template(template).blocks
-    wanted = part if part in blocks and request.headers.get("sec-fetch-dest", "empty") == "empty" else None
-    return Response(render(viewer, template, data, wanted), status, _HEADERS, HTML)
+    if part in blocks and request.headers.get("sec-fetch-dest", "empty") == "empty":
+        return Response(render(viewer, template, data, part), status, _HEADERS, HTML)
+    notice = read_notice(request)
+    here = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+    content = render(viewer, template, {"notice": notice, "here": here, **data})
+    response = Response(content, status, _HEADERS, HTML)
+    if notice is not None:
+        drop_notice(request, response)
+    return response

@@ -90,7 +90,7 @@ async def open_api(
     )
     observability = observability or make_observability(Observer("api", clock), settings)
     app = make_app(service, clock, web_settings, observability=observability)
-    _mount_console(app)
+    mount_console(app)
     await report_signer(service.store, can_sign=service.webhooks.client.can_sign)
     dispatcher = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
     dispatcher.on_attempt = observability.observer.count_webhook_attempt
@@ -109,7 +109,7 @@ async def open_api(
         await asyncio.gather(*loops, return_exceptions=True)
 
 
-def _mount_console(app: Application) -> None:
+def mount_console(app: Application) -> None:
     """Mount the console, where its library is installed."""
     if find_spec("jinja2") is None:
         return

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ..api.event_format import DIRECT_WRITE
+from ..web.event_format import DIRECT_WRITE
 from .http_server import MAX_HEAD_BYTES
 
 HEAD_TIMEOUT: Final = 15.0

@@ -9,7 +9,6 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from ...model.counts import HourSummary
-from ...model.reason import Reason
 from ...model.run import RunState
 from ...schedule.describe import describe_core
 from ...service.runs.overview import Overview
@@ -17,18 +16,18 @@ from ...wire.tasks import next_due
 from ..charts import BAR_GAP, BAR_WIDTH, STRIP_HEIGHT, StripInput, spark_points, stacked_bars
 from ..formats import format_clock
 from ..messages import TEXTS
-from ..page import PageRequest
+from ..outcomes import MISSED_REASONS
+from ..page import PageRequest, page
 from ..viewer import Viewer
 
 _FAILURES: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
-_MISSED: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.MERGED})
 OUTCOME_KINDS: Final = ("succeeded", "failed", "missed", "skipped")
 _HOUR: Final = timedelta(hours=1)
 
 
-async def show(page: PageRequest) -> Response:
-    overview = await page.service.overview.now(page.viewer.principal)
-    return page.render("now.html", _data(page.viewer, overview))
+async def show(request: PageRequest) -> Response:
+    overview = await request.service.overview.now(request.viewer.principal)
+    return request.render("now.html", _data(request.viewer, overview))
 
 
 def _data(viewer: Viewer, overview: Overview) -> dict[str, Any]:
@@ -62,7 +61,7 @@ def count_kinds(outcomes: Mapping[str, int]) -> dict[str, int]:
         elif state in _FAILURES:
             kinds["failed"] += number
         else:
-            kinds["missed" if reason in _MISSED else "skipped"] += number
+            kinds["missed" if reason in MISSED_REASONS else "skipped"] += number
     return kinds
 
 
@@ -76,3 +75,6 @@ def _strip_input(viewer: Viewer, hour: HourSummary) -> StripInput:
 
 def _milliseconds(length: timedelta | None) -> float | None:
     return None if length is None else length.total_seconds() * 1_000
+
+
+ROUTES: Final = (page("/", show),)

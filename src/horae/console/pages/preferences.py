@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.responses import RedirectResponse, Response
 
-from ..page import PageRequest
+from ..page import PageRequest, form
 from ..request import NEXT_FIELD, local_path, set_preference
 from ..viewer import LANGUAGE_COOKIE, THEME_COOKIE, THEMES, ZONE_COOKIE, is_zone
 
@@ -15,12 +15,15 @@ _LANGUAGES: Final = ("en", "zh")
 
 async def save(page: PageRequest) -> Response:
     """Store the choices of the form that are valid, and return to the page that it came from."""
-    form = page.form
-    response = RedirectResponse(local_path(form.text(NEXT_FIELD), page.viewer.base), 303)
-    if form.text("lang") in _LANGUAGES:
-        set_preference(page.request, response, LANGUAGE_COOKIE, form.text("lang"))
-    if form.text("theme") in THEMES:
-        set_preference(page.request, response, THEME_COOKIE, form.text("theme"))
-    if form.text("tz") and is_zone(form.text("tz")):
-        set_preference(page.request, response, ZONE_COOKIE, form.text("tz"))
+    chosen = page.form
+    response = RedirectResponse(local_path(chosen.text(NEXT_FIELD), page.viewer.base), 303)
+    if chosen.text("lang") in _LANGUAGES:
+        set_preference(page.request, response, LANGUAGE_COOKIE, chosen.text("lang"))
+    if chosen.text("theme") in THEMES:
+        set_preference(page.request, response, THEME_COOKIE, chosen.text("theme"))
+    if chosen.text("tz") and is_zone(chosen.text("tz")):
+        set_preference(page.request, response, ZONE_COOKIE, chosen.text("tz"))
     return response
+
+
+ROUTES: Final = (form("/preferences", save),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.requests import Request
@@ -13,6 +14,7 @@ from ...web.authentication import count_failure
 from ...web.request_context import app_context, request_id
 from ...wire.problems import problem_json
 from ..page import NO_FORM, PageRequest, anonymous_viewer, error_response, load_viewer
+from ..page import form as post_form
 from ..rendering import page_response
 from ..request import (
     CSRF_FIELD,
@@ -121,3 +123,6 @@ def _kept(form: Form) -> str:
 
 def _next_path(request: Request, text: str) -> str:
     return local_path(text, request.scope.get("root_path", ""))
+
+
+ROUTES: Final = (post_form("/sign-out", sign_out),)

@@ -1,10 +1,10 @@
-"""Every text of the console in English and Chinese, by name; templates have no text of their own."""
+"""Texts of the frame, the sign-in page, errors, and words that several pages use."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from ..message import Message
+from ...message import Message
 
 TEXTS: Final[dict[str, Message]] = {
     # --- frame -----------------------------------------------------------------------------------------------------
@@ -67,41 +67,47 @@ TEXTS: Final[dict[str, Message]] = {
     "not_found_hint": Message(
         "The link may be old; the navigation above leads on.", "链接可能已过时;请使用上方的导航。"
     ),
-    # --- now -------------------------------------------------------------------------------------------------------
-    "on_time_24h": Message("On time, 24 h", "准时率,24 小时"),
-    "on_time_none": Message("no runs yet", "尚无运行"),
-    "lateness_24h": Message("Lateness p50 / p99", "延迟 p50 / p99"),
-    "due_next_hour": Message("Due next hour", "未来一小时到期"),
-    "needs_you": Message("Needs you", "需要您处理"),
-    "needs_nothing": Message("Nothing needs you.", "没有需要您处理的事项。"),
-    "running_now": Message("Running now", "正在运行"),
-    "running_none": Message("Nothing is running.", "当前没有运行。"),
-    "next_fires": Message("Next", "接下来"),
-    "next_none": Message("Nothing is planned.", "没有计划中的执行。"),
-    "strip_title": Message("24 hours past, 24 hours planned", "过去 24 小时与计划的 24 小时"),
-    "strip_now": Message("now", "现在"),
+    # --- words of several pages --------------------------------------------------------------------------------------
     "hour": Message("Hour", "小时"),
     "succeeded": Message("succeeded", "成功"),
     "failed": Message("failed", "失败"),
     "missed": Message("missed", "错过"),
     "skipped": Message("skipped", "跳过"),
     "planned": Message("planned", "计划"),
-    "nodes": Message("Nodes", "节点"),
-    "nodes_none": Message(
-        "No node is running: due tasks wait. Start one:", "没有节点在运行:到期的任务在等待。请启动一个:"
-    ),
-    "clock_offset": Message("clock {offset}", "时钟 {offset}"),
-    "empty_title": Message("No tasks yet", "还没有任务"),
-    "empty_about": Message("Make the first one on a terminal:", "在终端创建第一个任务:"),
     "copy": Message("Copy", "复制"),
     "task": Message("Task", "任务"),
-    "since": Message("since {time}", "自 {time}"),
-    # --- kinds of need ---------------------------------------------------------------------------------------------
-    "need_failed": Message("gave up", "已放弃"),
-    "need_failing": Message("failing", "持续失败"),
-    "need_orphaned": Message("its code is gone", "其代码已不存在"),
-    "need_awaiting_approval": Message("waits for approval", "等待批准"),
-    "need_stranded": Message("no node can run it", "没有节点可以运行"),
-    "need_overdue": Message("overdue", "逾期"),
-    "need_owner_revoked": Message("its owner was revoked", "其所有者已被撤销"),
+    "run": Message("Run", "运行"),
+    "owner": Message("Owner", "所有者"),
+    "name": Message("Name", "名称"),
+    "when": Message("When", "时间"),
+    "last": Message("Last", "上次"),
+    "next": Message("Next", "下次"),
+    "due": Message("Due", "到期"),
+    "lateness": Message("Lateness", "延迟"),
+    "duration": Message("Duration", "时长"),
+    "state": Message("State", "状态"),
+    "reason": Message("Reason", "原因"),
+    "actions": Message("Actions", "操作"),
+    "undo": Message("Undo", "撤销"),
+    "cancel": Message("Cancel", "取消"),
+    "save": Message("Save", "保存"),
+    "delete": Message("Delete", "删除"),
+    "pause": Message("Pause", "暂停"),
+    "resume": Message("Resume", "恢复"),
+    "run_now": Message("Run now", "立即运行"),
+    "edit": Message("Edit", "编辑"),
+    "why": Message("Why?", "为什么?"),
+    "filter": Message("Filter", "筛选"),
+    "clear_filter": Message("Clear the filter", "清除筛选"),
+    "next_page": Message("Next page", "下一页"),
+    "first_page": Message("First page", "第一页"),
+    "nothing": Message("Nothing", "无"),
+    "copied": Message("Copied", "已复制"),
+    "notice_dismiss": Message("Dismiss", "关闭"),
+    "none_yet": Message("None yet", "暂无"),
+    "none_match": Message("Nothing matches the filter.", "没有符合筛选条件的内容。"),
+    "nav_approvals": Message("Approvals", "审批"),
+    "unknown": Message("unknown", "未知"),
+    "yes": Message("yes", "是"),
+    "no": Message("no", "否"),
 }

@@ -16,7 +16,7 @@ from ..model.accounts.principal import Principal
 from ..service.events.event_bodies import EncodedEvent
 from ..service.events.event_tail import Batch, EventFilter, Listener, ListenerClosed
 from ..service.events.owner_sequence import Gap
-from .event_streams import EventStreams, Stream
+from .event_streams import Credential, EventStreams, Stream
 
 SSE: Final = "text/event-stream"
 NDJSON: Final = "application/x-ndjson"
@@ -64,11 +64,11 @@ STREAM_FORMATS: Final = {
 
 
 class StreamRequest(NamedTuple):
-    """Parameters of a stream: caller, token, filter and start. `gap` is the range that was requested but is no longer
+    """Parameters of a stream: caller, credential, filter and start. `gap` is the range that was requested but is no longer
     in the log."""
 
     principal: Principal
-    token: str
+    credential: Credential
     event_filter: EventFilter
     after: int | None
     gap: Gap | None = None
@@ -84,8 +84,8 @@ class EventStreamResponse(Response):
         self._format = stream_format
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        principal, token, event_filter, after, _ = self._request
-        async with self._streams.listen(principal, token, event_filter, after) as stream:
+        principal, credential, event_filter, after, _ = self._request
+        async with self._streams.listen(principal, credential, event_filter, after) as stream:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             disconnect = asyncio.ensure_future(_end_on_disconnect(receive, stream.listener))
             direct_write = scope.get("extensions", {}).get(DIRECT_WRITE)

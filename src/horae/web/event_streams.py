@@ -1,5 +1,5 @@
 """Open event streams: one reader of the log for all, and a periodic check of heartbeats, stuck clients and revoked
-tokens."""
+credentials."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import HoraeError, NotAuthenticated
@@ -18,6 +18,7 @@ from ..service.accounts.refusals import refuse
 from ..service.events.event_tail import EventFilter, EventTail, Listener
 from ..service.events.listeners import ListenerKind
 from ..service.service import Service
+from .authentication import VIA
 
 CHECK_SECONDS: Final = 0.4
 """Interval of the check. With the half second for which a token is cached, a stream ends within a second of its token.
@@ -28,7 +29,13 @@ STUCK_SECONDS: Final = 60.0
 MAX_STREAMS: Final = 2_000
 RETRY_SECONDS: Final = 5
 REVOKED: Final = "revoked"
-VIA: Final = "http"
+
+
+class Credential(NamedTuple):
+    """The token, or the cookie of the session, that opened a stream."""
+
+    text: str
+    is_session: bool = False
 
 
 class Stream:
@@ -87,16 +94,17 @@ class StreamLimits:
 
 
 class EventStreams:
-    """Event streams of this process. A token that is revoked, or that grants another view, ends the streams it opened."""
+    """Event streams of this process. A credential that is revoked, or that grants another view, ends the streams it opened."""
 
     def __init__(self, service: Service, clock: Clock, streams: int | None = None) -> None:
         self.tail = EventTail(service.store, service.event_encoder, clock, log=service.events.log)
         self.now = clock.steady()
         """Steady time of the last check."""
         self._tokens = service.tokens
+        self._sessions = service.sessions
         self._announcer = service.listeners.announcer()
         self._clock = clock
-        self._open: dict[str, set[Stream]] = {}
+        self._open: dict[Credential, set[Stream]] = {}
         self._checker: asyncio.Task[None] | None = None
         self._limits = StreamLimits(stream_limit(streams))
 
@@ -107,22 +115,22 @@ class EventStreams:
 
     @asynccontextmanager
     async def listen(
-        self, principal: Principal, token: str, event_filter: EventFilter, after: int | None
+        self, principal: Principal, credential: Credential, event_filter: EventFilter, after: int | None
     ) -> AsyncIterator[Stream]:
         with self._limits.reserve(principal):
-            async with self._register(principal, token, event_filter, after) as stream:
+            async with self._register(principal, credential, event_filter, after) as stream:
                 yield stream
 
     @asynccontextmanager
     async def _register(
-        self, principal: Principal, token: str, event_filter: EventFilter, after: int | None
+        self, principal: Principal, credential: Credential, event_filter: EventFilter, after: int | None
     ) -> AsyncIterator[Stream]:
         async with self.tail.listen(principal, event_filter, after) as listener:
             if self._checker is None or self._checker.done():
                 self.now = self._clock.steady()
                 self._checker = asyncio.ensure_future(self._check_all())
             stream = Stream(listener, principal, self.now)
-            group = self._open.setdefault(token, set())
+            group = self._open.setdefault(credential, set())
             group.add(stream)
             audience = _audience(principal, event_filter)
             try:
@@ -134,7 +142,7 @@ class EventStreams:
                     await self._announcer.leave(audience)
                 group.discard(stream)
                 if not group:
-                    self._open.pop(token, None)
+                    self._open.pop(credential, None)
 
     async def close(self) -> None:
         """End every stream."""
@@ -149,21 +157,26 @@ class EventStreams:
         while self.tail.listener_count:
             await self._clock.pause(CHECK_SECONDS)
             self.now = self._clock.steady()
-            for token, group in list(self._open.items()):
+            for credential, group in list(self._open.items()):
                 for stream in list(group):
                     stream.check(self.now)
-                await self._check_token(token, group)
+                await self._check_credential(credential, group)
 
-    async def _check_token(self, token: str, group: set[Stream]) -> None:
-        """End the streams of a token that is revoked or has changed its view."""
+    async def _authenticate(self, credential: Credential) -> Principal:
+        if credential.is_session:
+            return await self._sessions.authenticate(credential.text)
+        return await self._tokens.authenticate(credential.text, via=VIA)
+
+    async def _check_credential(self, credential: Credential, group: set[Stream]) -> None:
+        """End the streams of a credential that is revoked or has changed its view."""
         try:
-            scope = (await self._tokens.authenticate(token, via=VIA)).owner_filter
+            scope = (await self._authenticate(credential)).owner_filter
         except NotAuthenticated:
             for stream in group:
                 stream.listener.close(REVOKED)
             return
         except HoraeError:
-            return  # the store is unavailable: the token cannot be checked, and no new events are read either
+            return  # the store is unavailable: the credential cannot be checked, and no new events are read either
         for stream in group:
             if stream.principal.owner_filter != scope:
                 stream.listener.close(REVOKED)

@@ -16,7 +16,7 @@ CATALOGUE: Final = RefusalCatalogue(
             "控制台需要表单,而不是“{type}”。",
             "程序请使用 /v1 下的 HTTP 接口;/docs 列出全部路由。",
         ),
-        "foreign_origin": RefusalEntry(
+        "foreign_form": RefusalEntry(
             NotAllowed,
             "The form was sent by another site ({origin}), so nothing was done.",
             "Open the console itself and send the form from there.",

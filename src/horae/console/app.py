@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from ..web.application import Application
 from ..web.request_context import AppContext
 from .page import PageRoute, anonymous_viewer, signed_in
-from .pages import live, now, preferences, sign_in
+from .pages import live, now, oidc, preferences, sign_in
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -59,6 +59,8 @@ def _routes() -> Iterator[Route]:
         yield _ConsoleRoute(path, signed_in(handler, sign_in.require_sign_in), methods=[method])
     yield _ConsoleRoute("/sign-in", sign_in.show_sign_in)
     yield _ConsoleRoute("/sign-in", sign_in.sign_in, methods=["POST"])
+    yield _ConsoleRoute(oidc.START_PATH, oidc.start)
+    yield _ConsoleRoute(oidc.CALLBACK_PATH, oidc.finish)
     yield _ConsoleRoute("/static/{version}/{name}", _static)
 
 

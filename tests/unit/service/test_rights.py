@@ -277,6 +277,7 @@ UNASKED: Final = frozenset(
         "free_storage",
         "load",
         "make_first",
+        "open_for_identity",
         "open_with_link",
         "open_with_token",
         "quotas",

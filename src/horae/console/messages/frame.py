@@ -42,6 +42,11 @@ TEXTS: Final[dict[str, Message]] = {
     "sign_in_terminal_effect": Message(
         "It opens this page with a link that signs you in.", "它会用可直接登录的链接打开此页面。"
     ),
+    "sign_in_with": Message("Sign in with {provider}", "使用 {provider} 登录"),
+    "sign_in_continue": Message("Continue to the console", "继续前往控制台"),
+    "sign_in_elsewhere": Message(
+        "It opens in a new tab; come back here when you are signed in.", "将在新标签页中打开;登录后请回到这里。"
+    ),
     "sign_in_token": Message("Or paste a token", "或粘贴令牌"),
     "token": Message("Token", "令牌"),
     "token_hint": Message(

@@ -15,11 +15,13 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey
 from playwright.async_api import expect
+from starlette.routing import Mount
 
 from horae.clock import SystemClock
 from horae.console.request import SESSION_COOKIE
 from horae.errors import Refusal
 from horae.model.accounts.principal import LOCAL, Role
+from horae.runtime.api_service import mount_console
 from horae.runtime.external_sign_in import open_external_sign_in, read_rules
 from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
@@ -27,7 +29,6 @@ from horae.runtime.target_kinds import TargetKinds
 from horae.settings import Settings, read_settings
 from tests.api.api_server import Api, Reply, serve_api
 from tests.console.accessibility import violations_of
-from tests.console.chromium import started_chromium  # noqa: F401 - the fixture of conftest starts it
 from tests.console.console_server import Console, serve_console
 from tests.console.identity_server import (
     CLIENT_ID,
@@ -37,7 +38,7 @@ from tests.console.identity_server import (
     serve_identities,
     unsigned,
 )
-from tests.console.sign_in_requests import ROOT, sessions_of
+from tests.console.sign_in_requests import ROOT, serve_console_api, sessions_of
 
 NOW = SystemClock().now
 ADA = "ada@example.org"
@@ -86,34 +87,31 @@ def cookie_of(answer: Reply) -> str:
     return f"{found.key}={found.value}"
 
 
-def use_provider(api: Api, external: Any) -> None:
-    api.app.context = replace(api.app.context, external_sign_in=external)
-
-
 @asynccontextmanager
 async def open_flow(folder: Path, **more: str) -> AsyncIterator[Flow]:
-    from horae.runtime.api_service import mount_console  # noqa: PLC0415
-
     async with (
         serve_identities() as provider,
         serve_api() as api,
         open_external_sign_in(settings_for(provider, folder, **more), api.service, SystemClock()) as external,
     ):
-        use_provider(api, external)
+        api.app.context = replace(api.app.context, external_sign_in=external)
         mount_console(api.app)
         await api.service.accounts.put(LOCAL, ADA, role=Role.MEMBER)
         yield Flow(api, provider)
 
 
 async def test_person_signs_in_with_the_provider_in_a_browser(chromium: str, tmp_path: Path) -> None:
-    async with serve_identities() as provider, serve_console(chromium) as console:
-        async with open_external_sign_in(settings_for(provider, tmp_path), console.service, SystemClock()) as external:
-            # The console was mounted with the context of the application.
-            console.api.app.router.routes[-1].app.context = replace(  # type: ignore[attr-defined]
-                console.api.app.context, external_sign_in=external
-            )
-            await console.service.accounts.put(LOCAL, ADA, role=Role.MEMBER)
-            await check_browser(console, provider)
+    async with (
+        serve_identities() as provider,
+        serve_console(chromium) as console,
+        open_external_sign_in(settings_for(provider, tmp_path), console.service, SystemClock()) as external,
+    ):
+        # The console was mounted with the context of the application.
+        mounted = console.api.app.router.routes[-1]
+        assert isinstance(mounted, Mount)
+        mounted.app.context = replace(console.api.app.context, external_sign_in=external)
+        await console.service.accounts.put(LOCAL, ADA, role=Role.MEMBER)
+        await check_browser(console, provider)
 
 
 async def check_browser(console: Console, provider: IdentityServer) -> None:
@@ -287,8 +285,6 @@ async def test_wrong_client_secret_is_reported_without_showing_it(tmp_path: Path
 
 
 async def test_routes_do_not_exist_without_a_provider() -> None:
-    from tests.console.sign_in_requests import serve_console_api  # noqa: PLC0415
-
     async with serve_console_api() as api:
         for path in ("start", "callback?code=x&state=y"):
             assert (await api.get(f"/console/oidc/{path}", who=None)).status == 404

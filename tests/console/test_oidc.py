@@ -27,6 +27,7 @@ from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
 from horae.runtime.target_kinds import TargetKinds
 from horae.settings import Settings, read_settings
+from horae.web.application import Application
 from tests.api.api_server import Api, Reply, serve_api
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console, serve_console
@@ -109,6 +110,7 @@ async def test_person_signs_in_with_the_provider_in_a_browser(chromium: str, tmp
         # The console was mounted with the context of the application.
         mounted = console.api.app.router.routes[-1]
         assert isinstance(mounted, Mount)
+        assert isinstance(mounted.app, Application)
         mounted.app.context = replace(console.api.app.context, external_sign_in=external)
         await console.service.accounts.put(LOCAL, ADA, role=Role.MEMBER)
         await check_browser(console, provider)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ...errors import HoraeError, NotAuthenticated, Refusal, StoreError
+from ...errors import HoraeError, NotAuthenticated, NotFound, Refusal, StoreError
 from ...service.accounts.sessions import OpenedSession, csrf_token
 from ...web.authentication import count_failure
 from ...web.problems import status_of
@@ -34,32 +35,37 @@ KEPT_FIELD = "kept"
 _PATH = "/sign-in"
 _CODE_FIELD = "code"
 _TOKEN_FIELD = "token"  # noqa: S105 - the name of a field
+_SECRET_WORDS = ("secret", "token", "password", "value")
 _REFERRER_POLICY = "strict-origin"
 """The address of this page may hold a code: requests from here name the origin only, also those to this server."""
 
 
 async def require_sign_in(request: Request, form: Form) -> Response:
     """Answer a request without a valid session: a GET is sent to the sign-in page, a POST gets it with its form kept."""
+    wanted = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
     if request.method != "GET":
-        return _sign_in_page(request, next_path=request.url.path, kept=_kept(form), status=401)
+        return _sign_in_page(request, next_path=wanted, kept=_kept(form), status=401)
     if request.headers.get("sec-fetch-site") == "cross-site" and not session_cookie(request):
         # The browser withholds a strict cookie from a link on another site; it sends it with a reload.
         return page_response(request, anonymous_viewer(request), "reload.html", {})
-    base, wanted = request.scope.get("root_path", ""), request.url.path
-    wanted += f"?{request.url.query}" if request.url.query else ""
+    base = request.scope.get("root_path", "")
     query = "" if wanted == f"{base}/" else f"?{NEXT_FIELD}={quote(wanted)}"
     return RedirectResponse(f"{base}{_PATH}{query}", 303)
 
 
 async def show_sign_in(request: Request) -> Response:
-    """Show the form; with `?code=…` of a link one button signs in, so that no preview of the link can use it up."""
+    """Show the form; with `?code=…` of a link one button signs in, so that no preview of the link can use it up.
+
+    A link also signs in where the browser is signed in already: it may be for another owner.
+    """
     code, next_path = request.query_params.get(_CODE_FIELD, ""), request.query_params.get(NEXT_FIELD, "")
     if code:
         hide_query(request)
+        return _sign_in_page(request, code=code, next_path=next_path)
     try:
         await load_viewer(request)
     except NotAuthenticated:
-        return _sign_in_page(request, code=code, next_path=next_path)
+        return _sign_in_page(request, next_path=next_path)
     except HoraeError as error:
         return error_response(request, error)
     return RedirectResponse(_next_path(request, next_path), 303)
@@ -80,6 +86,7 @@ async def sign_in(request: Request) -> Response:
             await load_viewer(request)
             return _resume_page(request, session_cookie(request), form)
         opened = await _open_session(request, form)
+        await _end_former_session(request)
     except NotAuthenticated as error:
         problem = problem_json(error, anonymous_viewer(request).language)
         return _sign_in_page(
@@ -94,6 +101,14 @@ async def sign_in(request: Request) -> Response:
     )
     set_session_cookie(request, response, opened.cookie)
     return response
+
+
+async def _end_former_session(request: Request) -> None:
+    """Revoke the session that this browser had before: nothing uses its cookie any more."""
+    cookie, sessions = session_cookie(request), app_context(request).service.sessions
+    with suppress(NotAuthenticated, NotFound):
+        principal = await sessions.authenticate(cookie, request=request_id(request))
+        await sessions.revoke(principal, cookie.rpartition("_")[0])
 
 
 def show_refusal(request: Request, error: HoraeError, next_path: str) -> Response:
@@ -154,10 +169,15 @@ def _sign_in_page(
 def _resume_page(request: Request, cookie: str, form: Form) -> Response:
     """Show the interrupted form with a button that sends it, now with the token of the new session."""
     kept = parse_qsl(form.get(KEPT_FIELD, ""), keep_blank_values=True)
-    fields = [(name, value) for name, value in kept if name != CSRF_FIELD]
+    fields = [(name, value, _is_secret(name)) for name, value in kept if name != CSRF_FIELD]
     path = _next_path(request, form.text(NEXT_FIELD))
     data = {"action": path, "fields": fields, "token": csrf_token(cookie)}
     return page_response(request, anonymous_viewer(request), "resume.html", data)
+
+
+def _is_secret(name: str) -> bool:
+    """Whether the page does not show the value of this field, only sends it."""
+    return any(word in name.lower() for word in _SECRET_WORDS)
 
 
 def _kept(form: Form) -> str:

@@ -164,7 +164,7 @@ async def test_answer_opens_one_session_and_leaves_no_code_in_logs(
 
 async def test_answer_without_the_state_of_this_browser_is_refused(tmp_path: Path) -> None:
     async with open_flow(tmp_path) as flow:
-        (first, cookie), (second, other) = await flow.begin(), await flow.begin()
+        (first, cookie), (second, other) = await flow.begin("?next=https://evil.example/"), await flow.begin()
         back, foreign = await flow.authorize(first), await flow.authorize(second)
         before = len(flow.provider.requests)
         for path, sent in (
@@ -180,7 +180,8 @@ async def test_answer_without_the_state_of_this_browser_is_refused(tmp_path: Pat
             assert (refused.status, "not begun in this browser" in refused.text) == (401, True), (path, sent)
             assert SESSION_COOKIE not in refused.headers.get("set-cookie", "")
         assert len(flow.provider.requests) == before, "no code was sent to the provider"
-        assert (await flow.finish(back, cookie)).status == 200
+        signed_in = await flow.finish(back, cookie)
+        assert (signed_in.status, 'content="0;url=/console/"' in signed_in.text) == (200, True)
         assert (await flow.finish(foreign, other)).status == 200, "two tabs may sign in at once"
 
 
@@ -272,6 +273,9 @@ async def test_provider_that_is_away_or_answers_nonsense_leaves_the_other_ways(t
             flow.provider.metadata = metadata
             answer = await flow.api.get("/console/oidc/start", who=None)
             assert (answer.status, 'name="token"' in answer.text) == (503, True)
+            asked = len(flow.provider.requests)
+            assert (await flow.api.get("/console/oidc/start", who=None)).status == 503
+            assert len(flow.provider.requests) == asked, "the failure is remembered for a moment"
     async with open_flow(tmp_path, outgoing_networks="10.0.0.0/8") as flow:
         answer = await flow.api.get("/console/oidc/start", who=None)
         assert (answer.status, "cannot be reached" in answer.text) == (503, True)

@@ -35,6 +35,8 @@ _MAX_BYTES: Final = 256 * 1024
 _CACHED_SECONDS: Final = 600.0
 _KEYS_RETRY_SECONDS: Final = 10.0
 """A token with an unknown key makes the keys be read again, at most this often."""
+_FAILURE_SECONDS: Final = 3.0
+"""A failure to read the documents is repeated to other requests for so long."""
 _LEEWAY: Final = 60
 """Seconds by which the clocks of the provider and of this machine may differ."""
 _BASIC: Final = "client_secret_basic"
@@ -77,6 +79,11 @@ class _Documents(NamedTuple):
     read_at: float
 
 
+class _Failure(NamedTuple):
+    error: Refusal
+    until: float
+
+
 class IdentityProvider:
     """One provider. Its documents are cached; the cache belongs to this process."""
 
@@ -86,6 +93,7 @@ class IdentityProvider:
         self._networks = networks
         self._client = Client(networks)
         self._documents: _Documents | None = None
+        self._failure: _Failure | None = None
         self._lock = asyncio.Lock()
 
     @property
@@ -132,8 +140,15 @@ class IdentityProvider:
                 is_fresh = now - known.read_at < _CACHED_SECONDS
                 if is_fresh and (keys_before is None or known.read_at > keys_before):
                     return known
-            self._documents = found = await self._read_documents(now)
-            return found
+            if self._failure is not None and now < self._failure.until:
+                raise self._failure.error
+            try:
+                self._documents = await self._read_documents(now)
+            except Refusal as error:
+                # Requests of browsers that are not signed in must not become a stream of requests to the provider.
+                self._failure = _Failure(error, self._clock.steady() + _FAILURE_SECONDS)
+                raise
+            return self._documents
 
     async def _read_documents(self, now: float) -> _Documents:
         from joserfc.errors import JoseError  # noqa: PLC0415 - an extra

@@ -16,6 +16,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "控制台需要表单,而不是“{type}”。",
             "程序请使用 /v1 下的 HTTP 接口;/docs 列出全部路由。",
         ),
+        "bad_form_field": RefusalEntry(
+            InvalidTask,
+            "The field '{name}' of the form has the value '{value}', which cannot be used.",
+            "Go back, reload the page and send the form again.",
+            "表单字段“{name}”的值“{value}”无法使用。",
+            "请返回并刷新页面,然后重新提交表单。",
+        ),
         "foreign_origin": RefusalEntry(
             NotAllowed,
             "The form was sent by another site ({origin}), so nothing was done.",

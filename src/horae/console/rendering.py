@@ -81,8 +81,8 @@ def render(viewer: Viewer, template: str, data: Mapping[str, Any], part: str | N
 def _globals(viewer: Viewer) -> dict[str, Any]:
     language = viewer.language
 
-    def translate(name: str, **facts: object) -> str:
-        return TEXTS[name].in_language(language, **facts)
+    def translate(text: str, /, **facts: object) -> str:
+        return TEXTS[text].in_language(language, **facts)
 
     def static(name: str) -> str:
         return f"{viewer.base}/static/{static_version()}/{name}"

@@ -33,6 +33,7 @@ from .runs.explanations import Explanations
 from .runs.fire_rights import FireRights
 from .runs.lanes import Lanes
 from .runs.nodes import Nodes
+from .runs.outage_reviews import OutageReviews
 from .runs.outages import Outages
 from .runs.overview import Overviews
 from .runs.runs import Runs
@@ -128,7 +129,11 @@ class Service:
 
     @cached_property
     def outages(self) -> Outages:
-        return Outages(self.store, self.store, self._clock)
+        return Outages(self.store, self._clock)
+
+    @cached_property
+    def outage_reviews(self) -> OutageReviews:
+        return OutageReviews(self.store, self._clock, self.outages)
 
     @cached_property
     def explanations(self) -> Explanations:
@@ -136,7 +141,7 @@ class Service:
 
     @cached_property
     def overview(self) -> Overviews:
-        return Overviews(self.store, self._clock)
+        return Overviews(self.store, self._clock, self.outage_reviews)
 
     @cached_property
     def events(self) -> Events:

@@ -23,6 +23,7 @@ from horae.service.runs.explanations import Explanations
 from horae.service.runs.fire_rights import FireRights
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
+from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
 from horae.service.runs.runs import Runs
@@ -43,6 +44,7 @@ SERVICES: Final = (
     DeclaredTasks,
     Functions,
     Outages,
+    OutageReviews,
     ListenerRegistry,
     SecretVault,
     Lanes,

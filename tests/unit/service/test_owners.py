@@ -36,6 +36,7 @@ from horae.service.runs.explanations import Explanations
 from horae.service.runs.fire_rights import FireRights
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
+from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
 from horae.service.runs.runs import Runs
@@ -157,6 +158,8 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Tasks, "latest"): _listed_of,
     (Runs, "page"): lambda harness: harness.runs.page(BOB, RunFilter(owner="ada")),
     (Overviews, "now"): _overview,
+    (OutageReviews, "latest"): lambda harness: harness.service.outage_reviews.latest(BOB),
+    (OutageReviews, "dismiss"): lambda harness: harness.service.outage_reviews.dismiss(BOB, NOON),
     (Events, "after"): lambda harness: harness.service.events.after(BOB, 0),
     (Bulk, "each"): _bulk,
     (Operations, "page"): lambda harness: harness.service.operations.page(BOB),

@@ -26,6 +26,7 @@ from horae.service.events.webhooks import Webhooks
 from horae.service.runs.explanations import Explanations
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
+from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.overview import Overviews
 from horae.service.runs.runs import Runs
 from horae.service.tasks.bulk import Bulk
@@ -203,6 +204,12 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "upcoming"): Call(Scope.READ, lambda harness, who, _: harness.tasks.upcoming(who), owned=False),
     (Tasks, "latest"): Call(Scope.READ, lambda harness, who, _: harness.tasks.latest(who, ()), owned=False),
     (Runs, "page"): Call(Scope.READ, lambda harness, who, _: harness.runs.page(who), owned=False),
+    (OutageReviews, "latest"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.outage_reviews.latest(who), owned=False
+    ),
+    (OutageReviews, "dismiss"): Call(
+        Scope.WRITE, lambda harness, who, _: harness.service.outage_reviews.dismiss(who, NOON), owned=False
+    ),
     (Overviews, "now"): Call(Scope.READ, lambda harness, who, _: harness.service.overview.now(who), owned=False),
     (Events, "after"): Call(Scope.READ, lambda harness, who, _: harness.service.events.after(who, 0), owned=False),
     (Events, "last"): Call(Scope.READ, lambda harness, who, _: harness.service.events.last(who), owned=False),

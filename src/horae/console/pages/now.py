@@ -1,28 +1,62 @@
-"""Now page: punctuality of the last day, what needs a person, what runs and what comes next."""
+"""Now page: punctuality of the last day, what needs a person, what runs, what comes next, and the last outage."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
 
 from starlette.responses import Response
 
+from ...model.change import Facts
 from ...model.counts import HourSummary
-from ...model.run import RunState
+from ...model.run import Run, RunState
 from ...schedule.describe import describe_core
-from ...service.runs.overview import Overview
+from ...service.runs.overview import Need, NeedKind, Overview, RunningDetail
 from ...wire.tasks import next_due
 from ..charts import BAR_GAP, BAR_WIDTH, STRIP_HEIGHT, StripInput, spark_points, stacked_bars
 from ..formats import format_clock
 from ..messages import TEXTS
-from ..outcomes import MISSED_REASONS
-from ..page import PageRequest, page
+from ..outcomes import MISSED_REASONS, Sign
+from ..page import PageRequest, form, page
 from ..viewer import Viewer
 
 _FAILURES: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
 OUTCOME_KINDS: Final = ("succeeded", "failed", "missed", "skipped")
 _HOUR: Final = timedelta(hours=1)
+_SOON: Final = timedelta(minutes=15)
+_SIGNS: Final[dict[NeedKind, tuple[str, str]]] = {
+    NeedKind.FAILED: ("✕", "bad"),
+    NeedKind.FAILING: ("✕", "bad"),
+    NeedKind.ORPHANED: ("⊘", "warn"),
+    NeedKind.AWAITING_APPROVAL: ("⧖", "odd"),
+    NeedKind.STRANDED: ("△", "warn"),
+    NeedKind.OVERDUE: ("△", "warn"),
+    NeedKind.OWNER_REVOKED: ("⊘", "warn"),
+}
+
+
+class NeedRow(NamedTuple):
+    """A task that needs a person: its sign, and the last error of the task, if it has one."""
+
+    need: Need
+    sign: Sign
+    error: str
+
+
+class UpcomingRow(NamedTuple):
+    """The next occurrence of a task. `zone` is the task's, where it differs from the viewer's."""
+
+    facts: Facts
+    due: datetime
+    when: str
+    zone: str | None
+    is_soon: bool
+
+
+class RunningRow(NamedTuple):
+    run: Run
+    detail: RunningDetail
 
 
 async def show(request: PageRequest) -> Response:
@@ -30,25 +64,58 @@ async def show(request: PageRequest) -> Response:
     return request.render("now.html", _data(request.viewer, overview))
 
 
+async def run_missed(request: PageRequest) -> Response:
+    """Run what a task missed in an outage: the latest occurrence, or all of them in order."""
+    task_id, is_all = request.form.text("task"), request.form.text("which") == "all"
+    latest = request.form.instant("latest")
+    first = request.form.instant("first") if is_all else latest
+    facts = await request.service.tasks.backfill(request.viewer.principal, task_id, first, latest)
+    text = "outage_running_all" if is_all else "outage_running_latest"
+    return request.redirect("/", request.notice(text, name=facts.task.name))
+
+
+async def dismiss_outage(request: PageRequest) -> Response:
+    await request.service.outage_reviews.dismiss(request.viewer.principal, request.form.instant("until"))
+    return request.redirect("/", request.notice("outage_dismissed"))
+
+
 def _data(viewer: Viewer, overview: Overview) -> dict[str, Any]:
     bars = stacked_bars([_strip_input(viewer, hour) for hour in overview.hours])
     return {
         "page": "now",
         "overview": overview,
+        "review": overview.outage,
         "has_tasks": any(overview.tasks.values()),
+        "needs": [_need_row(viewer, need) for need in overview.needs],
+        "running": [RunningRow(run, overview.running_details[run.id]) for run in overview.running],
+        "upcoming": [row for row in (_upcoming_row(viewer, facts) for facts in overview.upcoming) if row is not None],
         "lateness_points": spark_points([_milliseconds(hour.lateness.p99) for hour in overview.hours]),
         "on_time_points": spark_points(
             [hour.lateness.on_time / hour.lateness.total if hour.lateness.total else None for hour in overview.hours]
         ),
+        "due_next_hour": 0,
+        "next_hour_points": "",
         "bars": bars,
-        "hours": [(hour, count_kinds(hour.outcomes)) for hour in overview.hours],
+        "hours": [(hour.at, count_kinds(hour.outcomes)) for hour in overview.hours],
         "kinds": OUTCOME_KINDS,
         "strip_width": len(bars) * (BAR_WIDTH + BAR_GAP),
         "strip_height": STRIP_HEIGHT,
-        "upcoming": [
-            (facts, next_due(facts), describe_core(facts.task.schedule, viewer.language)) for facts in overview.upcoming
-        ],
     }
+
+
+def _need_row(viewer: Viewer, need: Need) -> NeedRow:
+    word = TEXTS[f"need_{need.kind.value}"].in_language(viewer.language)
+    error = (need.facts.status.last_result or "").partition("\n")[0]
+    is_failure = need.kind in (NeedKind.FAILED, NeedKind.FAILING)
+    return NeedRow(need, Sign(*_SIGNS[need.kind], word), error if is_failure else "")
+
+
+def _upcoming_row(viewer: Viewer, facts: Facts) -> UpcomingRow | None:
+    due, schedule = next_due(facts), facts.task.schedule
+    if due is None:
+        return None
+    zone = schedule.zone if schedule.zone != viewer.zone else None
+    return UpcomingRow(facts, due, describe_core(schedule, viewer.language), zone, due - viewer.now <= _SOON)
 
 
 def count_kinds(outcomes: Mapping[str, int]) -> dict[str, int]:
@@ -77,4 +144,4 @@ def _milliseconds(length: timedelta | None) -> float | None:
     return None if length is None else length.total_seconds() * 1_000
 
 
-ROUTES: Final = (page("/", show),)
+ROUTES: Final = (page("/", show), form("/outage/run", run_missed), form("/outage/dismiss", dismiss_outage))

@@ -28,6 +28,7 @@ READS: Final = frozenset(
         "last_event",
         "latest",
         "lines",
+        "newest_progress",
         "next_due",
         "nodes",
         "output_bytes",

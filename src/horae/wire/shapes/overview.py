@@ -25,6 +25,7 @@ from .notation import (
     nullable,
     ref,
 )
+from .runs import RUN
 
 TASK_COUNTS: Final = closed({state.value: INTEGER for state in TaskState})
 
@@ -55,20 +56,54 @@ NODE_STATUS: Final = extend(
         "functions": list_of(TEXT) | {"description": "The functions that it has registered, by name."},
     },
 )
+_OUTCOMES: Final = OBJECT | {
+    "description": "By state, or state:reason for what never started.",
+    "additionalProperties": INTEGER,
+}
+_HOUR: Final = closed(
+    {
+        "at": INSTANT,
+        "outcomes": _OUTCOMES,
+        "started": INTEGER,
+        "on_time": INTEGER,
+        "lateness_p50_ms": nullable(NUMBER),
+        "lateness_p99_ms": nullable(NUMBER),
+    }
+)
+_OUTAGE_REVIEW: Final = closed(
+    {
+        "since": INSTANT,
+        "until": INSTANT,
+        "clean": BOOLEAN,
+        "due": INTEGER,
+        "made_up": INTEGER,
+        "merged": INTEGER,
+        "skipped": INTEGER,
+        "waiting": INTEGER,
+        "missed": list_of(
+            closed({"task_id": TEXT, "task": TEXT, "count": INTEGER, "first": INSTANT, "latest": INSTANT})
+        ),
+        "partial": BOOLEAN | {"description": "Whether more came due than was counted."},
+    }
+)
 OVERVIEW: Final = closed(
     {
         "at": INSTANT,
         "tasks": TASK_COUNTS,
         "last_24h": closed(
             {
-                "outcomes": OBJECT
-                | {"description": "By state, or state:reason for what never started.", "additionalProperties": INTEGER},
+                "outcomes": _OUTCOMES,
                 "started": INTEGER,
                 "on_time": nullable(NUMBER),
                 "lateness_p50_ms": nullable(NUMBER),
                 "lateness_p99_ms": nullable(NUMBER),
+                "hours": list_of(_HOUR) | {"description": "The current hour and the 24 before it, oldest first."},
             }
         ),
+        "outage": nullable(_OUTAGE_REVIEW)
+        | {
+            "description": "The newest time without a node within a day, and what came due in it, unless it was dismissed."
+        },
         "settlement_delay": closed(
             {
                 "window_ms": INTEGER,
@@ -80,7 +115,9 @@ OVERVIEW: Final = closed(
         )
         | {"description": "From the end of a run to the commit that recorded it, within the last minutes."},
         "waiting": closed({"overdue": INTEGER, "parked": INTEGER, "stranded": INTEGER}),
-        "running": list_of(ref("run")),
+        "running": list_of(
+            extend(RUN, {"task": nullable(TEXT), "progress": nullable(closed({"done": NUMBER, "text": TEXT}))})
+        ),
         "next": list_of(
             closed(
                 {

@@ -23,7 +23,7 @@ CATALOGUE: Final = RefusalCatalogue(
             "表单字段“{name}”的值“{value}”无法使用。",
             "请返回并刷新页面,然后重新提交表单。",
         ),
-        "foreign_origin": RefusalEntry(
+        "foreign_form": RefusalEntry(
             NotAllowed,
             "The form was sent by another site ({origin}), so nothing was done.",
             "Open the console itself and send the form from there.",

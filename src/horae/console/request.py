@@ -81,7 +81,7 @@ def check_origin(request: Request) -> None:
     else:
         allowed = urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
     if not allowed:
-        raise refuse("foreign_origin", origin=origin or "-")
+        raise refuse("foreign_form", origin=origin or "-")
 
 
 def check_csrf(request: Request, form: Form) -> None:

@@ -14,6 +14,7 @@ from ..model.events.event import Event, EventKind, NumberedEvent
 from ..model.ids import EPOCH
 from ..model.lane import LaneUse
 from ..model.policy import policies_for
+from ..model.run import Run
 from ..model.task import Target, Task, TaskState, TaskStatus
 from ..ports.journal import Progress
 from ..ports.node_records import WINDOW, ClockStep, SettlementDelay
@@ -44,10 +45,7 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
         "outage": None if overview.outage is None else _review_json(overview.outage),
         "settlement_delay": _delay_json(overview.settlement_delay),
         "waiting": overview.waiting._asdict(),
-        "running": [
-            {**run_json(run, language=language), **_detail_json(overview.running_details.get(run.id))}
-            for run in overview.running
-        ],
+        "running": [_running_json(run, overview.running_details.get(run.id), language) for run in overview.running],
         "next": [
             {
                 "task_id": facts.task.id,
@@ -103,10 +101,10 @@ def read_overview(data: Mapping[str, Any]) -> Overview:
     )
 
 
-def _detail_json(detail: RunningDetail | None) -> dict[str, Any]:
+def _running_json(run: Run, detail: RunningDetail | None, language: Language) -> dict[str, Any]:
     progress = None if detail is None else detail.progress
     return {
-        "task": None if detail is None else detail.task,
+        **run_json(run, None if detail is None else detail.task, language=language),
         "progress": None if progress is None else {"done": progress.done, "text": progress.text},
     }
 

@@ -115,9 +115,7 @@ OVERVIEW: Final = closed(
         )
         | {"description": "From the end of a run to the commit that recorded it, within the last minutes."},
         "waiting": closed({"overdue": INTEGER, "parked": INTEGER, "stranded": INTEGER}),
-        "running": list_of(
-            extend(RUN, {"task": nullable(TEXT), "progress": nullable(closed({"done": NUMBER, "text": TEXT}))})
-        ),
+        "running": list_of(extend(RUN, {"progress": nullable(closed({"done": NUMBER, "text": TEXT}))})),
         "next": list_of(
             closed(
                 {

@@ -25,6 +25,7 @@ from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
 from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
+from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.tasks.bulk import Bulk
 from horae.service.tasks.declared_tasks import DeclaredTasks
@@ -59,6 +60,7 @@ SERVICES: Final = (
     Tokens,
     Sessions,
     Webhooks,
+    PlannedRuns,
 )
 
 

@@ -26,6 +26,7 @@ from horae.service.runs.nodes import Nodes
 from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
+from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.tasks.bulk import Bulk
 from horae.service.tasks.declared_tasks import DeclaredTasks
@@ -61,6 +62,7 @@ SERVICES: Final = (
     Tokens,
     Sessions,
     Webhooks,
+    PlannedRuns,
 )
 
 

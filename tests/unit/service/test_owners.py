@@ -39,6 +39,7 @@ from horae.service.runs.nodes import Nodes
 from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
+from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.service import Service
 from horae.service.tasks.bulk import Bulk
@@ -49,7 +50,7 @@ from horae.service.tasks.functions import Functions
 from horae.service.tasks.operations import OperationRequest, Operations
 from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
-from horae.testing.factories import HOUR, NOON, a_node
+from horae.testing.factories import DAY, HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
 from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, open_harness
 from tests.unit.service.service_methods import SERVICES, public_methods
@@ -178,6 +179,9 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Sessions, "page"): lambda harness: harness.service.sessions.page(BOB, "ada"),
     (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
     (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
+    (PlannedRuns, "per_hour"): lambda harness: harness.service.planned.per_hour(BOB, NOON, NOON + DAY),
+    (PlannedRuns, "per_period"): lambda harness: harness.service.planned.per_period(BOB, [NOON, NOON + DAY]),
+    (PlannedRuns, "list"): lambda harness: harness.service.planned.list(BOB, NOON, NOON + DAY),
 }
 """What takes no id: it answers as in an empty harness."""
 OTHERWISE: Final[dict[tuple[type, str], str]] = {
@@ -267,6 +271,7 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Functions, "complete_edits"): "test_functions_belong_to_the_deployment",
     (Functions, "by_node"): "test_functions_belong_to_the_deployment",
     (Functions, "check_edits"): "test_functions_belong_to_the_deployment",
+    (PlannedRuns, "note_write"): "test_operator_methods_return_nothing_of_owners",
 }
 """What no row of the tables above fits; the test that looks at it."""
 

@@ -28,6 +28,7 @@ from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
 from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.overview import Overviews
+from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.tasks.bulk import Bulk
 from horae.service.tasks.declared_tasks import DeclaredTasks
@@ -248,6 +249,15 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Accounts, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.accounts.page(who), owned=False),
     (Audit, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.audit.page(who), owned=False),
     (Audit, "verify"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.audit.verify(who), owned=False),
+    (PlannedRuns, "per_hour"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.per_hour(who, NOON, NOON + HOUR), owned=False
+    ),
+    (PlannedRuns, "per_period"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.per_period(who, [NOON, NOON + HOUR]), owned=False
+    ),
+    (PlannedRuns, "list"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.list(who, NOON, NOON + HOUR), owned=False
+    ),
 }
 ELSEWHERE: Final = frozenset(
     {
@@ -284,6 +294,7 @@ UNASKED: Final = frozenset(
         "free_storage",
         "load",
         "make_first",
+        "note_write",
         "open_with_link",
         "open_with_token",
         "quotas",

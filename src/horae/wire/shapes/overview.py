@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...model.run import Origin
 from ...model.task import TaskState
 from ...service.runs.nodes import NodeState
 from ...service.runs.overview import NeedKind
@@ -145,6 +146,32 @@ OVERVIEW: Final = closed(
     }
 )
 
+PLANNED_RUN: Final = closed(
+    {
+        "task_id": TEXT,
+        "task": TEXT,
+        "owner": TEXT,
+        "due": INSTANT,
+        "due_local": DATE_TIME,
+        "zone": nullable(TEXT),
+        "planned": INSTANT,
+        "origin": choice(*Origin),
+        "attempt": INTEGER | {"description": "Above 1: a retry."},
+        "estimate": BOOLEAN | {"description": "The instant depends on how long earlier runs take."},
+    }
+)
+
+PLANNED: Final = closed(
+    {
+        "items": list_of(PLANNED_RUN),
+        "hours": list_of(closed({"at": INSTANT, "number": INTEGER}))
+        | {"description": "Numbers of whole hours, also where `items` is cut."},
+        "has_more": BOOLEAN | {"description": "There are more items than were asked for."},
+        "partial": BOOLEAN
+        | {"description": "The numbers are lower bounds: only the 500 tasks that are due first were counted."},
+    }
+)
+
 PROBLEM: Final = closed(
     {
         "type": TEXT,
@@ -195,6 +222,7 @@ SHAPES: Final[dict[str, Schema]] = {
     )
     | answer_of("status"),
     "LaneList": closed({"items": list_of(ref("lane")), "next_cursor": NULL}),
+    "Planned": PLANNED,
     "NodeList": closed({"items": list_of(NODE_STATUS), "next_cursor": NULL}),
     "DrainedNodes": closed({"items": list_of(ref("node"))}),
     "Root": closed(

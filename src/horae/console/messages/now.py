@@ -18,7 +18,7 @@ TEXTS: Final[dict[str, Message]] = {
     "next_fires": Message("Next", "接下来"),
     "next_none": Message("Nothing is planned.", "没有计划中的执行。"),
     "strip_title": Message("24 hours past, 24 hours planned", "过去 24 小时与计划的 24 小时"),
-    "strip_now": Message("now", "现在"),
+    "strip_partial": Message("Planned: at least; there are more tasks.", "计划数为下限;还有更多任务。"),
     "nodes": Message("Nodes", "节点"),
     "nodes_none": Message(
         "No node is running: due tasks wait. Start one:", "没有节点在运行:到期的任务在等待。请启动一个:"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +13,7 @@ from ...model.counts import HourSummary
 from ...model.run import Run, RunState
 from ...schedule.describe import describe_core
 from ...service.runs.overview import Need, NeedKind, Overview, RunningDetail
+from ...service.runs.planned import PlannedCounts
 from ...wire.tasks import next_due
 from ..charts import BAR_GAP, BAR_WIDTH, STRIP_HEIGHT, StripInput, spark_points, stacked_bars
 from ..formats import format_clock
@@ -23,7 +24,11 @@ from ..viewer import Viewer
 
 _FAILURES: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
 OUTCOME_KINDS: Final = ("succeeded", "failed", "missed", "skipped")
+PLANNED: Final = "planned"
 _HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+_STEP: Final = timedelta(minutes=5)
+_STEPS: Final = 12
 _SOON: Final = timedelta(minutes=15)
 _SIGNS: Final[dict[NeedKind, tuple[str, str]]] = {
     NeedKind.FAILED: ("✕", "bad"),
@@ -60,8 +65,12 @@ class RunningRow(NamedTuple):
 
 
 async def show(request: PageRequest) -> Response:
-    overview = await request.service.overview.now(request.viewer.principal)
-    return request.render("now.html", _data(request.viewer, overview))
+    principal, service, now = request.viewer.principal, request.service, request.viewer.now
+    overview = await service.overview.now(principal)
+    planned = await service.planned.per_hour(principal, now, now + _DAY)
+    minute = now.replace(second=0, microsecond=0)
+    soon = await service.planned.per_period(principal, [minute + _STEP * place for place in range(_STEPS + 1)])
+    return request.render("now.html", _data(request.viewer, overview, planned, soon))
 
 
 async def run_missed(request: PageRequest) -> Response:
@@ -79,8 +88,9 @@ async def dismiss_outage(request: PageRequest) -> Response:
     return request.redirect("/", request.notice("outage_dismissed"))
 
 
-def _data(viewer: Viewer, overview: Overview) -> dict[str, Any]:
-    bars = stacked_bars([_strip_input(viewer, hour) for hour in overview.hours])
+def _data(viewer: Viewer, overview: Overview, planned: PlannedCounts, soon: PlannedCounts) -> dict[str, Any]:
+    hours = strip_hours(overview.hours, planned)
+    bars = stacked_bars([_strip_input(viewer, at, counts) for at, counts in hours])
     return {
         "page": "now",
         "overview": overview,
@@ -93,11 +103,13 @@ def _data(viewer: Viewer, overview: Overview) -> dict[str, Any]:
         "on_time_points": spark_points(
             [hour.lateness.on_time / hour.lateness.total if hour.lateness.total else None for hour in overview.hours]
         ),
-        "due_next_hour": 0,
-        "next_hour_points": "",
+        "due_next_hour": soon.total,
+        "next_hour_points": spark_points([float(period.number) for period in soon.periods]) if soon.total else "",
+        "is_plan_partial": planned.is_partial,
         "bars": bars,
-        "hours": [(hour.at, count_kinds(hour.outcomes)) for hour in overview.hours],
-        "kinds": OUTCOME_KINDS,
+        "hours": hours,
+        "now_x": (len(overview.hours) - 1) * (BAR_WIDTH + BAR_GAP) + BAR_WIDTH + BAR_GAP / 2,
+        "kinds": (*OUTCOME_KINDS, PLANNED),
         "strip_width": len(bars) * (BAR_WIDTH + BAR_GAP),
         "strip_height": STRIP_HEIGHT,
     }
@@ -120,7 +132,7 @@ def _upcoming_row(viewer: Viewer, facts: Facts) -> UpcomingRow | None:
 
 def count_kinds(outcomes: Mapping[str, int]) -> dict[str, int]:
     """Return the counts of an hour by kind: succeeded, failed, missed and skipped."""
-    kinds = dict.fromkeys(OUTCOME_KINDS, 0)
+    kinds = dict.fromkeys((*OUTCOME_KINDS, PLANNED), 0)
     for outcome, number in outcomes.items():
         state, _, reason = outcome.partition(":")
         if state == RunState.SUCCEEDED:
@@ -132,12 +144,22 @@ def count_kinds(outcomes: Mapping[str, int]) -> dict[str, int]:
     return kinds
 
 
-def _strip_input(viewer: Viewer, hour: HourSummary) -> StripInput:
-    counts = count_kinds(hour.outcomes)
-    span = f"{format_clock(hour.at, viewer)}–{format_clock(hour.at + _HOUR, viewer)}"
+def strip_hours(past: Sequence[HourSummary], planned: PlannedCounts) -> list[tuple[datetime, dict[str, int]]]:
+    """Return the counts of each hour by kind, past and planned; the current hour has both."""
+    hours = {hour.at: count_kinds(hour.outcomes) for hour in past}
+    for period in planned.periods:
+        hours.setdefault(period.since, count_kinds({}))[PLANNED] = period.number
+    return list(hours.items())
+
+
+def _strip_input(viewer: Viewer, at: datetime, counts: Mapping[str, int]) -> StripInput:
+    span = f"{format_clock(at, viewer)}–{format_clock(at + _HOUR, viewer)}"
     parts = [f"{TEXTS[kind].in_language(viewer.language)} {number}" for kind, number in counts.items() if number]
-    href = viewer.url("/runs", since=hour.at.isoformat(), until=(hour.at + _HOUR).isoformat())
-    return StripInput(counts, f"{span}: {', '.join(parts) or '–'}", href)
+    if at > viewer.now:
+        href = viewer.url("/calendar", view="day", date=f"{at.astimezone(viewer.tz):%Y-%m-%d}")
+    else:
+        href = viewer.url("/runs", since=at.isoformat(), until=(at + _HOUR).isoformat())
+    return StripInput(counts, f"{span}: {', '.join(parts) or '–'}", href, at > viewer.now)
 
 
 def _milliseconds(length: timedelta | None) -> float | None:

@@ -96,7 +96,7 @@ def set_session_cookie(request: Request, response: Response, cookie: str) -> Non
         cookie,
         max_age=int(ABSOLUTE_LIMIT.total_seconds()),
         path=cookie_path(request),
-        secure=request.url.scheme == "https",
+        secure=is_encrypted(request),
         httponly=True,
         samesite="strict",
     )
@@ -104,8 +104,13 @@ def set_session_cookie(request: Request, response: Response, cookie: str) -> Non
 
 def drop_session_cookie(request: Request, response: Response) -> None:
     response.delete_cookie(
-        SESSION_COOKIE, cookie_path(request), secure=request.url.scheme == "https", httponly=True, samesite="strict"
+        SESSION_COOKIE, cookie_path(request), secure=is_encrypted(request), httponly=True, samesite="strict"
     )
+
+
+def is_encrypted(request: Request) -> bool:
+    """Whether the browser uses HTTPS, also to a proxy that passes requests on without it: then `Origin` still says so."""
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
 
 
 def set_preference(request: Request, response: Response, name: str, value: str) -> None:

@@ -489,7 +489,7 @@ async def test_session_of_another_owner_is_absent() -> None:
         answers = [answer_without_id(await answer_code(sessions.revoke(bob, name)), name) for name in (foreign, absent)]
         assert answers[0] == answers[1]
         assert (await sessions.authenticate(hers.cookie)).owner == "ada"
-        own = await sessions.open_with_link(await sessions.make_link(bob))
+        own = await sessions.open_with_link((await sessions.make_link(bob)).code)
         assert (await sessions.authenticate(own.cookie)).owner == "bob"
 
 

@@ -25,6 +25,8 @@ COMMANDS: Final[dict[str, str]] = {
     "Make a token; it is shown only once.": "创建令牌；只显示这一次。",
     "List tokens; their values are never shown.": "列出令牌，不含令牌内容。",
     "Revoke a token.": "吊销令牌。",
+    "List the browsers that are signed in to the console.": "列出已登录控制台的浏览器。",
+    "Sign a browser out of the console; its session ends at once.": "让浏览器退出控制台；其会话立即结束。",
     "List owners.": "列出所有者。",
     "Show one owner and its rights.": "查看一个所有者及其权限。",
     "Make an owner, or change it.": "创建或修改所有者。",
@@ -223,6 +225,8 @@ OPTIONS: Final[dict[str, str]] = {
     "For an agent: its own tasks, with limits.": "用于智能体：只能管理自己的任务，并受限制。",
     "Write it to a new file that only you can read, and show nothing.": "写入仅你可读的新文件，不显示令牌。",
     "Its id; or its name, if only one has it.": "令牌的标识；或唯一的名称。",
+    "Only print the link; start no browser.": "只输出链接，不启动浏览器。",
+    "The id of a session: ses_….": "会话的标识：ses_…。",
     "admin, member or viewer. Default for a new one: member.": "admin、member 或 viewer。新建时默认：member。",
     "Where its schedules name none; '' for none.": "计划未注明时区时使用；'' 表示没有。",
     "active_tasks=50, shortest_interval=1m, runs_per_day=never; repeatable.": (

@@ -20,7 +20,15 @@ from .command_hints import is_default_store, omits_password, store_option
 from .event_lines import EventFollower
 from .outage_summary import find_outage, outage_sentence, outage_summary_json, summarize_outage
 from .printer import Printer
-from .startup_lines import StartupFacts, gather_startup_facts, print_labelled, show_api, show_start, start_json
+from .startup_lines import (
+    StartupFacts,
+    gather_startup_facts,
+    is_seen_at_once,
+    print_labelled,
+    show_api,
+    show_start,
+    start_json,
+)
 from .styled_text import StyledText
 from .terminal_log import configure_node_log
 
@@ -31,6 +39,10 @@ class PrintedReports:
     def __init__(self, out: Printer, options: UpOptions) -> None:
         self._out = out
         self._options = options
+
+    @property
+    def shows_sign_in_link(self) -> bool:
+        return self._options.restarts == 0 and is_seen_at_once(self._out)
 
     def on_api_ready(self, api: ApiReady) -> None:
         if self._options.restarts == 0:

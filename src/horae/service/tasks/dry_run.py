@@ -30,6 +30,7 @@ READS: Final = frozenset(
         "lines",
         "next_due",
         "nodes",
+        "outcomes",
         "output_bytes",
         "owner_event_counts",
         "read_metadata",

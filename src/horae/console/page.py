@@ -46,6 +46,11 @@ class PageRequest:
     def render(self, template: str, data: Mapping[str, Any], status: int = 200) -> Response:
         return page_response(self.request, self.viewer, template, data, status)
 
+    def render_refused(self, template: str, data: Mapping[str, Any], refusal: HoraeError) -> Response:
+        """Show a page again whose form or filter was refused: `problem` says why."""
+        problem = problem_json(refusal, self.viewer.language)
+        return self.render(template, {**data, "problem": problem}, status_of(refusal))
+
     def text(self, text: str, /, **facts: object) -> str:
         """Return a text of the console in the language of the viewer, by its name in the catalogue."""
         return TEXTS[text].in_language(self.viewer.language, **facts)

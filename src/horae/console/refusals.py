@@ -30,6 +30,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "表单由其他网站({origin})发送,因此未执行任何操作。",
             "请打开控制台本身,从那里提交表单。",
         ),
+        "not_confirmed": RefusalEntry(
+            InvalidTask,
+            "You typed '{value}' instead of '{wanted}', so nothing was done.",
+            "Type '{wanted}' exactly as it is shown, to confirm.",
+            "您输入的是“{value}”,而不是“{wanted}”,因此未执行任何操作。",
+            "请按显示的内容输入“{wanted}”以确认。",
+        ),
+        "nothing_selected": RefusalEntry(
+            InvalidTask,
+            "No task is selected, or the selected ones are gone.",
+            "Go back and tick the tasks, or choose all that match the filter.",
+            "没有选中任务,或选中的任务已不存在。",
+            "请返回并勾选任务,或选择符合筛选条件的全部任务。",
+        ),
         "form_outdated": RefusalEntry(
             NotAllowed,
             "The form belongs to an earlier session, so nothing was done.",

@@ -249,6 +249,15 @@ class Book(Protocol):
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         """Return the newest run of each of these tasks that has one. The caller checks the right to see the tasks."""
 
+    async def outcomes(
+        self, task_ids: Sequence[str], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        """Return up to `limit` of the newest runs of each of these tasks that has one, newest first, for charts.
+
+        Their results and errors are left out: they may be large. `since` leaves out runs planned before it. The caller
+        checks the right to see the tasks.
+        """
+
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         """Return the counters (`model/counts.py`) of one owner, or (None) of all owners, in these hours."""
 

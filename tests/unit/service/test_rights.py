@@ -203,6 +203,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "page"): Call(Scope.READ, lambda harness, who, _: harness.tasks.page(who), owned=False),
     (Tasks, "count"): Call(Scope.READ, lambda harness, who, _: harness.tasks.count(who), owned=False),
     (Tasks, "upcoming"): Call(Scope.READ, lambda harness, who, _: harness.tasks.upcoming(who), owned=False),
+    (Tasks, "outcomes"): Call(Scope.READ, lambda harness, who, _: harness.tasks.outcomes(who, (), 30), owned=False),
     (Tasks, "latest"): Call(Scope.READ, lambda harness, who, _: harness.tasks.latest(who, ()), owned=False),
     (Runs, "page"): Call(Scope.READ, lambda harness, who, _: harness.runs.page(who), owned=False),
     (OutageReviews, "latest"): Call(

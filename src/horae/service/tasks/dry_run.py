@@ -31,6 +31,7 @@ READS: Final = frozenset(
         "newest_progress",
         "next_due",
         "nodes",
+        "outcomes",
         "output_bytes",
         "owner_event_counts",
         "read_metadata",

@@ -10,6 +10,7 @@ from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.counts import ALL_OWNERS, NO_HOUR, STATE_PREFIX
 from ...model.entry import CLAIMABLE
+from ...model.field_checks import check_number
 from ...model.ids import is_id_prefix
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
@@ -27,6 +28,8 @@ _UNFINISHED: Final = frozenset(TaskState) - FINISHED_STATES
 _ACTIVE_TASKS: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
 
 MAX_COUNTED: Final = 10_000
+MAX_OUTCOMES: Final = 10_000
+"""Runs of one task that a chart reads at most."""
 
 
 class TaskCount(NamedTuple):
@@ -113,12 +116,15 @@ class TaskLookup:
     async def latest(self, principal: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
         """Return the newest run of each of these tasks that has one and is visible."""
         principal.require_scope(Scope.READ)
-        visible = (
-            each.task
-            for each in listed
-            if principal.owner_filter in (None, each.task.owner) and can_see(principal, each.task)
-        )
-        return await self._book.latest([task.id for task in visible])
+        return await self._book.latest(_visible_ids(principal, listed))
+
+    async def outcomes(
+        self, principal: Principal, listed: Sequence[Facts], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        """Return the newest runs of each of these tasks that is visible, newest first, without results and errors."""
+        principal.require_scope(Scope.READ)
+        check_number("limit", limit, 1, MAX_OUTCOMES)
+        return await self._book.outcomes(_visible_ids(principal, listed), limit, since)
 
     async def find_by_name(self, principal: Principal, name: str) -> Facts:
         """Find a task by id, key, name, or unique part of the id or name.
@@ -203,6 +209,12 @@ class TaskLookup:
             if after is None:
                 break
         return starting or ending
+
+
+def _visible_ids(principal: Principal, listed: Sequence[Facts]) -> list[str]:
+    owner = principal.owner_filter
+    tasks = (each.task for each in listed)
+    return [task.id for task in tasks if owner in (None, task.owner) and can_see(principal, task)]
 
 
 def first_due(facts: Facts) -> datetime | None:

@@ -123,6 +123,19 @@ class MemoryBook:
             )
             return {run.task_id: run for run in newest}
 
+    async def outcomes(
+        self, task_ids: Sequence[str], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        with self._data.lock:
+            found = {each: self._newest_outcomes(each, limit, since) for each in task_ids}
+            return {task_id: runs for task_id, runs in found.items() if runs}
+
+    def _newest_outcomes(self, task_id: str, limit: int, since: datetime | None) -> tuple[Run, ...]:
+        runs = self._data.runs
+        ranks = runs.history(task_id).descending(None)
+        recent = takewhile(lambda rank: since is None or rank[0] >= since, ranks)
+        return tuple(runs[run_id]._replace(result_json=None, error=None) for *_, run_id in islice(recent, limit))
+
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         with self._data.lock:
             return self._data.counters.for_owner(ALL_OWNERS if owner is None else owner, frozenset(hours))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from ...model.change import Facts
@@ -15,7 +16,7 @@ from ...ports.store import RunFilter, TaskFilter
 from ..codec.columns import decode_listed_run, task_page_cursor
 from ..codec.rows import REASONS, Row
 from ..run_id_prefix import planned_range_of_id
-from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, newest_key
+from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, microseconds_since, newest_by_task, newest_key
 from ..task_cache import TaskCache
 from .connection import Connection, Statements
 from .load_facts import LoadedFacts
@@ -70,6 +71,14 @@ async def read_latest(connection: Connection, task_ids: list[str]) -> dict[str, 
         if known is None or newest_key(known) < newest_key(run):
             newest[run.task_id] = run
     return newest
+
+
+async def read_outcomes(
+    connection: Connection, task_ids: list[str], limit: int, since: datetime | None
+) -> dict[str, tuple[Run, ...]]:
+    """Read the newest runs of each task, from the live and from the ended ones."""
+    rows = await connection.query("latest_outcomes", task_ids, limit, microseconds_since(since))
+    return newest_by_task(map(decode_listed_run, rows), limit)
 
 
 async def read_facts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 
 from ...clock import Clock
 from ...errors import Conflict, StoreError
@@ -17,7 +18,16 @@ from ..run_id_prefix import planned_range_of_prefix
 from ..task_cache import TaskCache
 from .administration import SQLAdministration
 from .connection import Connection
-from .ledger import read_facts, read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
+from .ledger import (
+    read_facts,
+    read_latest,
+    read_outcomes,
+    read_run,
+    read_runs,
+    read_stranded,
+    read_tasks,
+    read_upcoming,
+)
 from .load_facts import LoadedFacts, find_task_by_id, load_task_facts, lock_task
 from .records import write_attached_records
 from .row_batches import RowBatches
@@ -128,6 +138,14 @@ class SQLBook(SQLAdministration):
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         given = list(task_ids)
         return await self._session.read(lambda connection: read_latest(connection, given)) if given else {}
+
+    async def outcomes(
+        self, task_ids: Sequence[str], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        given = list(task_ids)
+        if not given:
+            return {}
+        return await self._session.read(lambda connection: read_outcomes(connection, given, limit, since))
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:

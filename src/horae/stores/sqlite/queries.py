@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 from typing import Final
 
 from ...errors import StoreError
@@ -21,6 +22,7 @@ from .connection import SqliteConnection, sql
 from .ledger import (
     find_run_in_small_indexes,
     read_latest,
+    read_outcomes,
     read_runs,
     read_stranded,
     read_tasks,
@@ -154,6 +156,12 @@ class SQLiteBook(SQLAdministration):
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         ids = tuple(task_ids)
         return await self._readers.run(lambda connection: read_latest(connection, ids))
+
+    async def outcomes(
+        self, task_ids: Sequence[str], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        ids = tuple(task_ids)
+        return await self._readers.run(lambda connection: read_outcomes(connection, ids, limit, since))
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:

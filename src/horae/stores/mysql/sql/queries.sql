@@ -91,6 +91,21 @@ SELECT {run_columns}, tasks.id
 FROM @tasks AS tasks STRAIGHT_JOIN @live_runs AS run ON run.task = tasks.seq
 WHERE tasks.id IN ($1)
 
+-- name: latest_outcomes
+-- In the order of the primary key, so that each query stops at its limit.
+[[ (
+  SELECT {run_outcome_columns}, tasks.id
+  FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq
+  WHERE tasks.id = $each AND run.planned >= $3
+  ORDER BY run.task DESC, run.planned DESC, run.attempt DESC, run.origin DESC LIMIT $2
+) ]]
+UNION ALL
+[[ (
+  SELECT {run_outcome_columns}, tasks.id
+  FROM @tasks AS tasks STRAIGHT_JOIN @live_runs AS run ON run.task = tasks.seq
+  WHERE tasks.id = $each AND run.planned >= $3
+) ]]
+
 -- name: counts
 -- Hours beyond the retention may still be stored; they are left out.
 SELECT hour, name, CAST(SUM(number) AS SIGNED) FROM (

@@ -82,6 +82,21 @@ FROM @tasks CROSS JOIN LATERAL (
 ) AS newest
 WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
 
+-- name: latest_outcomes
+SELECT newest.*, tasks.id
+FROM @tasks CROSS JOIN LATERAL (
+  (
+    SELECT {run_outcome_columns} FROM @runs AS run WHERE run.task = tasks.seq AND run.planned >= $3::bigint
+    ORDER BY planned DESC, attempt DESC, id DESC LIMIT $2
+  )
+  UNION ALL
+  (
+    SELECT {run_outcome_columns} FROM @live_runs AS run WHERE run.task = tasks.seq AND run.planned >= $3::bigint
+    ORDER BY planned DESC, attempt DESC, id DESC LIMIT $2
+  )
+) AS newest
+WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
+
 -- name: counts
 -- Hours beyond the retention may still be stored; they are left out.
 SELECT hour, name, sum(number)::bigint FROM (

@@ -26,3 +26,6 @@ class Journal(Protocol):
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         """Return the lines of a run with a number above `after`, in the order in which they were written."""
+
+    async def last_line(self, run_id: str) -> int:
+        """Return the number of the last line of a run, 0 if it has none. Lines are numbered from 1 without gaps."""

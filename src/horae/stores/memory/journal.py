@@ -36,3 +36,7 @@ class MemoryJournal:
             return tuple(
                 NumberedLine(number, line) for number, line in enumerate(run_lines[after : after + limit], after + 1)
             )
+
+    async def last_line(self, run_id: str) -> int:
+        with self._data.lock:
+            return len(self._data.lines.get(run_id) or ())

@@ -29,6 +29,10 @@ class SQLJournal:
         rows = await self._database.query("lines", run_id, after, limit)
         return tuple(map(decode_line, rows))
 
+    async def last_line(self, run_id: str) -> int:
+        rows = await self._database.query("last_line_number", [run_id])
+        return max((number for _, number in rows), default=0)
+
 
 async def _write(connection: Statements, lines: Sequence[Line]) -> None:
     last_numbers: dict[str, int] = dict(

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from ..web.application import Application
 from ..web.request_context import AppContext
 from .page import PageRoute, anonymous_viewer, signed_in
-from .pages import bulk_tasks, live, now, preferences, sign_in, task, task_actions, tasks, why
+from .pages import bulk_tasks, live, now, preferences, run, run_log, runs, sign_in, task, task_actions, tasks, why
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -26,6 +26,9 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *bulk_tasks.ROUTES,
     *task_actions.ROUTES,
     *why.ROUTES,
+    *runs.ROUTES,
+    *run_log.ROUTES,
+    *run.ROUTES,
     # Last: its path has a parameter where others have a fixed name.
     *task.ROUTES,
 )

@@ -46,3 +46,6 @@ class Journal(Protocol):
 
     async def newest_progress(self, run_id: str) -> Line | None:
         """Return the newest line of level `progress` among the last `PROGRESS_WINDOW` lines of a run."""
+
+    async def last_line(self, run_id: str) -> int:
+        """Return the number of the last line of a run, 0 if it has none. Lines are numbered from 1 without gaps."""

@@ -258,6 +258,9 @@ class Book(Protocol):
         checks the right to see the tasks.
         """
 
+    async def task_names(self, task_ids: Sequence[str], owner: str | None) -> dict[str, str]:
+        """Return the names of these tasks by id, without absent and foreign ones: one read, however many there are."""
+
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         """Return the counters (`model/counts.py`) of one owner, or (None) of all owners, in these hours."""
 

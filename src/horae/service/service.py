@@ -30,6 +30,7 @@ from .events.owner_sequence import Events
 from .events.webhooks import Webhooks
 from .runs.daily_quota import DailyQuota
 from .runs.explanations import Explanations
+from .runs.failures import Failures
 from .runs.fire_rights import FireRights
 from .runs.lanes import Lanes
 from .runs.nodes import Nodes
@@ -127,6 +128,10 @@ class Service:
             self._writer,
             approval_policy=self._approval_policy,
         )
+
+    @cached_property
+    def failures(self) -> Failures:
+        return Failures(self.runs)
 
     @cached_property
     def outages(self) -> Outages:

@@ -20,6 +20,7 @@ from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations
+from horae.service.runs.failures import Failures
 from horae.service.runs.fire_rights import FireRights
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
@@ -38,6 +39,7 @@ SERVICES: Final = (
     Tasks,
     Runs,
     Explanations,
+    Failures,
     Overviews,
     Events,
     Bulk,

@@ -33,6 +33,7 @@ from horae.service.events.owner_sequence import Events, Gap
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations
+from horae.service.runs.failures import Failures
 from horae.service.runs.fire_rights import FireRights
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
@@ -107,6 +108,8 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
     (Runs, "get"): lambda harness, ask: harness.runs.get(BOB, ask),
     (Runs, "lines"): lambda harness, ask: harness.runs.lines(BOB, ask),
+    (Runs, "last_line"): lambda harness, ask: harness.runs.last_line(BOB, ask),
+    (Runs, "attempts"): lambda harness, ask: harness.runs.attempts(BOB, ask),
     (Runs, "cancel"): lambda harness, ask: harness.runs.cancel(BOB, ask),
     (Runs, "retry"): lambda harness, ask: harness.runs.retry(BOB, ask),
     (Runs, "awaiting_answer"): lambda harness, ask: harness.runs.awaiting_answer(ask, lambda _: False),
@@ -159,12 +162,28 @@ async def _outcomes_of(harness: ServiceHarness) -> object:
 
 
 _OF_LISTED: Final = ((Tasks, "latest"), (Tasks, "outcomes"))
+
+
+async def _names_of_all(harness: ServiceHarness) -> object:
+    """Bob asks for the names of tasks of Ada by their ids."""
+    return await harness.tasks.names(BOB, [facts.task.id for facts in (await harness.store.tasks(TaskFilter())).items])
+
+
+async def _retry_all(harness: ServiceHarness) -> object:
+    """Bob retries runs of Ada: each is refused as absent."""
+    report = await harness.service.failures.retry(BOB, (await harness.store.runs(RunFilter())).items)
+    return report.retried, {each.error.code for each in report.refused} - {"no_such_run"}
+
+
 LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]]]] = {
     (Tasks, "page"): lambda harness: harness.tasks.page(BOB, TaskFilter(owner="ada")),
     (Tasks, "count"): lambda harness: harness.tasks.count(BOB, TaskFilter(owner="ada")),
     (Tasks, "upcoming"): lambda harness: harness.tasks.upcoming(BOB),
     (Tasks, "latest"): _listed_of,
     (Tasks, "outcomes"): _outcomes_of,
+    (Tasks, "names"): _names_of_all,
+    (Failures, "groups"): lambda harness: harness.service.failures.groups(BOB, RunFilter(owner="ada")),
+    (Failures, "retry"): _retry_all,
     (Runs, "page"): lambda harness: harness.runs.page(BOB, RunFilter(owner="ada")),
     (Overviews, "now"): _overview,
     (OutageReviews, "latest"): lambda harness: harness.service.outage_reviews.latest(BOB),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...message import Message
-from . import frame, now, task, tasks
+from . import frame, now, runs, task, tasks
 
-_PARTS: Final = (frame.TEXTS, now.TEXTS, tasks.TEXTS, task.TEXTS)
+_PARTS: Final = (frame.TEXTS, now.TEXTS, tasks.TEXTS, task.TEXTS, runs.TEXTS)
 TEXTS: Final[dict[str, Message]] = {name: text for part in _PARTS for name, text in part.items()}

@@ -126,6 +126,18 @@ class TaskLookup:
         check_number("limit", limit, 1, MAX_OUTCOMES)
         return await self._book.outcomes(_visible_ids(principal, listed), limit, since)
 
+    async def names(self, principal: Principal, task_ids: Sequence[str]) -> dict[str, str]:
+        """Return the names of these tasks by id, in one read; those that the principal may not see are left out."""
+        principal.require_scope(Scope.READ)
+        wanted = sorted(set(task_ids))
+        for task_id in wanted:
+            check_id(task_id, "no_such_task")
+        if principal.agent is None:
+            return await self._book.task_names(wanted, principal.owner_filter)
+        # Which tasks are the agent's own follows from their labels.
+        found = [await self._book.facts(each, principal.owner_filter) for each in wanted]
+        return {each.task.id: each.task.name for each in found if each is not None and can_see(principal, each.task)}
+
     async def find_by_name(self, principal: Principal, name: str) -> Facts:
         """Find a task by id, key, name, or unique part of the id or name.
 

@@ -41,3 +41,7 @@ class MemoryJournal:
         with self._data.lock:
             newest = (self._data.lines.get(run_id) or [])[-PROGRESS_WINDOW:]
             return next((line for line in reversed(newest) if line.level == "progress"), None)
+
+    async def last_line(self, run_id: str) -> int:
+        with self._data.lock:
+            return len(self._data.lines.get(run_id) or ())

@@ -136,6 +136,11 @@ class MemoryBook:
         recent = takewhile(lambda rank: since is None or rank[0] >= since, ranks)
         return tuple(runs[run_id]._replace(result_json=None, error=None) for *_, run_id in islice(recent, limit))
 
+    async def task_names(self, task_ids: Sequence[str], owner: str | None) -> dict[str, str]:
+        with self._data.lock:
+            tasks = (self._data.tasks.get(each) for each in task_ids)
+            return {task.id: task.name for task in tasks if task is not None and owner in (None, task.owner)}
+
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         with self._data.lock:
             return self._data.counters.for_owner(ALL_OWNERS if owner is None else owner, frozenset(hours))

@@ -33,6 +33,10 @@ class SQLJournal:
         rows = await self._database.lookup("newest_progress", run_id, PROGRESS_WINDOW)
         return decode_line(rows[0]).line if rows else None
 
+    async def last_line(self, run_id: str) -> int:
+        rows = await self._database.query("last_line_number", [run_id])
+        return max((number for _, number in rows), default=0)
+
 
 async def _write(connection: Statements, lines: Sequence[Line]) -> None:
     last_numbers: dict[str, int] = dict(

@@ -177,6 +177,9 @@ WHERE run.planned BETWEEN $2 AND $3 AND run.id = $1 AND run.stray = 0
 SELECT tasks.id FROM @tasks AS tasks
 WHERE tasks.id >= $1 AND tasks.id < CONCAT($1, '~') AND (NOT $2? OR tasks.owner = $2) ORDER BY tasks.id LIMIT $3
 
+-- name: task_names
+SELECT tasks.id, tasks.name FROM @tasks AS tasks WHERE tasks.id IN ($1) AND (NOT $2? OR tasks.owner = $2)
+
 -- name: live_run_ids
 SELECT run.id FROM @live_runs AS run
 WHERE run.id >= $1 AND run.id < CONCAT($1, '~') AND (NOT $2? OR run.owner = $2) ORDER BY run.id LIMIT $3

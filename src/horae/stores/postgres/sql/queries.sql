@@ -168,6 +168,10 @@ WHERE run.planned + 0 BETWEEN $2 AND $3 AND run.id = $1 AND run.stray = 0
 SELECT tasks.id FROM @tasks
 WHERE tasks.id >= $1 AND tasks.id < $1 || '~' AND ($2::text IS NULL OR tasks.owner = $2) ORDER BY tasks.id LIMIT $3
 
+-- name: task_names
+SELECT tasks.id, tasks.name FROM @tasks
+WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[]) AND ($2::text IS NULL OR tasks.owner = $2)
+
 -- name: live_run_ids
 SELECT run.id FROM @live_runs AS run
 WHERE run.id >= $1 AND run.id < $1 || '~' AND ($2::text IS NULL OR run.owner = $2) ORDER BY run.id LIMIT $3

@@ -176,6 +176,10 @@ WHERE runs.seq IN (
 SELECT id FROM tasks INDEXED BY tasks_by_id
 WHERE id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2) ORDER BY id LIMIT ?3
 
+-- name: task_names
+SELECT tasks.id, tasks.name FROM carray(?1) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value
+WHERE ?2 IS NULL OR tasks.owner = ?2
+
 -- name: run_ids
 SELECT id FROM runs INDEXED BY runs_stray
 WHERE stray = 1 AND id >= :prefix AND id < :prefix || '~' AND (:owner IS NULL OR owner = :owner)

@@ -115,6 +115,7 @@ class Side:
             "upcoming": sorted(await store.upcoming(None, _PAGE), key=lambda facts: facts.task.id),
             "latest": await store.latest(ids),
             "outcomes": await store.outcomes(ids, _PAGE),
+            "names": await store.task_names(ids, None),
             "lanes": await store.lanes(),
             "nodes": await store.nodes(),
             "listed": listed,

@@ -183,6 +183,17 @@ class OverviewContract(Contract):
         assert [each.id for each in found] == [later.id, run.id]
         assert [each.id for each in (await store.outcomes([task.id], 3))[task.id]] == [later.id, run.id, earlier.id]
 
+    # --- names of tasks ----------------------------------------------------------------------------------------------
+
+    async def test_names_of_several_tasks_are_read_at_once(self, store: FullStore) -> None:
+        mine, other = a_task(name="晨报 <b>"), a_task(owner="carol", name="backup")
+        await store.add([a_new_task(mine), a_new_task(other)])
+        ids = [mine.id, other.id, "tsk_unknown", mine.id]
+        assert await store.task_names(ids, None) == {mine.id: "晨报 <b>", other.id: "backup"}
+        assert await store.task_names(ids, "carol") == {other.id: "backup"}
+        assert await store.task_names(ids, "nobody") == {}
+        assert await store.task_names([], None) == {}
+
     # --- lanes and nodes ---------------------------------------------------------------------------------------------
 
     async def test_lanes_with_a_limit_or_a_live_run_are_listed(self, store: FullStore) -> None:

@@ -57,6 +57,14 @@ class JournalContract(Contract):
         assert await store.lines((await start_run(store)).id) == ()
         assert await store.lines("run_unknown") == ()
 
+    async def test_the_last_line_has_the_number_of_lines(self, store: FullStore) -> None:
+        one, two = await start_run(store), await start_run(store)
+        assert (await store.last_line(one.id), await store.last_line("run_unknown")) == (0, 0)
+        await store.write_lines([*_lines(one.id, 3), *_lines(two.id, 2)])
+        await store.write_lines(_lines(one.id, 4))
+        assert (await store.last_line(one.id), await store.last_line(two.id)) == (7, 2)
+        assert [each.number for each in await store.lines(one.id)] == list(range(1, 8))
+
     async def test_lines_up_to_the_limit_are_stored_whole(self, store: FullStore) -> None:
         run = await start_run(store)
         await store.write_lines(_lines(run.id, LOG_LINES))

@@ -17,7 +17,16 @@ from ..run_id_prefix import planned_range_of_prefix
 from ..task_cache import TaskCache
 from .administration import SQLAdministration
 from .connection import Connection
-from .ledger import read_facts, read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
+from .ledger import (
+    read_facts,
+    read_latest,
+    read_queued,
+    read_run,
+    read_runs,
+    read_stranded,
+    read_tasks,
+    read_upcoming,
+)
 from .load_facts import LoadedFacts, find_task_by_id, load_task_facts, lock_task
 from .records import write_attached_records
 from .row_batches import RowBatches
@@ -138,6 +147,9 @@ class SQLBook(SQLAdministration):
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._session.read(lambda connection: read_stranded(connection, owner, limit))
+
+    async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
+        return await self._session.read(lambda connection: read_queued(connection, lane, limit))
 
     async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
         async def work(connection: Connection) -> None:

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from ..web.application import Application
 from ..web.request_context import AppContext
 from .page import PageRoute, anonymous_viewer, signed_in
-from .pages import bulk_tasks, live, now, preferences, run, run_log, runs, sign_in, task, task_actions, tasks, why
+from .pages import activity, approvals, bulk_tasks, lanes, live, now, preferences, run, run_log, runs, settings, sign_in, task, task_actions, tasks, why
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -31,6 +31,10 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *run.ROUTES,
     # Last: its path has a parameter where others have a fixed name.
     *task.ROUTES,
+    *lanes.ROUTES,
+    *activity.ROUTES,
+    *approvals.ROUTES,
+    *settings.ROUTES,
 )
 _MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FOR_EVER: Final = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}

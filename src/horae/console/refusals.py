@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..errors import InvalidTask, NotAllowed
+from ..errors import Conflict, InvalidTask, NotAllowed
 from ..refusal_catalogue import RefusalCatalogue, RefusalEntry
 
 CATALOGUE: Final = RefusalCatalogue(
@@ -50,6 +50,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "Go back, reload the page and send the form again.",
             "表单属于之前的会话,因此未执行任何操作。",
             "请返回并刷新页面,然后重新提交表单。",
+        ),
+        "not_confirmed": RefusalEntry(
+            InvalidTask,
+            "Nothing was done, because the confirmation is not the word '{word}'.",
+            "Type exactly that word: this cannot be undone.",
+            "未执行任何操作,因为确认内容不是“{word}”。",
+            "请原样输入该内容:此操作无法撤销。",
+        ),
+        "account_exists": RefusalEntry(
+            Conflict,
+            "There is an owner '{name}' already, so nothing was changed.",
+            "Choose another name, or edit that owner.",
+            "所有者“{name}”已存在,因此未作更改。",
+            "请换一个名称,或编辑该所有者。",
         ),
     }
 )

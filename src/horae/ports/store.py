@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, Protocol
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from ..model.counts import Counts
 from ..model.events.event import NumberedEvent
-from ..model.lane import LaneUse
+from ..model.lane import LaneQueue, LaneUse
 from ..model.outcome import Settlement
 from ..model.page import Page
 from ..model.reason import Reason
@@ -202,6 +202,10 @@ class Book(Protocol):
         """Insert new tasks, all or none; among equals, tasks that were added first come first."""
 
     @property
+    def kind(self) -> str:
+        """Kind of the store: `memory`, `sqlite`, `postgres` or `mysql`."""
+
+    @property
     def shares_transactions(self) -> bool:
         """Whether the store supports `add_using`."""
 
@@ -278,6 +282,12 @@ class Book(Protocol):
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         """Return every lane that has a limit or a live run, by name."""
+
+    async def lane_queues(self) -> tuple[LaneQueue, ...]:
+        """Return every lane in which due entries wait for a slot, by name; entries that wait for a node do not count."""
+
+    async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
+        """Return the tasks whose entries wait for a slot of this lane, by priority, then by due; without lane use."""
 
     async def nodes(self) -> tuple[Node, ...]:
         """Return every node that holds a lease, as of its last renewal, by id."""

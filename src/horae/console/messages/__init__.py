@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...message import Message
-from . import frame, now, runs, task, tasks
+from . import activity, approvals, frame, lanes, now, runs, settings, task, tasks
 
-_PARTS: Final = (frame.TEXTS, now.TEXTS, tasks.TEXTS, task.TEXTS, runs.TEXTS)
+_PARTS: Final = (frame.TEXTS, now.TEXTS, tasks.TEXTS, task.TEXTS, runs.TEXTS, lanes.TEXTS, activity.TEXTS, approvals.TEXTS, settings.TEXTS)
 TEXTS: Final[dict[str, Message]] = {name: text for part in _PARTS for name, text in part.items()}

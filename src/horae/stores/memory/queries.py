@@ -12,7 +12,7 @@ from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import ALL_OWNERS, Counts
 from ...model.entry import CLAIMABLE, EntryState
 from ...model.ids import from_microseconds, to_microseconds
-from ...model.lane import LaneUse
+from ...model.lane import LaneQueue, LaneUse
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
 from ...model.record import RecordWrite
@@ -178,6 +178,22 @@ class MemoryBook:
             return tuple(
                 LaneUse(each, self._data.lane_limit(each), self._data.slots_in_use(each)) for each in sorted(names)
             )
+
+    async def lane_queues(self) -> tuple[LaneQueue, ...]:
+        with self._data.lock:
+            due: dict[str, list[datetime]] = {}
+            for entry in self._data.entries:
+                if entry.state is EntryState.PARKED and entry.lane is not None and not is_route(entry.lane):
+                    due.setdefault(entry.lane, []).append(entry.due)
+            return tuple(LaneQueue(lane, len(due[lane]), min(due[lane])) for lane in sorted(due))
+
+    async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
+        with self._data.lock:
+            entries = [each for each in self._data.entries if each.state is EntryState.PARKED and each.lane == lane]
+            entries.sort(key=lambda each: (-each.priority, each.due, self._data.numbers[each.task_id], each.slot))
+            ids = list(dict.fromkeys(each.task_id for each in entries))[: min(limit, MAX_PAGE_SIZE)]
+            all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
+            return tuple(facts for facts in all_facts if facts is not None)
 
     async def nodes(self) -> tuple[Node, ...]:
         with self._data.lock:

@@ -63,6 +63,12 @@ async def read_stranded(connection: Connection, owner: str | None, limit: int) -
     return await read_facts(connection, sorted(tasks)[:size])
 
 
+async def read_queued(connection: Connection, lane: str, limit: int) -> tuple[Facts, ...]:
+    """Read tasks that are parked in a lane; a task with several entries is read once."""
+    rows = await connection.query("tasks_parked_in_lane", lane, min(limit, MAX_PAGE_SIZE))
+    return await read_facts(connection, list(dict.fromkeys((number, version) for number, version in rows)))
+
+
 async def read_latest(connection: Connection, task_ids: list[str]) -> dict[str, Run]:
     newest: dict[str, Run] = {}
     for row in await connection.query("latest", task_ids):

@@ -22,6 +22,7 @@ from .ledger import (
     read_facts,
     read_latest,
     read_outcomes,
+    read_queued,
     read_run,
     read_runs,
     read_stranded,
@@ -156,6 +157,9 @@ class SQLBook(SQLAdministration):
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._session.read(lambda connection: read_stranded(connection, owner, limit))
+
+    async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
+        return await self._session.read(lambda connection: read_queued(connection, lane, limit))
 
     async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
         async def work(connection: Connection) -> None:

@@ -25,6 +25,7 @@ _UPCOMING_READY: Final = sql("upcoming_ready")
 _UPCOMING_OF_OWNER: Final = sql("upcoming_of_owner")
 _TASKS_OF_OWNER_AND_ALL: Final = sql("tasks_of_owner_and_all")
 _TASKS_PARKED_AT_ROUTE: Final = sql("tasks_parked_at_route")
+_TASKS_PARKED_IN_LANE: Final = sql("tasks_parked_in_lane")
 _LATEST_RUNS: Final = sql("latest")
 _LATEST_OUTCOMES: Final = sql("latest_outcomes")
 _LIVE_RUN: Final = sql("live_run")
@@ -81,6 +82,12 @@ def read_stranded(connection: SqliteConnection, cache: TaskCache, owner: str | N
     ranges = [{"from": prefix, "to": prefix[:-1] + ";", "owner": owner, "limit": size} for prefix in ROUTE_PREFIXES]
     tasks = [row for bindings in ranges for row in connection.query(_TASKS_PARKED_AT_ROUTE, bindings)]
     return _read_facts(connection, cache, sorted(tasks)[:size])
+
+
+def read_queued(connection: SqliteConnection, cache: TaskCache, lane: str, limit: int) -> tuple[Facts, ...]:
+    """Read tasks that are parked in a lane; a task with several entries is read once."""
+    rows = connection.query(_TASKS_PARKED_IN_LANE, {"lane": lane, "limit": min(limit, MAX_PAGE_SIZE)})
+    return _read_facts(connection, cache, list(dict.fromkeys((number, version) for number, version in rows)))
 
 
 def read_latest(connection: SqliteConnection, task_ids: Sequence[str]) -> dict[str, Run]:

@@ -23,6 +23,7 @@ from .ledger import (
     find_run_in_small_indexes,
     read_latest,
     read_outcomes,
+    read_queued,
     read_runs,
     read_stranded,
     read_tasks,
@@ -171,6 +172,9 @@ class SQLiteBook(SQLAdministration):
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._readers.run(lambda connection: read_stranded(connection, self._read_cache, owner, limit))
+
+    async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
+        return await self._readers.run(lambda connection: read_queued(connection, self._read_cache, lane, limit))
 
     async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
         def work(connection: SqliteConnection) -> None:

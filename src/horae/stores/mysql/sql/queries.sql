@@ -161,6 +161,14 @@ SELECT lane_uses.name, lane_uses.slot_limit, lane_uses.taken FROM (
 ) AS lane_uses
 WHERE lane_uses.slot_limit IS NOT NULL OR lane_uses.taken > 0 ORDER BY lane_uses.name
 
+-- name: lane_queues
+SELECT queue, COUNT(*), MIN(due) FROM @agenda WHERE state = 3 GROUP BY queue ORDER BY queue
+
+-- name: tasks_parked_in_lane
+SELECT agenda.task, task_state.version
+FROM @agenda AS agenda JOIN @task_state AS task_state ON task_state.task = agenda.task
+WHERE agenda.state = 3 AND agenda.queue = $1 ORDER BY agenda.urgency, agenda.due, agenda.task, agenda.slot LIMIT $2
+
 -- name: all_nodes
 SELECT {node_columns} FROM @nodes ORDER BY id
 

@@ -152,6 +152,14 @@ SELECT name, slot_limit, taken FROM (
 ) AS lane_uses
 WHERE slot_limit IS NOT NULL OR taken > 0 ORDER BY name
 
+-- name: lane_queues
+SELECT lane, count(*), min(due) FROM @agenda WHERE state = 3 GROUP BY lane ORDER BY lane
+
+-- name: tasks_parked_in_lane
+SELECT agenda.task, task_state.version
+FROM @agenda JOIN @task_state ON task_state.task = agenda.task
+WHERE agenda.state = 3 AND agenda.lane = $1 ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot LIMIT $2
+
 -- name: all_nodes
 SELECT {node_columns} FROM @nodes ORDER BY id
 

@@ -142,6 +142,15 @@ SELECT
   (SELECT count(*) FROM lane_slots WHERE lane = lane_names.name)
 FROM (SELECT name FROM lanes UNION SELECT lane FROM lane_slots) AS lane_names ORDER BY name
 
+-- name: lane_queues
+SELECT lane, count(*), min(due) FROM agenda INDEXED BY agenda_parked WHERE state = 3 GROUP BY lane ORDER BY lane
+
+-- name: tasks_parked_in_lane
+SELECT agenda.task, task_state.version
+FROM agenda INDEXED BY agenda_parked JOIN task_state ON task_state.task = agenda.task
+WHERE agenda.state = 3 AND agenda.lane = :lane ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot
+LIMIT :limit
+
 -- name: all_nodes
 SELECT {node_columns} FROM nodes ORDER BY id
 

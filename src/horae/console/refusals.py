@@ -30,6 +30,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "表单属于之前的会话,因此未执行任何操作。",
             "请返回并刷新页面,然后重新提交表单。",
         ),
+        "simple_no_time": RefusalEntry(
+            InvalidTask,
+            "The date and time are missing, or not readable: '{value}'.",
+            "Choose a date and a time, such as 2026-11-18 09:00.",
+            "没有填写日期和时间,或无法识别:“{value}”。",
+            "请选择日期和时间,例如 2026-11-18 09:00。",
+        ),
+        "simple_bad_interval": RefusalEntry(
+            InvalidTask,
+            "The interval has to be a whole number, not '{value}'.",
+            "Enter a number from 1 on, and choose its unit.",
+            "间隔必须是整数,不能是“{value}”。",
+            "请填写不小于 1 的整数,并选择单位。",
+        ),
     }
 )
 refuse: Final = CATALOGUE.refuse

@@ -37,6 +37,8 @@ _SEAL_INTERVAL: Final = 0.5
 """Seconds. Audit rows are sealed within one second."""
 _QUOTA_INTERVAL: Final = 60.0
 CONSOLE_PATH: Final = "/console"
+SIMPLE_CONSOLE_PATH: Final = "/scheduled-tasks/console"
+"""The simple view, beside the routes of the system whose users know it."""
 _MAX_STREAMS: Final = 1_000_000
 _MIN_BODY_SECONDS: Final = 0.1
 _MAX_BODY_SECONDS: Final = 50.0
@@ -118,6 +120,7 @@ def mount_console(app: Application) -> None:
     from ..console.app import make_console  # noqa: PLC0415
 
     app.router.routes.append(Mount(CONSOLE_PATH, make_console(app.context)))
+    app.router.routes.append(Mount(SIMPLE_CONSOLE_PATH, make_console(app.context, is_simple=True)))
 
 
 @asynccontextmanager

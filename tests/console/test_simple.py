@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime, timedelta
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -15,14 +16,20 @@ from playwright.async_api import Page, async_playwright, expect
 
 from horae import Horae
 from horae.api.app import make_app
-from horae.model.accounts.principal import LOCAL
+from horae.lifecycle.fire import fire
+from horae.lifecycle.settle import settle
+from horae.lifecycle.start import ClaimContext
+from horae.model.accounts.principal import LOCAL, Principal
 from horae.model.change import Facts
 from horae.model.events.trace_context import trace_id
+from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
 from horae.model.run import RunState
-from horae.model.task import TaskState
-from horae.ports.store import TaskFilter
+from horae.model.task import Target, TaskState
+from horae.ports.store import Node, TaskFilter
 from horae.runtime.api_service import SIMPLE_CONSOLE_PATH, mount_console
+from horae.schedule import Every, Once
 from horae.service.service import Service
+from horae.service.tasks.task_request import TaskRequest
 from horae.web.request_context import WebSettings
 from horae.wire.text_tasks import text_of
 from tests.api.api_server import Api, create_tokens
@@ -33,12 +40,18 @@ from tests.console.console_server import Console
 
 TIMEOUT_SECONDS: Final = 60
 """Upper bound for a failing test; a passing one never waits this long."""
+ADA: Final = Principal("ada")
 HOSTILE: Final = "<script>alert(1)</script>" + '"很长的名称' + "长" * 60 + " long" * 12
 HOSTILE_TEXT: Final = f"\u202e{HOSTILE}\u2066 {'W' * 300}"
 
 
 async def tasks_of(service: Service, owner: str = "ada") -> list[Facts]:
     return list((await service.tasks.page(LOCAL, TaskFilter(owner))).items)
+
+
+def drop_expected_status(console: Console, status: int) -> None:
+    """Drop what the browser logs about responses with this status; other problems stay."""
+    console.problems[:] = [each for each in console.problems if f"status of {status}" not in each]
 
 
 class SimpleConsole(Console):
@@ -182,17 +195,129 @@ async def test_member_manages_a_daily_task_without_scripts(chromium: str, tmp_pa
         await _follow_story(console, await _sign_in(console, "ada", scripts=False))
 
 
-async def test_empty_and_filled_pages_are_accessible(console: Console) -> None:
-    for language, theme in product(("en", "zh"), ("light", "dark")):
+async def test_empty_pages_and_forms_are_accessible_and_explain_themselves(console: Console) -> None:
+    for language, theme in (("en", "light"), ("zh", "dark")):
         page = await console.open("/simple", language=language, theme=theme)
+        await page.get_by_text("ORCHESTRATOR_URL", exact=True).click()
+        await expect(page.get_by_text('orchestrator_url = "https://orchestrator.example"')).to_be_visible()
         assert await violations_of(page) == []
         await page.goto(f"{console.url}/simple/new")
+        await page.get_by_role("textbox", name="Rule" if language == "en" else "执行时间").fill("0 9 * * 1-5")
+        await expect(page.locator("#simple-preview li")).to_have_count(3)
         assert await violations_of(page) == []
-    for number in range(3):
-        await console.api.create_task(name=f"{HOSTILE} {number}", say=HOSTILE_TEXT, when="every day at 09:00")
-    (facts, *_) = await tasks_of(console.service)
+
+
+async def _seed(console: Console) -> tuple[str, str]:
+    """Create a task of each kind with hostile texts; return ids of the one that ran and of a paused one."""
+    for when in ("every 1h", "2099-01-02 08:30", "every day at 09:00"):
+        await console.api.create_task(name=f"{when} {HOSTILE}", say=HOSTILE_TEXT, when=when)
+    task = await console.api.create_task(name="日报", say="写日报")
+    await settle_run(console, task["id"], Succeeded(json.dumps({"reply": HOSTILE_TEXT, "items": list(range(90))})))
+    await settle_run(console, task["id"], Failed(f"\x1b[31m{HOSTILE_TEXT}\x1b[0m"))
+    paused = await console.api.create_task(name="paused", say="x")
+    await console.api.post(f"/v1/tasks/{paused['id']}/pause")
+    return task["id"], paused["id"]
+
+
+async def settle_run(console: Console, task_id: str, outcome: Outcome) -> None:
+    """Run the task now and settle the run with this outcome, as a node does."""
+    store, clock = console.service.store, console.api.app.context.clock
+    await console.service.tasks.run_now(LOCAL, task_id)
+    if not await store.nodes():
+        await store.join(Node("nod_1", "here/1", "1", clock.now(), clock.now()))
+    claimant = ClaimContext("nod_1", clock.now(), timedelta(seconds=10))
+    claimed = await store.claim_due(
+        clock.now(), "nod_1", 100, lambda facts, entry, token: fire(facts, entry, token, claimant)
+    )
+    (run,) = (each.run for each in claimed.runs)
+    await store.settle([Settlement(run.id, run.token, outcome, run.started, clock.now())], settle)
+
+
+async def test_filled_pages_are_accessible_and_show_hostile_text_as_text(console: Console) -> None:
+    task_id, paused_id = await _seed(console)
     for language, theme in product(("en", "zh"), ("light", "dark")):
-        page = await console.open("/simple", language=language, theme=theme)
+        page = await console.open("/simple", language=language, theme=theme, size="phone")
         assert await violations_of(page) == []
-        await page.goto(f"{console.url}/simple/{facts.task.id}")
+        assert await page.locator(".cards > li").count() == 5
+        await expect(page.get_by_text("<script>alert(1)</script>").first).to_be_visible()
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        await page.goto(f"{console.url}/simple/{task_id}")
         assert await violations_of(page) == []
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert "\x1b" not in await page.content()
+        assert "\u202e" not in await page.content()
+    await page.goto(f"{console.url}/simple/{paused_id}/delete")
+    assert await violations_of(page) == []
+
+
+async def test_viewer_sees_no_buttons_and_its_posts_are_refused(console: Console) -> None:
+    await console.service.tasks.create(
+        LOCAL, TaskRequest("watched", "every 1h", Target("event", '{"say": "x"}'), owner="vic", zone="UTC")
+    )
+    (facts,) = await tasks_of(console.service, "vic")
+    page = await console.open("/simple", "vic", scripts=False)
+    await expect(page.get_by_role("link", name="watched")).to_be_visible()
+    assert await page.get_by_role("main").get_by_role("button").count() == 0
+    assert await page.get_by_role("link", name="Edit").count() == 0
+    csrf = await page.locator("input[name=csrf]").first.get_attribute("value")
+    posts = {
+        "/simple/new": {"name": "mine", "rule": "every 1h", "zone": "UTC", "text": "x"},
+        f"/simple/{facts.task.id}/edit": {"name": "other", "rule": "every 1h", "zone": "UTC", "text": "x"},
+        **{f"/simple/{facts.task.id}/{action}": {"enabled": "0"} for action in ("toggle", "delete", "run")},
+    }
+    for path, fields in posts.items():
+        reply = await page.context.request.post(
+            console.url + path, form={**fields, "csrf": csrf or ""}, headers={"Origin": console.api.base}
+        )
+        assert reply.status == 403, path
+    assert await tasks_of(console.service, "vic") == [facts]
+
+
+async def test_form_creates_and_edits_every_kind_and_keeps_refused_input(console: Console) -> None:
+    page = await console.open("/simple/new", language="en", scripts=False)
+    await page.get_by_label("Name").fill("weather")
+    await page.get_by_label("Rule", exact=True).fill("every flurble")
+    await page.get_by_role("textbox", name="Text").fill("tell me the weather")
+    await page.get_by_role("button", name="Create").click()
+    await expect(page.get_by_role("alert")).to_contain_text("flurble")
+    await expect(page.get_by_role("textbox", name="Text")).to_have_value("tell me the weather")
+    await page.get_by_label("At an interval").check()
+    await page.get_by_label("Interval", exact=True).fill("90")
+    await page.get_by_role("button", name="Create").click()
+    await expect(page.get_by_role("status").filter(has_text="was created: every 1 hour 30 minutes")).to_be_visible()
+    (facts,) = await tasks_of(console.service)
+    assert (facts.task.schedule, text_of(facts.task)) == (
+        Every(timedelta(minutes=90), "end", zone="UTC"),
+        "tell me the weather",
+    )
+    assert facts.task.target.kind == "event"
+    await page.get_by_role("link", name="Edit").click()
+    await page.get_by_label("Once").check()
+    await page.get_by_label("Date and time").fill("2099-01-02T08:30")
+    await page.get_by_label("Time zone").last.fill("Asia/Shanghai")
+    await page.get_by_role("button", name="Save").click()
+    (facts,) = await tasks_of(console.service)
+    assert facts.task.schedule == Once(datetime(2099, 1, 2, 8, 30), zone="Asia/Shanghai")
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_role("status").filter(has_text="was saved")).to_be_visible()
+    (facts,) = await tasks_of(console.service)
+    assert facts.task.schedule == Every(timedelta(minutes=90), "end", zone="UTC")
+    drop_expected_status(console, 422)
+
+
+async def test_session_that_ends_while_the_dialog_is_open_keeps_the_input(console: Console) -> None:
+    page = await console.open("/simple", language="en")
+    await page.get_by_role("link", name="New task").first.click()
+    form = page.locator("#simple-dialog form")
+    await form.get_by_label("Name").fill("kept")
+    await form.get_by_label("Rule", exact=True).fill("every day at 9:00")
+    await form.get_by_role("textbox", name="Text").fill("hello")
+    for session in (await console.service.sessions.page(ADA)).items:
+        await console.service.sessions.revoke(ADA, session.id)
+    await form.get_by_role("button", name="Create").click()
+    await page.get_by_label("Token", exact=True).fill(console.api.tokens["ada"])
+    await page.get_by_role("button", name="Sign in").click()
+    await page.get_by_role("button", name="Send the form").click()
+    await expect(page.get_by_role("status").filter(has_text="“kept” was created")).to_be_visible()
+    assert [each.task.name for each in await tasks_of(console.service)] == ["kept"]
+    drop_expected_status(console, 401)

@@ -32,16 +32,16 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "simple_no_time": RefusalEntry(
             InvalidTask,
-            "The date and time are missing, or not readable: '{value}'.",
-            "Choose a date and a time, such as 2026-11-18 09:00.",
-            "没有填写日期和时间,或无法识别:“{value}”。",
-            "请选择日期和时间,例如 2026-11-18 09:00。",
+            "The task has no date and time.",
+            "Choose both, for example 2027-01-02 and 09:00.",
+            "请选择日期和时间。",
+            "日期和时间都要填写,例如 2027-01-02 09:00。",
         ),
         "simple_bad_interval": RefusalEntry(
             InvalidTask,
-            "The interval has to be a whole number, not '{value}'.",
+            "The interval is not a whole number: '{value}'.",
             "Enter a number from 1 on, and choose its unit.",
-            "间隔必须是整数,不能是“{value}”。",
+            "间隔时长须为整数:“{value}”。",
             "请填写不小于 1 的整数,并选择单位。",
         ),
     }

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
 from ..choices import Language
+from ..errors import Refusal
 from ..model.change import Facts
 from ..model.task import Task, TaskState
-from ..schedule import Cron, Every, Now, Once, Schedule
+from ..schedule import Cron, Every, Now, Once, Schedule, to_json
 from ..schedule.describe import describe_core, describe_schedule
+from ..schedule.preview import Fire
 from ..schedule.zones import find_zone
+from ..service.tasks.default_zone import AssumedZone
 from ..service.tasks.edits import Edits
+from ..service.tasks.previews import PreviewRequest, compute_preview
 from ..service.tasks.task_request import TaskRequest, When
+from ..wire.problems import problem_json
 from ..wire.text_tasks import SURFACE, UPDATED, replace_text, text_of, text_request, with_labels
 from .refusals import refuse
 from .request import Form
@@ -24,6 +29,7 @@ Kind: TypeAlias = Literal["rule", "every", "once"]
 KINDS: Final[tuple[Kind, ...]] = ("rule", "every", "once")
 UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _MAX_DIGITS: Final = 9
+_PREVIEWED: Final = 3
 _SECOND: Final = timedelta(seconds=1)
 
 
@@ -52,6 +58,11 @@ class SimpleForm(NamedTuple):
                 return self.kind, self.at
             case _:
                 return self.kind, self.rule
+
+    def to_fields(self) -> dict[str, str]:
+        """Return the fields as a browser sends them; without a version, so that they apply to any."""
+        fields = {name: value for name, value in self._asdict().items() if isinstance(value, str) and name != "version"}
+        return fields | ({"enabled": "1"} if self.enabled else {})
 
 
 def read_form(form: Form) -> SimpleForm:
@@ -122,6 +133,36 @@ def read_edits(before: SimpleForm, after: SimpleForm, task: Task, now: datetime)
     return edits
 
 
+class SimplePreview(NamedTuple):
+    """What a time means and its next instants, or the problem of a time that is not understood."""
+
+    means: str = ""
+    fires: tuple[Fire, ...] = ()
+    warnings: tuple[str, ...] = ()
+    problem: dict[str, Any] | None = None
+
+
+def preview_of(form: SimpleForm, viewer: Viewer) -> SimplePreview | None:
+    """Return the preview of a form; None while its time is empty."""
+    if not any(form.when[1:]) or (form.kind == "every" and not form.amount):
+        return None
+    language = viewer.language
+    try:
+        find_zone(form.zone)
+        when = _read_when(form, None)
+        question = PreviewRequest(
+            to_json(when) if isinstance(when, Schedule) else when,
+            form.zone,
+            AssumedZone(form.zone, ("", "")),
+            number=_PREVIEWED,
+        )
+        seen = compute_preview(question, viewer.now)
+    except Refusal as error:
+        return SimplePreview(problem=problem_json(error, language))
+    warnings = tuple(each.in_language(language) for each in seen.warnings)
+    return SimplePreview(describe_core(seen.schedule, language), seen.fires, warnings)
+
+
 def _read_when(form: SimpleForm, current: Schedule | None) -> When:
     match form.kind:
         case "every":
@@ -149,9 +190,9 @@ def _read_wall_time(text: str) -> str:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise refuse("simple_no_time", value=text) from None
+        raise refuse("simple_no_time") from None
     if at.tzinfo is not None or "T" not in text.upper().replace(" ", "T"):
-        raise refuse("simple_no_time", value=text)
+        raise refuse("simple_no_time")
     return f"{at:%Y-%m-%d %H:%M:%S}"
 
 

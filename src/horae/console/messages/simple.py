@@ -60,8 +60,8 @@ TEXTS: Final[dict[str, Message]] = {
     "simple_kind_once": Message("Once", "一次性"),
     "simple_rule": Message("Rule", "执行时间"),
     "simple_rule_hint": Message(
-        "In words, or a cron expression: “every day at 9:00”, “weekdays at 18:30”, “0 9 * * 1-5”.",
-        "用日常语言或 cron 表达式填写,例如:“每天早上9点”、“工作日18:30”、“每月1号8点”、“0 9 * * 1-5”。",
+        "In words: every day at 9:00, weekdays at 18:30, on the 1st at 8:00. Or a cron expression: 0 9 * * 1-5",
+        "直接写明时间即可:每天早上9点、工作日18:30、每月1号8点。也可以填写 cron 表达式:0 9 * * 1-5",
     ),
     "simple_rule_example": Message("every day at 9:00", "每天早上9点"),
     "simple_amount": Message("Interval", "间隔时长"),
@@ -90,21 +90,26 @@ TEXTS: Final[dict[str, Message]] = {
     ),
     "simple_enabled_field": Message("Enabled", "启用该任务"),
     "simple_create": Message("Create", "创建"),
+    "simple_means": Message("Understood as: {when}", "执行时间:{when}"),
+    "simple_next_times": Message("Next times", "接下来的执行时间"),
+    "simple_no_times": Message("It would never run.", "按此设置不会执行。"),
+    "simple_preview": Message("Preview", "预览"),
     # --- notices -----------------------------------------------------------------------------------------------------
     "simple_created": Message(
-        "“{task}” was created: {when}; next {next} ({distance}).",
-        "已创建“{task}”:{when},下次执行 {next}({distance})。",
+        "“{task}” was created: {when}; next {next} {zone} ({distance}).",
+        "已创建“{task}”:{when},下次执行时间为 {zone} {next}({distance})。",
     ),
     "simple_created_asleep": Message("“{task}” was created, disabled: {when}.", "已创建“{task}”(未启用):{when}。"),
     "simple_saved": Message(
-        "“{task}” was saved: {when}; next {next} ({distance}).",
-        "已保存“{task}”:{when},下次执行 {next}({distance})。",
+        "“{task}” was saved: {when}; next {next} {zone} ({distance}).",
+        "已保存“{task}”:{when},下次执行时间为 {zone} {next}({distance})。",
     ),
     "simple_saved_asleep": Message(
         "“{task}” was saved: {when}; not planned now.", "已保存“{task}”:{when},目前没有安排执行。"
     ),
     "simple_enabled": Message(
-        "“{task}” is enabled: next {next} ({distance}).", "已启用“{task}”,下次执行 {next}({distance})。"
+        "“{task}” is enabled: next {next} {zone} ({distance}).",
+        "已启用“{task}”,下次执行时间为 {zone} {next}({distance})。",
     ),
     "simple_enabled_asleep": Message("“{task}” is enabled.", "已启用“{task}”。"),
     "simple_disabled": Message("“{task}” is disabled and will not run.", "已停用“{task}”,不再按时执行。"),
@@ -137,6 +142,7 @@ TEXTS: Final[dict[str, Message]] = {
     "simple_attempt": Message("attempt {number}", "第 {number} 次尝试"),
     "simple_manual": Message("by hand", "手动"),
     "simple_show_more": Message("Show all", "展开全部"),
+    "simple_show_less": Message("Show less", "收起"),
     "simple_no_runs": Message("This task has not run yet", "该任务还没有运行过"),
     "simple_no_runs_about": Message(
         "Runs appear here when the task is due, or when you run it now.",

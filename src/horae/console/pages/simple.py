@@ -35,12 +35,15 @@ from ..messages import TEXTS
 from ..notice import Notice, Undo
 from ..outcomes import Sign, task_sign
 from ..page import PageRequest, form, page
-from ..simple_form import KINDS, UNITS, SimpleForm, form_of, read_edits, read_form, read_new
+from ..plain_text import cut, plain_text
+from ..request import Form
+from ..simple_form import KINDS, UNITS, SimpleForm, form_of, preview_of, read_edits, read_form, read_new
 from ..viewer import Viewer
 
 LIST: Final = "/simple"
 PAGE_SIZE: Final = 30
-_SHOWN_TEXT: Final = 160
+_SHOWN_CHARACTERS: Final = 160
+_SHOWN_LINES: Final = 4
 _ZONES: Final = (
     "Asia/Shanghai",
     "Asia/Hong_Kong",
@@ -126,6 +129,12 @@ async def create(request: PageRequest) -> Response:
     return request.redirect(LIST, _receipt(request, "simple_created", facts, Undo(f"{LIST}/{task.id}/delete", {})))
 
 
+async def preview(request: PageRequest) -> Response:
+    """Show what the time of a form means, and when the task would run next; nothing is stored."""
+    filled = read_form(Form(request.request.query_params.multi_items()))
+    return request.render("simple_preview.html", {"page": "simple", "preview": preview_of(filled, request.viewer)})
+
+
 async def show_edit(request: PageRequest) -> Response:
     facts = await load_task(request)
     return _show_form(request, form_of(facts, request.viewer), facts)
@@ -143,7 +152,8 @@ async def save(request: PageRequest) -> Response:
         )
     except Refusal as error:
         return _show_form(request, filled, facts, error)
-    return request.redirect(LIST, _receipt(request, "simple_saved", after))
+    undo = Undo(f"{LIST}/{facts.task.id}/edit", before.to_fields())
+    return request.redirect(LIST, _receipt(request, "simple_saved", after, undo))
 
 
 async def toggle(request: PageRequest) -> Response:
@@ -193,7 +203,7 @@ def make_card(facts: Facts, latest: Run | None, viewer: Viewer) -> Card:
         _badge(facts, viewer),
         kind_of(task.schedule),
         describe_core(task.schedule, language),
-        _shorten(text_of(task) or ""),
+        cut(plain_text(text_of(task) or ""), _SHOWN_CHARACTERS, _SHOWN_LINES),
         _locked_pause(facts, language),
     )
 
@@ -217,10 +227,6 @@ def _locked_pause(facts: Facts, language: Language) -> str:
     return "" if pause is None or pause.cause is PauseCause.REQUESTED else pause_note(pause, language) or pause.cause
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _SHOWN_TEXT else text[: _SHOWN_TEXT - 1] + "…"
-
-
 def _example(request: PageRequest) -> str:
     """Return a command that creates a task over HTTP."""
     base = str(request.request.base_url.replace(path="", query="")).rstrip("/")
@@ -229,8 +235,9 @@ def _example(request: PageRequest) -> str:
 
 
 def _receipt(request: PageRequest, name: str, facts: Facts, undo: Undo | None = None) -> Notice:
-    """Return the notice after a change: when the task runs, in words, and the next instant in the viewer's zone."""
+    """Return the notice after a change: when the task runs, in words, and the next instant in the zone of the task."""
     viewer, due = request.viewer, next_due(facts)
+    zone = facts.task.schedule.zone or viewer.zone
     when = describe_core(facts.task.schedule, viewer.language)
     if due is None:
         return request.notice(f"{name}_asleep", undo=undo, task=facts.task.name, when=when)
@@ -239,7 +246,8 @@ def _receipt(request: PageRequest, name: str, facts: Facts, undo: Undo | None = 
         undo=undo,
         task=facts.task.name,
         when=when,
-        next=format_clock(due, viewer),
+        next=format_clock(due, viewer, zone),
+        zone=zone,
         distance=format_distance(due, viewer),
     )
 
@@ -254,6 +262,7 @@ def _show_form(
         "problem": None if error is None else problem_json(error, request.viewer.language),
         "kinds": KINDS,
         "units": tuple(UNITS),
+        "preview": None if facts is None else preview_of(filled, request.viewer),
         "zones": dict.fromkeys((request.viewer.zone, *_ZONES)),
         "has_orchestrator": bool(request.context.settings.orchestrator),
     }
@@ -264,6 +273,7 @@ ROUTES: Final = (
     page(LIST, show),
     page(f"{LIST}/new", show_new),
     form(f"{LIST}/new", create),
+    page(f"{LIST}/preview", preview),
     page(f"{LIST}/{{task_id}}/edit", show_edit),
     form(f"{LIST}/{{task_id}}/edit", save),
     form(f"{LIST}/{{task_id}}/toggle", toggle),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
@@ -18,12 +17,12 @@ from ...ports.store import RunFilter
 from ...targets.run_errors import localized_error
 from ...wire.text_tasks import answer_of
 from ..page import PageRequest, form, page
+from ..plain_text import cut, plain_text
 from .simple import LIST, load_task, make_card, own_principal
 
 PAGE_SIZE: Final = 20
 PREVIEW_CHARACTERS: Final = 400
 PREVIEW_LINES: Final = 8
-_ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 
 
 class RunRow(NamedTuple):
@@ -61,7 +60,7 @@ async def run_now(request: PageRequest) -> Response:
 
 def _row(run: Run, target: Target, language: Language) -> RunRow:
     result = format_result(answer_of(run, target))
-    preview = "" if result is None else cut(result)
+    preview = "" if result is None else cut(result, PREVIEW_CHARACTERS, PREVIEW_LINES)
     duration = None if run.started is None or run.ended is None else run.ended - run.started
     return RunRow(run, trace_id(run), duration, _error(run, language), result, preview)
 
@@ -79,18 +78,6 @@ def format_result(result: Any) -> str | None:
         return None
     text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
     return plain_text(text)
-
-
-def plain_text(text: str) -> str:
-    """Return a stored text without terminal sequences, and with lone surrogates replaced, which no page can carry."""
-    return _ANSI.sub("", text).encode(errors="replace").decode()
-
-
-def cut(text: str) -> str:
-    """Return the first lines of a text, at most so many characters; the whole text where it is short."""
-    lines = text[:PREVIEW_CHARACTERS].split("\n")
-    head = "\n".join(lines[:PREVIEW_LINES])
-    return text if head == text else f"{head.rstrip()} …"
 
 
 ROUTES: Final = (

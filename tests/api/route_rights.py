@@ -37,6 +37,7 @@ RIGHTS: Final[dict[str, Row]] = {
     "GET /llms.txt": Row("public"),
     "GET /openapi.json": Row("public"),
     "GET /metrics": Row("public"),
+    "GET /scheduled-tasks/console": Row("public"),
     "GET /api/health/scheduler": Row("public"),
     "GET /v1/whoami": Row("read"),
     "GET /v1/tasks": Row("read"),

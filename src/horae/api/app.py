@@ -76,6 +76,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
     *audit.routes,
     *events.routes,
     *webhooks.routes,
+    *scheduled_tasks.browser_routes,
     *scheduled_tasks.routes,
     *schedule_actions.routes,
     *compat_schedules.routes,

@@ -11,10 +11,12 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from ..web.application import Application
 from ..web.request_context import AppContext
 from .page import PageRoute, anonymous_viewer, signed_in
 from .pages import activity, approvals, bulk_tasks, lanes, live, now, preferences, run, run_log, runs, settings, sign_in, task, task_actions, tasks, why
+from .application import ConsoleApplication
+from .page import PageRoute, anonymous_viewer, page, signed_in
+from .pages import live, now, preferences, sign_in, simple, simple_runs
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -35,14 +37,29 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *activity.ROUTES,
     *approvals.ROUTES,
     *settings.ROUTES,
+    *simple.ROUTES,
+    *simple_runs.ROUTES,
 )
+_SIMPLE_PAGES: Final[tuple[PageRoute, ...]] = (
+    page("/", simple.go_to_list),
+    *simple.ROUTES,
+    *simple_runs.ROUTES,
+    *live.ROUTES,
+    *preferences.ROUTES,
+    *sign_in.ROUTES,
+)
+"""Pages of the console for members of another system, who know only their tasks and runs."""
 _MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FOR_EVER: Final = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
 
 
-def make_console(context: AppContext) -> Application:
-    """Build the console over a service; mount it where the request middleware has set a request id."""
-    return Application(ConsoleRouter(list(_routes()), redirect_slashes=False), context, [])
+def make_console(context: AppContext, *, is_simple: bool = False) -> ConsoleApplication:
+    """Build the console over a service; mount it where the request middleware has set a request id.
+
+    `is_simple`: only the simple view, for members of a system that Horae replaces.
+    """
+    routes = _routes(_SIMPLE_PAGES if is_simple else _PAGES)
+    return ConsoleApplication(ConsoleRouter(list(routes), redirect_slashes=False), context, is_simple=is_simple)
 
 
 class ConsoleRouter(Router):
@@ -67,8 +84,8 @@ class _ConsoleRoute(Route):
         await super().handle(scope, receive, send)
 
 
-def _routes() -> Iterator[Route]:
-    for method, path, handler in _PAGES:
+def _routes(pages: tuple[PageRoute, ...]) -> Iterator[Route]:
+    for method, path, handler in pages:
         yield _ConsoleRoute(path, signed_in(handler, sign_in.require_sign_in), methods=[method])
     yield _ConsoleRoute("/sign-in", sign_in.show_sign_in)
     yield _ConsoleRoute("/sign-in", sign_in.sign_in, methods=["POST"])

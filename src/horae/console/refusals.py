@@ -64,6 +64,19 @@ CATALOGUE: Final = RefusalCatalogue(
             "Choose another name, or edit that owner.",
             "所有者“{name}”已存在,因此未作更改。",
             "请换一个名称,或编辑该所有者。",
+        "simple_no_time": RefusalEntry(
+            InvalidTask,
+            "The task has no date and time.",
+            "Choose both, for example 2027-01-02 and 09:00.",
+            "请选择日期和时间。",
+            "日期和时间都要填写,例如 2027-01-02 09:00。",
+        ),
+        "simple_bad_interval": RefusalEntry(
+            InvalidTask,
+            "The interval is not a whole number: '{value}'.",
+            "Enter a number from 1 on, and choose its unit.",
+            "间隔时长须为整数:“{value}”。",
+            "请填写不小于 1 的整数,并选择单位。",
         ),
     }
 )

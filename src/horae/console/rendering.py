@@ -111,9 +111,18 @@ def _globals(viewer: Viewer) -> dict[str, Any]:
 
 def navigation(viewer: Viewer) -> list[tuple[str, str]]:
     """Return path and name of the pages that the viewer may use."""
+    if viewer.is_simple:
+        return [("/simple", "simple")]
     shared = [("/", "now"), ("/tasks", "tasks"), ("/runs", "runs"), ("/calendar", "calendar")]
     admins = [("/lanes", "lanes")] if viewer.is_admin else []
-    return [*shared, *admins, ("/activity", "activity"), ("/approvals", "approvals"), ("/settings", "settings")]
+    return [
+        *shared,
+        *admins,
+        ("/activity", "activity"),
+        ("/approvals", "approvals"),
+        ("/settings", "settings"),
+        ("/simple", "simple"),
+    ]
 
 
 def _without(query: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ..model.accounts.principal import Principal, Scope
 from ..schedule.zones import find_zone
 from ..web.language import request_language
 from ..web.request_context import app_context
+from .application import has_simple_view_only
 
 Theme: TypeAlias = Literal["auto", "light", "dark"]
 LANGUAGE_COOKIE: Final = "horae_lang"
@@ -36,6 +37,8 @@ class Viewer(NamedTuple):
     base: str
     csrf: str
     now: datetime
+    is_simple: bool = False
+    """The console has only the simple view."""
 
     @property
     def tz(self) -> ZoneInfo:
@@ -76,6 +79,7 @@ def make_viewer(request: Request, principal: Principal, zone: str, csrf: str) ->
         request.scope.get("root_path", ""),
         csrf,
         app_context(request).clock.now(),
+        has_simple_view_only(request),
     )
 
 

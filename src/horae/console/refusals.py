@@ -30,6 +30,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "表单属于之前的会话,因此未执行任何操作。",
             "请返回并刷新页面,然后重新提交表单。",
         ),
+        "bad_json_field": RefusalEntry(
+            InvalidTask,
+            "The field '{name}' is not JSON: {problem}.",
+            'Write JSON, for example {{"city": "Berlin"}}; texts need double quotes.',
+            "字段“{name}”不是 JSON:{problem}。",
+            '请写 JSON,例如 `{{"city": "Berlin"}}`;文字需要双引号。',
+        ),
+        "bad_schedule_fields": RefusalEntry(
+            InvalidTask,
+            "The field '{name}' is missing or does not fit: '{value}'.",
+            "Fill it in, or write the schedule as text.",
+            "字段“{name}”缺失或不合适:“{value}”。",
+            "请填写该字段,或直接用文字写出时间规则。",
+        ),
     }
 )
 refuse: Final = CATALOGUE.refuse

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..web.request_context import AppContext
 from .page import PageRoute, anonymous_viewer, signed_in
-from .pages import activity, approvals, bulk_tasks, lanes, live, now, preferences, run, run_log, runs, settings, sign_in, task, task_actions, tasks, why
+from .pages import activity, approvals, bulk_tasks, edit_task, lanes, live, now, preferences, run, run_log, runs, schedule_preview, settings, sign_in, task, task_actions, tasks, why
 from .application import ConsoleApplication
 from .page import PageRoute, anonymous_viewer, page, signed_in
 from .pages import live, now, preferences, sign_in, simple, simple_runs
@@ -39,6 +39,8 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *settings.ROUTES,
     *simple.ROUTES,
     *simple_runs.ROUTES,
+    *edit_task.ROUTES,
+    *schedule_preview.ROUTES,
 )
 _SIMPLE_PAGES: Final[tuple[PageRoute, ...]] = (
     page("/", simple.go_to_list),

@@ -77,6 +77,19 @@ CATALOGUE: Final = RefusalCatalogue(
             "Enter a number from 1 on, and choose its unit.",
             "间隔时长须为整数:“{value}”。",
             "请填写不小于 1 的整数,并选择单位。",
+        "bad_json_field": RefusalEntry(
+            InvalidTask,
+            "The field '{name}' is not JSON: {problem}.",
+            'Write JSON, for example {{"city": "Berlin"}}; texts need double quotes.',
+            "字段“{name}”不是 JSON:{problem}。",
+            '请写 JSON,例如 `{{"city": "Berlin"}}`;文字需要双引号。',
+        ),
+        "bad_schedule_fields": RefusalEntry(
+            InvalidTask,
+            "The field '{name}' is missing or does not fit: '{value}'.",
+            "Fill it in, or write the schedule as text.",
+            "字段“{name}”缺失或不合适:“{value}”。",
+            "请填写该字段,或直接用文字写出时间规则。",
         ),
     }
 )

@@ -12,11 +12,30 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from ..web.request_context import AppContext
-from .page import PageRoute, anonymous_viewer, signed_in
-from .pages import activity, approvals, bulk_tasks, edit_task, lanes, live, now, preferences, run, run_log, runs, schedule_preview, settings, sign_in, task, task_actions, tasks, why
 from .application import ConsoleApplication
 from .page import PageRoute, anonymous_viewer, page, signed_in
-from .pages import live, now, preferences, sign_in, simple, simple_runs
+from .pages import (
+    activity,
+    approvals,
+    bulk_tasks,
+    edit_task,
+    lanes,
+    live,
+    now,
+    preferences,
+    run,
+    run_log,
+    runs,
+    schedule_preview,
+    settings,
+    sign_in,
+    simple,
+    simple_runs,
+    task,
+    task_actions,
+    tasks,
+    why,
+)
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -31,8 +50,6 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *runs.ROUTES,
     *run_log.ROUTES,
     *run.ROUTES,
-    # Last: its path has a parameter where others have a fixed name.
-    *task.ROUTES,
     *lanes.ROUTES,
     *activity.ROUTES,
     *approvals.ROUTES,
@@ -41,6 +58,8 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *simple_runs.ROUTES,
     *edit_task.ROUTES,
     *schedule_preview.ROUTES,
+    # Last: its path has a parameter where others have a fixed name.
+    *task.ROUTES,
 )
 _SIMPLE_PAGES: Final[tuple[PageRoute, ...]] = (
     page("/", simple.go_to_list),

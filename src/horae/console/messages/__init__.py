@@ -7,5 +7,17 @@ from typing import Final
 from ...message import Message
 from . import activity, approvals, edit, frame, lanes, now, runs, settings, simple, task, tasks
 
-_PARTS: Final = (frame.TEXTS, now.TEXTS, tasks.TEXTS, task.TEXTS, runs.TEXTS, lanes.TEXTS, activity.TEXTS, approvals.TEXTS, settings.TEXTS, simple.TEXTS, edit.TEXTS)
+_PARTS: Final = (
+    frame.TEXTS,
+    now.TEXTS,
+    tasks.TEXTS,
+    task.TEXTS,
+    runs.TEXTS,
+    lanes.TEXTS,
+    activity.TEXTS,
+    approvals.TEXTS,
+    settings.TEXTS,
+    simple.TEXTS,
+    edit.TEXTS,
+)
 TEXTS: Final[dict[str, Message]] = {name: text for part in _PARTS for name, text in part.items()}

@@ -51,19 +51,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "表单属于之前的会话,因此未执行任何操作。",
             "请返回并刷新页面,然后重新提交表单。",
         ),
-        "not_confirmed": RefusalEntry(
-            InvalidTask,
-            "Nothing was done, because the confirmation is not the word '{word}'.",
-            "Type exactly that word: this cannot be undone.",
-            "未执行任何操作,因为确认内容不是“{word}”。",
-            "请原样输入该内容:此操作无法撤销。",
-        ),
         "account_exists": RefusalEntry(
             Conflict,
             "There is an owner '{name}' already, so nothing was changed.",
             "Choose another name, or edit that owner.",
             "所有者“{name}”已存在,因此未作更改。",
             "请换一个名称,或编辑该所有者。",
+        ),
         "simple_no_time": RefusalEntry(
             InvalidTask,
             "The task has no date and time.",
@@ -77,6 +71,7 @@ CATALOGUE: Final = RefusalCatalogue(
             "Enter a number from 1 on, and choose its unit.",
             "间隔时长须为整数:“{value}”。",
             "请填写不小于 1 的整数,并选择单位。",
+        ),
         "bad_json_field": RefusalEntry(
             InvalidTask,
             "The field '{name}' is not JSON: {problem}.",

@@ -37,7 +37,6 @@ NOTIFY_INTERVAL: Final = 0.005
 _SEAL_INTERVAL: Final = 0.5
 """Seconds. Audit rows are sealed within one second."""
 _QUOTA_INTERVAL: Final = 60.0
-CONSOLE_PATH: Final = "/console"
 SIMPLE_CONSOLE_PATH: Final = "/scheduled-tasks/console"
 """The simple view, beside the routes of the system whose users know it."""
 _MAX_STREAMS: Final = 1_000_000

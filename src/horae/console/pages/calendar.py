@@ -25,7 +25,10 @@ _WORST_FIRST: Final = ("failed", "missed", "skipped", "succeeded")
 _SHAPES: Final = {"succeeded": "✓", "failed": "✕", "missed": "△", "skipped": "⊘", "planned": "○"}
 _LEVELS: Final = 4
 _MAX_LISTED: Final = 500
-_MAX_PER_HOUR: Final = 12
+_MAX_TASKS: Final = 10
+"""Tasks that an hour of the day view names."""
+_MAX_TIMES: Final = 4
+"""Instants of one task that an hour of the day view lists."""
 _THOUSAND: Final = 1_000
 _MILLION: Final = 1_000_000
 _SECOND: Final = timedelta(seconds=1)
@@ -89,7 +92,9 @@ async def load(request: PageRequest) -> dict[str, Any]:
         "change_text": lambda change: _change_text(viewer, change),
         "affected": await _load_affected(request, period),
         "listed": await _load_listed(request, period),
-        "max_per_hour": _MAX_PER_HOUR,
+        "max_tasks": _MAX_TASKS,
+        "max_times": _MAX_TIMES,
+        "time_of_day": lambda at: time_of_day(viewer, at),
     }
 
 
@@ -142,16 +147,17 @@ async def _load_planned(request: PageRequest, bounds: Sequence[datetime]) -> Pla
     return await request.service.planned.per_period(request.viewer.principal, coming)
 
 
-async def _load_listed(request: PageRequest, period: Period) -> dict[datetime, list[PlannedRun]]:
-    """Return the planned runs of a day view by hour."""
+async def _load_listed(request: PageRequest, period: Period) -> dict[datetime, list[list[PlannedRun]]]:
+    """Return the planned runs of a day view by hour, and within it by task."""
     if period.view != "day" or period.until <= request.viewer.now:
         return {}
     found = await request.service.planned.list(request.viewer.principal, period.since, period.until, _MAX_LISTED)
     hours = period.days[0].hours
-    by_hour: dict[datetime, list[PlannedRun]] = {}
+    by_hour: dict[datetime, dict[str, list[PlannedRun]]] = {}
     for run in found.items:
-        by_hour.setdefault(hours[bisect_right(hours, run.due) - 1], []).append(run)
-    return by_hour
+        tasks = by_hour.setdefault(hours[bisect_right(hours, run.due) - 1], {})
+        tasks.setdefault(run.task.id, []).append(run)
+    return {hour: list(tasks.values()) for hour, tasks in by_hour.items()}
 
 
 async def _load_affected(request: PageRequest, period: Period) -> list[tuple[str, str, str]]:
@@ -233,6 +239,11 @@ def day_name(viewer: Viewer, day: date) -> str:
 
 def hour_name(viewer: Viewer, at: datetime) -> str:
     return f"{at.astimezone(viewer.tz):%H:%M}"
+
+
+def time_of_day(viewer: Viewer, at: datetime) -> str:
+    local = at.astimezone(viewer.tz)
+    return f"{local:%H:%M:%S}" if local.second or local.microsecond else f"{local:%H:%M}"
 
 
 def hour_anchor(viewer: Viewer, at: datetime) -> str:

@@ -151,7 +151,7 @@ async def test_lateness_of_two_days_and_outcomes_of_two_months_are_kept(tmp_path
         apsw.Connection(str(path)).execute("SELECT hour, name FROM counters WHERE owner = '' AND hour > 0").fetchall()
     )
     last = hour_of(NOON + (5 * 24 - 1) * HOUR)
-    assert {hour for hour, name in rows if name.startswith(LATENESS_PREFIX)} == set(
+    assert {hour for hour, name in rows if str(name).startswith(LATENESS_PREFIX)} == set(
         range(last - RETAINED_HOURS + 1, last + 1)
     )
     assert len({hour for hour, name in rows if name == OUTCOME_PREFIX + "succeeded"}) == 5 * 24

@@ -36,6 +36,8 @@ from .pages import (
     tasks,
     why,
 )
+from .page import PageRoute, anonymous_viewer, signed_in
+from .pages import calendar, live, now, preferences, sign_in
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -60,6 +62,7 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *schedule_preview.ROUTES,
     # Last: its path has a parameter where others have a fixed name.
     *task.ROUTES,
+    *calendar.ROUTES,
 )
 _SIMPLE_PAGES: Final[tuple[PageRoute, ...]] = (
     page("/", simple.go_to_list),

@@ -260,6 +260,12 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Accounts, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.accounts.page(who), owned=False),
     (Audit, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.audit.page(who), owned=False),
     (Audit, "verify"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.audit.verify(who), owned=False),
+    (Overviews, "hours"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.overview.hours(who, NOON, NOON + HOUR), owned=False
+    ),
+    (PlannedRuns, "clock_changes"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.clock_changes(who, NOON, NOON + HOUR), owned=False
+    ),
     (PlannedRuns, "per_hour"): Call(
         Scope.READ, lambda harness, who, _: harness.service.planned.per_hour(who, NOON, NOON + HOUR), owned=False
     ),

@@ -5,19 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...message import Message
-from . import activity, approvals, edit, frame, lanes, now, runs, settings, simple, task, tasks
+from . import activity, approvals, calendar, edit, frame, lanes, now, runs, settings, simple, task, tasks
 
-_PARTS: Final = (
-    frame.TEXTS,
-    now.TEXTS,
-    tasks.TEXTS,
-    task.TEXTS,
-    runs.TEXTS,
-    lanes.TEXTS,
-    activity.TEXTS,
-    approvals.TEXTS,
-    settings.TEXTS,
-    simple.TEXTS,
-    edit.TEXTS,
-)
+_PARTS: Final = (frame.TEXTS, now.TEXTS, calendar.TEXTS)
 TEXTS: Final[dict[str, Message]] = {name: text for part in _PARTS for name, text in part.items()}

@@ -25,6 +25,7 @@ from ...model.counts import (
 from ...model.entry import CLAIMABLE, EntryState
 from ...model.lane import LaneUse
 from ...model.reason import Reason
+from ...model.refusals import refuse
 from ...model.route import is_route
 from ...model.run import LIVE_STATES, Run
 from ...model.task import PauseCause, TaskState
@@ -40,6 +41,8 @@ _HOURS: Final = 24
 _MAX_SHOWN: Final = 20
 _MAX_NEEDS: Final = 3 * _MAX_SHOWN
 _MAX_PAUSED: Final = 200
+_MAX_HOURS: Final = 62 * _HOURS
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class NeedKind(StrEnum):
@@ -153,6 +156,20 @@ class Overviews:
             name = run.task_id if facts is None else facts.task.name
             details[run.id] = RunningDetail(name, None if line is None else parse_progress(line.text))
         return details
+
+    async def hours(self, principal: Principal, since: datetime, until: datetime) -> tuple[HourSummary, ...]:
+        """Return the outcomes of each hour from that of `since` to the last one that begins before `until`.
+
+        Hours that are older than the counters are empty.
+        """
+        refuse_agent(principal, "overviews")
+        principal.require_scope(Scope.READ)
+        if since.tzinfo is None or until.tzinfo is None:
+            raise refuse("naive_instant", value=since if since.tzinfo is None else until)
+        hours = range(hour_of(since), hour_of(until - _MICROSECOND) + 1)
+        if not 1 <= len(hours) <= _MAX_HOURS:
+            raise refuse("bad_period", since=since.isoformat(), until=until.isoformat(), most=f"{_MAX_HOURS}h")
+        return summarize_hours(await self._book.counts(principal.owner_filter, hours), hours, ON_TIME_LIMIT)
 
     async def _load_tasks(
         self, scope: str | None, state: TaskState, counted: Mapping[TaskState, int], most: int

@@ -17,14 +17,20 @@ from ...model.change import Facts
 from ...model.field_checks import check_number
 from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse
-from ...model.task import Task
+from ...model.task import Task, past_of
 from ...ports.full_store import FullStore
+from ...schedule.instants import SECOND, to_instant
+from ...schedule.lint import clock_change_warnings
+from ...schedule.warnings import ScheduleWarning
+from ...schedule.zones import find_zone
 from ..accounts.rights import refuse_agent
 
 MAX_TASKS: Final = 500
 """Tasks that are considered, soonest first."""
 MAX_PERIODS: Final = 200
 """Periods of one count: a week of hours, with room for days with 25."""
+MAX_AFFECTED: Final = 20
+"""Tasks that are named with a clock change."""
 MAX_SPAN: Final = timedelta(days=62)
 CACHED_SECONDS: Final = 30.0
 CACHED_SECONDS_AFTER_WRITE: Final = 2.0
@@ -71,6 +77,14 @@ class PlannedCounts(NamedTuple):
     @property
     def total(self) -> int:
         return sum(period.number for period in self.periods)
+
+
+class AffectedTask(NamedTuple):
+    """A clock change that moves, drops or repeats an occurrence of a task; `warning` says how."""
+
+    at: datetime
+    task: Task
+    warning: ScheduleWarning
 
 
 class _Outlook(NamedTuple):
@@ -134,6 +148,25 @@ class PlannedRuns:
         check_number("limit", limit, 1, MAX_PAGE_SIZE)
         key = ("list", scope, since, until, limit)
         return await self._cached(key, lambda: self._list(scope, since, until, limit))
+
+    async def clock_changes(self, principal: Principal, since: datetime, until: datetime) -> tuple[AffectedTask, ...]:
+        """Return the tasks whose planned wall times fall into a clock change in (since, until], by instant; a few of them."""
+        scope = _check_rights(principal)
+        _check_span(since, until)
+        return await self._cached(("changes", scope, since, until), lambda: self._find_changes(scope, since, until))
+
+    async def _find_changes(self, scope: str | None, since: datetime, until: datetime) -> tuple[AffectedTask, ...]:
+        found: list[AffectedTask] = []
+        async for facts in self._in_slices((await self._load(scope)).facts):
+            task = facts.task
+            if (
+                len(found) < MAX_AFFECTED
+                and task.schedule.zone is not None
+                and _has_change(task.schedule.zone, since, until)
+            ):
+                warnings = clock_change_warnings(task.schedule, since, until, past_of(task, facts.status))
+                found += (AffectedTask(at, task, warning) for at, warning in warnings)
+        return tuple(sorted(found, key=lambda each: (each.at, each.task.id))[:MAX_AFFECTED])
 
     async def _count(self, scope: str | None, bounds: Sequence[datetime]) -> PlannedCounts:
         outlook, now = await self._load(scope), self._clock.now()
@@ -209,6 +242,11 @@ def _check_bounds(bounds: Sequence[datetime]) -> None:
     if len(bounds) > MAX_PERIODS + 1 or any(later <= earlier for earlier, later in pairwise(bounds)):
         since, until = bounds[0].isoformat(), bounds[-1].isoformat()
         raise refuse("bad_period", since=since, until=until, most=f"{MAX_PERIODS}h")
+
+
+def _has_change(zone: str, since: datetime, until: datetime) -> bool:
+    changes = find_zone(zone).changes(to_instant(since) // SECOND, to_instant(until) // SECOND)
+    return next(changes, None) is not None
 
 
 def _iterate(facts: Facts, now: datetime, since: datetime, until: datetime) -> Iterator[PlannedRun]:

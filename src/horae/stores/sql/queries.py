@@ -8,7 +8,7 @@ from datetime import datetime
 from ...clock import Clock
 from ...errors import Conflict, StoreError
 from ...model.change import Change, ControlDecision, Facts
-from ...model.counts import ALL_OWNERS, RETAINED_HOURS, Counts, hour_of
+from ...model.counts import ALL_OWNERS, OUTCOME_RETAINED_HOURS, RETAINED_HOURS, Counts, hour_of
 from ...model.page import Page
 from ...model.record import RecordWrite
 from ...model.run import Run
@@ -152,7 +152,9 @@ class SQLBook(SQLAdministration):
         if not hours:
             return {}
         owner_or_all, this_hour = ALL_OWNERS if owner is None else owner, hour_of(self._clock.now())
-        rows = await self._session.query("counts", list(hours), owner_or_all, this_hour, RETAINED_HOURS)
+        rows = await self._session.query(
+            "counts", list(hours), owner_or_all, this_hour, RETAINED_HOURS, OUTCOME_RETAINED_HOURS
+        )
         return {(hour, name): int(number) for hour, name, number in rows}
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:

@@ -115,7 +115,7 @@ SELECT hour, name, CAST(SUM(number) AS SIGNED) FROM (
 ) AS summed_and_pending
 WHERE hour = 0 OR hour > LEAST(
   $3, GREATEST(COALESCE((SELECT MAX(hour) FROM @counters), 0), COALESCE((SELECT MAX(hour) FROM @counter_deltas), 0))
-) - $4
+) - CASE WHEN name LIKE 'run:%' THEN $5 ELSE $4 END
 GROUP BY hour, name HAVING SUM(number) <> 0
 
 -- name: output_bytes

@@ -106,7 +106,7 @@ SELECT hour, name, sum(number)::bigint FROM (
 ) AS summed_and_pending
 WHERE hour = 0 OR hour > least(
   $3::bigint, greatest((SELECT max(hour) FROM @counters), (SELECT max(hour) FROM @counter_deltas))
-) - $4::bigint
+) - CASE WHEN name LIKE 'run:%' THEN $5::bigint ELSE $4::bigint END
 GROUP BY hour, name HAVING sum(number) <> 0
 
 -- name: output_bytes

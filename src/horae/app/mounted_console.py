@@ -22,37 +22,48 @@ if TYPE_CHECKING:
 Source: TypeAlias = "str | AppLifespan | Service"
 
 
-def console(source: Source, *, zone: str | None = None) -> ASGIApp:
+def console(source: Source, *, zone: str | None = None) -> MountedConsole:
     """Return the web console as an ASGI application: `app.mount("/horae", horae.console("sqlite:///horae.db"))`.
 
-    `source` is the URL of a store, or a `Horae` that is open while requests arrive. A store is opened with the lifespan of
-    the application; a mounted application has none of its own, so there it is opened by the first request and closed
-    when the event loop ends. `zone` is the zone of owners that have none; by default that of this process.
+    `source` is the URL of a store, or a `Horae` that is open while requests arrive. A store is opened by the first request,
+    or by `lifespan`, and closed with it; without, when the event loop ends. `zone` is the zone of owners that have none; by
+    default that of this process.
     """
     if not isinstance(source, str | AppLifespan | Service):
         raise refuse("bad_policy", name="source", value=source, wanted="store URL or Horae")
-    try:
-        from ..web.middleware import RequestMiddleware  # noqa: PLC0415 - its library is an extra
-    except ModuleNotFoundError as error:
-        raise refuse("missing_part", library=error.name or "starlette", extra="console") from None
-    return RequestMiddleware(MountedConsole(source, default_zone(zone, os.environ).name))
+    return MountedConsole(source, default_zone(zone, os.environ).name)
 
 
 class MountedConsole:
     """ASGI application that builds the console in the running event loop, and again for another loop or service."""
 
     def __init__(self, source: Source, zone: str) -> None:
+        try:
+            from ..web.middleware import RequestMiddleware  # noqa: PLC0415 - its library is an extra
+        except ModuleNotFoundError as error:
+            raise refuse("missing_part", library=error.name or "starlette", extra="console") from None
         self._source = source
         self._zone = zone
         self._opened: _OpenConsole | None = None
+        self._middleware = RequestMiddleware(self._respond)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._run_lifespan(receive, send)
         elif scope["type"] == "http":
-            await self._respond(scope, receive, send)
+            await self._middleware(scope, receive, send)
         else:
             await send({"type": "websocket.close"})
+
+    @asynccontextmanager
+    async def lifespan(self, _app: object = None) -> AsyncIterator[None]:
+        """Open the console at the start of an application and close it at its end: `Starlette(lifespan=console.lifespan)`."""
+        await self._open()
+        try:
+            yield
+        finally:
+            if self._opened is not None:
+                await self._opened.close()
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         from starlette.requests import Request  # noqa: PLC0415 - an extra
@@ -78,14 +89,12 @@ class MountedConsole:
         """Open at the start and close at the end, where a server runs this application itself."""
         await receive()
         try:
-            await self._open()
+            async with self.lifespan():
+                await send({"type": "lifespan.startup.complete"})
+                await receive()
         except HoraeError as error:
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        if self._opened is not None:
-            await self._opened.close()
         await send({"type": "lifespan.shutdown.complete"})
 
 

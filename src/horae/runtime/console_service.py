@@ -35,7 +35,7 @@ async def open_console(service: Service, clock: Clock, settings: Settings) -> As
 
     streams = EventStreams(service, clock, max_seconds=_STREAM_SECONDS)
     observability = make_observability(Observer("api", clock), settings)
-    context = AppContext(service, clock, WebSettings(), RateLimits(clock), streams, observability)
+    context = AppContext(service, clock, WebSettings(makes_links=False), RateLimits(clock), streams, observability)
     sealer = asyncio.ensure_future(restart_on_error("steward", AuditSealer(service, clock).run, clock))
     try:
         yield make_console(context)

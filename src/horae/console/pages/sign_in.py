@@ -116,7 +116,8 @@ def _sign_in_page(
     problem: dict[str, object] | None = None,
     status: int = 200,
 ) -> Response:
-    data = {"code": code, "next": next_path, "kept": kept, "problem": problem}
+    makes_links = app_context(request).settings.makes_links
+    data = {"code": code, "next": next_path, "kept": kept, "problem": problem, "makes_links": makes_links}
     response = page_response(request, anonymous_viewer(request), "sign_in.html", data, status)
     response.headers["Referrer-Policy"] = _REFERRER_POLICY
     return response

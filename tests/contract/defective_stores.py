@@ -10,8 +10,9 @@ from typing import Final
 from horae.model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
 from horae.model.counts import Counts
 from horae.model.entry import Entry, EntryState
-from horae.model.lane import LaneUse
+from horae.model.lane import LaneQueue, LaneUse
 from horae.model.page import Page
+from horae.model.route import is_route
 from horae.model.run import LIVE_STATES, Run
 from horae.ports.journal import Line
 from horae.ports.records import Record, RecordWrite
@@ -220,6 +221,19 @@ class CountsStrandedAsParked(MemoryStore):
     async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         overdue, parked, stranded = await super().waiting(owner, now)
         return WaitingCounts(overdue, parked + stranded, 0)
+
+
+class CountsStrandedInLanes(MemoryStore):
+    async def lane_queues(self) -> tuple[LaneQueue, ...]:
+        stranded = [entry for entry in self._data.entries if is_route(entry.lane)]
+        extra = tuple(LaneQueue(str(entry.lane), 1, entry.due) for entry in stranded)
+        return (*extra, *await super().lane_queues())
+
+
+class ListsQueuedByCreation(MemoryStore):
+    async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
+        found = await super().queued(lane, 1_000)
+        return tuple(sorted(found, key=lambda facts: self._data.numbers[facts.task.id]))[:limit]
 
 
 class CountsFutureEntriesAsWaiting(MemoryStore):
@@ -451,6 +465,8 @@ DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     AdmitsOneAtATime: ("test_several_routes_are_admitted_in_one_call",),
     ChangesDueOnAdmission: ("test_an_admitted_entry_is_unchanged",),
     CountsStrandedAsParked: ("test_waiting_entries_are_counted_by_cause",),
+    CountsStrandedInLanes: ("test_waiting_entries_are_counted_and_listed_by_lane",),
+    ListsQueuedByCreation: ("test_waiting_entries_are_counted_and_listed_by_lane",),
     CountsFutureEntriesAsWaiting: ("test_waiting_entries_are_counted_by_cause",),
     ListsUpcomingOfEveryOwner: ("test_upcoming_tasks_are_filtered_by_owner",),
     SortsUpcomingByCreation: ("test_upcoming_tasks_are_sorted_by_due_instant",),

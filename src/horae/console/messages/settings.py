@@ -49,11 +49,12 @@ TEXTS: Final[dict[str, Message]] = {
         "The owner {owner} is created. A token lets it sign in.", "已创建所有者 {owner}。为其创建令牌即可登录。"
     ),
     "settings_owner_saved": Message("The owner {owner} is saved.", "所有者 {owner} 已保存。"),
-    "settings_owner_revoked": Message(
+    "settings_owner_is_revoked": Message(
         "{owner} is revoked: its tasks do not run, and its tokens are refused.",
         "{owner} 已作废:其任务不再运行,其令牌被拒绝。",
     ),
-    "settings_owner_restored": Message("{owner} is restored.", "{owner} 已恢复。"),
+    "settings_owner_is_restored": Message("{owner} is restored.", "{owner} 已恢复。"),
+    "settings_owner_revoked": Message("revoked", "已作废"),
     "settings_owner_active": Message("active", "正常"),
     "settings_owner_exhausted": Message("runs of the day used up", "当日运行次数已用完"),
     "settings_owner_storage_full": Message("storage full", "存储已满"),

@@ -280,7 +280,7 @@ class Accounts:
 
     async def _write(self, principal: Principal, before: Owner | None, after: Owner, changed: Collection[str]) -> bool:
         fields = [audited for field, audited in _AUDITED_FIELDS.items() if _differs(field, before, after)]
-        values = changed_values({} if before is None else _audited_values(before), _audited_values(after))
+        values = changed_values({"chosen": {}} if before is None else _audited_values(before), _audited_values(after))
         detail = {"fields": fields, "role": after.role, **values}
         row = self._audit.row(principal, "owner.put", after.name, detail, owner=after.name)
         known = await self._store.get_record(SWEEP_KIND, after.name) if changed else None

@@ -91,13 +91,13 @@ async def revoke(request: PageRequest) -> Response:
     except FORM_ERRORS as error:
         return await show(request, error)
     undo = Undo("/settings/owners/restore", {"name": owner.name})
-    return request.redirect("/settings/owners", request.notice("settings_owner_revoked", undo, owner=owner.name))
+    return request.redirect("/settings/owners", request.notice("settings_owner_is_revoked", undo, owner=owner.name))
 
 
 async def restore(request: PageRequest) -> Response:
     owner = await request.service.accounts.restore(request.viewer.principal, request.form.text("name"))
     undo = Undo("/settings/owners/revoke", {"name": owner.name})
-    return request.redirect("/settings/owners", request.notice("settings_owner_restored", undo, owner=owner.name))
+    return request.redirect("/settings/owners", request.notice("settings_owner_is_restored", undo, owner=owner.name))
 
 
 async def _check_new(request: PageRequest, name: str) -> None:

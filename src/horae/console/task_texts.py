@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -10,23 +11,31 @@ from ..model.pauses import pause_note
 from ..model.reason import describe_reason
 from ..model.run import Run
 from ..model.task import Pause, PauseCause
-from ..schedule import Schedule
+from ..schedule import Once, Schedule
 from ..schedule.describe import describe_core, describe_schedule
 from .formats import format_clock, format_duration, format_lateness
 from .messages import TEXTS
 from .outcomes import run_sign
 from .viewer import Viewer
 
-_RELATIVE_KINDS: Final = frozenset({"every", "now"})
+_WITHOUT_ZONE: Final = frozenset({"every", "now"})
 """Kinds of schedules whose instants do not depend on the zone."""
 
 
 def describe_when(schedule: Schedule, language: Language) -> tuple[str, str]:
     """Return the sentence of a schedule with the city of its zone, and the whole meaning with modifiers and source."""
-    core, zone = describe_core(schedule, language), schedule.zone
-    if zone is not None and schedule.kind not in _RELATIVE_KINDS:
-        core = f"{core} {zone.rpartition('/')[2].replace('_', ' ')}"
+    zone, shown, needs_zone = schedule.zone, schedule, schedule.kind not in _WITHOUT_ZONE
+    if isinstance(schedule, Once):
+        shown, needs_zone = replace(schedule, at=schedule.at.replace(microsecond=0)), schedule.at.tzinfo is None
+    core = describe_core(shown, language)
+    if zone is not None and needs_zone:
+        core = f"{core} {city_of(zone)}"
     return core, describe_schedule(schedule, language)
+
+
+def city_of(zone: str) -> str:
+    """Return the last part of the name of a zone."""
+    return zone.rpartition("/")[2].replace("_", " ")
 
 
 def other_zone(viewer: Viewer, zone: str | None, at: datetime | None) -> str | None:

@@ -233,6 +233,9 @@ class Book(Protocol):
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         """Return a page of tasks in the order in which they were added; the facts carry no lanes."""
 
+    async def count_tasks(self, task_filter: TaskFilter, limit: int) -> int:
+        """Count the tasks of a filter up to a limit, without reading them."""
+
     async def run(self, run_id: str, owner: str | None) -> Run | None: ...
 
     async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:

@@ -18,8 +18,8 @@ TEXTS: Final[dict[str, Message]] = {
     "tasks_by_creation": Message("In order of creation", "按创建顺序"),
     "tasks_by_next": Message("Next fire first", "按下次触发"),
     "tasks_by_next_about": Message(
-        "Shows the tasks that are due first, up to 100. The filter works in the order of creation.",
-        "显示最先到期的任务,最多 100 个。筛选适用于按创建顺序的列表。",
+        "Shows the tasks that are due first, up to 25. The filter works in the order of creation.",
+        "显示最先到期的任务,最多 25 个。筛选适用于按创建顺序的列表。",
     ),
     "tasks_outcomes": Message("Last 30 outcomes", "最近 30 次结果"),
     "tasks_running": Message("running", "运行中"),

@@ -45,7 +45,7 @@ from ..task_texts import describe_pause, describe_when, other_zone, outcome_labe
 from ..viewer import Viewer
 
 DAYS: Final = 90
-MAX_RUNS: Final = 5_000
+MAX_RUNS: Final = 3_000
 """Newest runs that the charts of a task read at most."""
 MAX_POINTS: Final = 150
 _FIRES: Final = 5

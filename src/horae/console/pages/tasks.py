@@ -21,12 +21,12 @@ from ...wire.tasks import next_due, waiting_for
 from ..outcomes import was_missed
 from ..page import PageRequest, form, page
 from ..task_charts import MARK_HEIGHT, MARK_STEP, Mark, outcome_marks
-from ..task_texts import describe_pause, describe_when, other_zone, outcome_label
+from ..task_texts import city_of, describe_pause, describe_when, other_zone, outcome_label
 from ..viewer import Viewer
 
 PAGE_SIZE: Final = 25
 OUTCOMES: Final = 30
-_MAX_SOONEST: Final = 100
+_MAX_SOONEST: Final = PAGE_SIZE
 DEFAULT_QUERY: Final = "-state:" + ",".join(sorted(FINISHED_STATES))
 """Filter of a URL without one: finished tasks are left out."""
 _QUERY_HINTS: Final = (
@@ -105,6 +105,7 @@ def _data(request: PageRequest, text: str, found: _Found) -> dict[str, Any]:
         "after": found.after,
         "count": found.number,
         "query_hints": _QUERY_HINTS,
+        "city": city_of,
         "mark_width": OUTCOMES * MARK_STEP,
         "mark_height": MARK_HEIGHT,
         "mark_step": MARK_STEP,

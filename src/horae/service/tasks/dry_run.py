@@ -17,6 +17,7 @@ READS: Final = frozenset(
     {
         "check",
         "count_parts",
+        "count_tasks",
         "counts",
         "events",
         "export_page",

@@ -90,17 +90,8 @@ class TaskLookup:
             counts = await self._book.counts(visible.owner, [NO_HOUR])
             states = TaskState if visible.states is None else visible.states
             return TaskCount(sum(counts.get((NO_HOUR, STATE_PREFIX + state), 0) for state in states))
-        return await self._count_pages(visible)
-
-    async def _count_pages(self, task_filter: TaskFilter) -> TaskCount:
-        number = 0
-        after: str | None = None
-        while number < MAX_COUNTED:
-            page = await self._book.tasks(task_filter, after, MAX_PAGE_SIZE)
-            number, after = number + len(page.items), page.after
-            if after is None:
-                return TaskCount(number)
-        return TaskCount(number, bool((await self._book.tasks(task_filter, after, 1)).items))
+        number = await self._book.count_tasks(visible, MAX_COUNTED + 1)
+        return TaskCount(min(number, MAX_COUNTED), number > MAX_COUNTED)
 
     async def upcoming(self, principal: Principal, limit: int = 20) -> tuple[Facts, ...]:
         """Return the tasks with the soonest due entries, soonest first."""

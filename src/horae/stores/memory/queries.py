@@ -72,14 +72,20 @@ class MemoryBook:
 
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         with self._data.lock:
-            start = None if after is None else (int(after), "~")
-            order = self._data.numbers.order
-            if task_filter.labels:
-                order = self._data.tasks.labels.tasks_with_rarest(task_filter.owner, task_filter.labels)
-            ids = (each for _, each in order.ascending(start))
-            all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
-            matches = (facts for facts in all_facts if facts is not None and _task_matches(facts, task_filter))
+            matches = self._matching(task_filter, None if after is None else (int(after), "~"))
             return _page(matches, limit, lambda facts: str(self._data.numbers[facts.task.id]))
+
+    async def count_tasks(self, task_filter: TaskFilter, limit: int) -> int:
+        with self._data.lock:
+            return sum(1 for _ in islice(self._matching(task_filter, None), limit))
+
+    def _matching(self, task_filter: TaskFilter, start: tuple[int, str] | None) -> Iterator[Facts]:
+        order = self._data.numbers.order
+        if task_filter.labels:
+            order = self._data.tasks.labels.tasks_with_rarest(task_filter.owner, task_filter.labels)
+        ids = (each for _, each in order.ascending(start))
+        all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
+        return (facts for facts in all_facts if facts is not None and _task_matches(facts, task_filter))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         with self._data.lock:

@@ -30,6 +30,10 @@ async def read_tasks(connection: Connection, task_filter: TaskFilter, after: str
     return Page(await read_facts(connection, tasks), task_page_cursor(rows, size))
 
 
+async def count_tasks(connection: Connection, task_filter: TaskFilter, limit: int) -> int:
+    return len(await read_task_rows(connection, task_filter, 0, limit))
+
+
 async def read_upcoming(connection: Connection, owner: str | None, limit: int) -> tuple[Facts, ...]:
     size = min(limit, MAX_PAGE_SIZE)
     max_entries = 2 * size

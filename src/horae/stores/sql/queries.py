@@ -19,6 +19,7 @@ from ..task_cache import TaskCache
 from .administration import SQLAdministration
 from .connection import Connection
 from .ledger import (
+    count_tasks,
     read_facts,
     read_latest,
     read_outcomes,
@@ -119,6 +120,9 @@ class SQLBook(SQLAdministration):
 
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         return await self._session.read(lambda connection: read_tasks(connection, task_filter, after, limit))
+
+    async def count_tasks(self, task_filter: TaskFilter, limit: int) -> int:
+        return await self._session.read(lambda connection: count_tasks(connection, task_filter, limit))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         run = await self._session.read(lambda connection: read_run(connection, run_id))

@@ -33,6 +33,7 @@ from .load_facts import bind_numbers, find_task_by_id, find_task_by_key, load_ta
 from .readers import Readers
 from .records import write_attached_records
 from .row_batches import RowBatches
+from .task_pages import read_task_rows
 from .unit_of_work import UnitOfWork
 from .write_requests import BatchableWrite
 from .writer import Writer
@@ -133,6 +134,9 @@ class SQLiteBook(SQLAdministration):
             else self._readers.run
         )
         return await read(lambda connection: read_tasks(connection, self._read_cache, task_filter, after, limit))
+
+    async def count_tasks(self, task_filter: TaskFilter, limit: int) -> int:
+        return len(await self._readers.run(lambda connection: read_task_rows(connection, task_filter, 0, limit)))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         run = await self._readers.run_inline(lambda connection: find_run_in_small_indexes(connection, run_id))

@@ -102,8 +102,8 @@ async def test_edit_shows_changed_fire_times_before_saving_and_undo_restores(con
     page = await console.open(f"/tasks/{made['id']}/edit")
     await expect(page.get_by_label("Timeout")).to_have_value("1m30s")
     await page.get_by_label("When", exact=False).fill("every weekday at 8:30")
-    await expect(page.locator("#preview .removed").first).to_be_visible()
-    await expect(page.locator("#preview .added").first).to_be_visible()
+    await expect(page.locator("#preview .removed li").first).to_be_visible()
+    await expect(page.locator("#preview .added li").first).to_be_visible()
     await expect(page.locator("#preview")).to_contain_text("Nothing runs for past times.")
     await page.get_by_label("Name", exact=False).first.fill("early report")
     await land_on_edit(page)
@@ -172,4 +172,93 @@ async def test_refusal_is_shown_at_its_field_and_keeps_the_input(console: Consol
     assert definition["target"]["headers"] == {"Authorization": ["Bearer ", {"secret": "token"}], "X-Team": "ops"}
     assert (definition["target"]["redirects"], definition["payload"]) == (2, {"a": [1, None]})
     assert definition["policies"]["retry"]["backoff"] == "PT10S"
+    allow_refusals(console)
+
+
+async def test_structured_fields_write_the_text_and_are_filled_from_it(console: Console) -> None:
+    page = await console.open("/tasks/new")
+    when, kind = page.locator("#field-when"), page.locator("#schedule-kind")
+    await page.locator("#schedule-fields > summary").click()
+    await kind.select_option("weekly")
+    await expect(page.locator("#schedule-cron")).to_be_hidden()
+    await page.get_by_label("Times of day").fill("07:30")
+    await page.get_by_label("Mon", exact=True).check()
+    await page.get_by_label("Wed", exact=True).check()
+    await expect(when).to_have_value("every Monday and Wednesday at 07:30")
+    await expect(page.locator("#preview .sentence")).to_have_text("every Monday and Wednesday at 07:30, UTC")
+    await when.fill("0 9 * * 1-5")
+    await expect(kind).to_have_value("cron")
+    await expect(page.locator("#schedule-cron")).to_have_value("0 9 * * 1-5")
+    await when.fill("every wekday at 9am")
+    await expect(page.locator("#preview mark")).to_have_text("w")
+    await page.get_by_role("button", name="every weekday at 9am").click()
+    await expect(page.get_by_label("Fri", exact=True)).to_be_checked()
+
+
+async def test_preview_choice_and_fields_work_without_scripts(console: Console) -> None:
+    page = await console.open("/tasks/new?name=tea", language="zh", scripts=False)
+    await page.locator("#field-when").fill("每天9点到")
+    await page.get_by_role("button", name="预览").click()
+    await expect(page.locator("#preview .sentence.bad")).to_be_visible()
+    await page.locator("#field-when").fill("every day at 9")
+    await page.get_by_role("button", name="预览").click()
+    await page.get_by_role("button", name="every day at 21:00").click()
+    await expect(page.locator("#field-when")).to_have_value("every day at 21:00")
+    await expect(page.locator("#preview .sentence")).to_have_text("每天 21:00，UTC")
+    await page.locator("#schedule-fields > summary").click()
+    await page.locator("#schedule-kind").select_option("monthly")
+    await page.locator("#schedule-day").fill("-1")
+    await page.get_by_role("button", name="写成文字").click()
+    await expect(page.locator("#preview .sentence")).to_contain_text("每月最后一天 21:00")
+    await page.get_by_role("button", name="保存并运行一次").click()
+    await page.wait_for_url("**/tasks/tsk_*")
+    facts = await only_task(console)
+    assert definition_json(facts.task)["when"]["on"] == [-1]
+    assert sorted(entry.origin.value for entry in facts.entries) == ["manual", "scheduled"]
+    await page.goto(f"{console.url}/schedule-preview?when=5m")
+    await page.get_by_role("button", name="every 5m").click()
+    await expect(page.locator("#preview .sentence")).to_contain_text("每 5 分钟")
+    allow_refusals(console)
+
+
+async def test_code_secrets_and_functions_are_offered(console: Console) -> None:
+    page = await console.open("/tasks/new?name=call&when=every+day+at+09:00&zone=UTC&target.kind=http")
+    await expect(page.get_by_text("There are no secrets yet")).to_be_visible()
+    await page.get_by_label("URL", exact=False).fill("https://example.com/hook")
+    await page.locator("#code summary").click()
+    await page.get_by_role("button", name="Show as code").click()
+    await expect(page.locator("#code pre").first).to_contain_text("--http https://example.com/hook")
+    await expect(page.locator("#code pre").nth(1)).to_contain_text(f"{console.api.base}/v1/tasks")
+    await expect(page.locator("#code pre")).to_have_count(4)
+
+
+async def test_roles_and_owners_are_respected(console: Console) -> None:
+    made = await console.api.create_task(name="ada's")
+    await console.api.create_task(who="bob", name="bob's", key="shared")
+    for who, path, status in (
+        ("vic", "/tasks/new", 403),
+        ("vic", f"/tasks/{made['id']}/edit", 403),
+        ("bob", f"/tasks/{made['id']}/edit", 404),
+        ("bob", f"/schedule-preview?when=every+5m&task={made['id']}", 404),
+    ):
+        context = await console.open_context(who)
+        page = await context.new_page()
+        response = await page.goto(console.url + path)
+        assert response is not None
+        assert response.status == status, (who, path)
+        assert "ada's" not in await page.content()
+    page = await console.open("/tasks/new?when=every+5m", who="bob")
+    token = await page.locator("#task-form [name=csrf]").input_value()
+    fields: dict[str, str | float | bool] = {"csrf": token, "do": "save", "name": "stolen", "when": "every 5m", "target.kind": "event"}
+    for path in (f"/tasks/{made['id']}/edit", f"/tasks/{made['id']}/undo-new", f"/tasks/{made['id']}/undo-edit"):
+        answer = await page.request.post(
+            console.url + path, form=fields | {"version": "1", "fields": "{}"}, headers={"Origin": console.api.base}
+        )
+        assert answer.status == 404, path
+    taken = await page.request.post(
+        f"{console.url}/tasks/new", form=fields | {"key": "shared"}, headers={"Origin": console.api.base}
+    )
+    assert taken.status == 409
+    assert "field-key-problem" in await taken.text()
+    assert sorted(facts.task.name for facts in await stored_tasks(console)) == ["ada's", "bob's"]
     allow_refusals(console)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from ..errors import InvalidSchedule, Refusal
 from ..model.task import Task
@@ -81,6 +82,10 @@ class SchedulePreview:
     def format_local(self, fire: Fire, viewer: Viewer) -> str:
         """Return a fire in the zone of the schedule, with its weekday."""
         return _format_day_time(fire.local, viewer)
+
+    def format_instant(self, at: datetime, viewer: Viewer) -> str:
+        """Return an instant in the zone of the schedule, with its weekday."""
+        return _format_day_time(at.astimezone(ZoneInfo(self.task_zone)), viewer)
 
     def format_viewer(self, fire: Fire, viewer: Viewer) -> str:
         return _format_day_time(fire.utc.astimezone(viewer.tz), viewer)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Any, Final, Literal, TypeAlias
 
-from ..errors import InvalidSchedule
+from ..errors import InvalidSchedule, Refusal
 from ..model.accounts.secret_reference import REFERENCE_KEY, secret_name
 from ..schedule.durations import format_short_duration, parse_duration
 from ..wire.shapes.notation import Schema
@@ -22,7 +22,7 @@ from .refusals import refuse
 Texts: TypeAlias = Mapping[str, str]
 NEVER: Final = "never"
 """Text of JSON null in a number or a duration: there is no limit."""
-LONG_TEXT: Final = 4_000
+LONG_TEXT: Final = 2_500
 """Characters above which a text gets several lines."""
 _SEPARATOR: Final = re.compile(r"[:=]")
 _SECRET_IN_TEXT: Final = re.compile(r"@secret:([A-Za-z0-9_.-]+)")
@@ -126,10 +126,12 @@ def format_value(schema: Schema, value: Any) -> str:
 
 
 def _reads_as(schema: Schema, text: str, value: Any) -> bool:
-    read = _read_short(schema, text)
-    if kind_of(schema) is FieldKind.DURATION:
-        return read is not ABSENT
-    return bool(read == value)
+    """Return whether a text gives the value back; a duration may be spelt in another way."""
+    try:
+        read = read_text(schema, text, "")
+    except Refusal:
+        return False
+    return read is not ABSENT if kind_of(schema) is FieldKind.DURATION else bool(read == value) or value is None
 
 
 def _short_text(schema: Schema, value: Any) -> str | None:

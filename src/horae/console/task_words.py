@@ -20,7 +20,7 @@ class TaskWords(FieldWords):
 
     def help(self, name: str, schema: Schema) -> str:
         message = HELP.get(name)
-        return super().help(name, schema) if message is None else message.in_language(self._language)
+        return super().help(name, schema) if message is None else message.in_language(self._language).replace("`", "")
 
     def choice(self, name: str, value: str) -> str:
         message = CHOICES.get(f"{name}.{value}", CHOICES.get(value))

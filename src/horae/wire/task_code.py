@@ -22,6 +22,8 @@ _POLICY_OPTIONS: Final = {
     "notify_after": "--notify-after",
     "retries": "--retries",
 }
+_DURATIONS: Final = frozenset({"timeout", "max_duration", "within"})
+"""Policies whose numbers are seconds."""
 _MCP_TARGETS: Final = frozenset({"http", "command", "function"})
 
 
@@ -35,10 +37,14 @@ class TaskCode(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-def task_code(body: Mapping[str, Any], server: str) -> TaskCode:
-    """Return the code that creates the task of a request body: `server` is the address of the HTTP API."""
+def task_code(body: Mapping[str, Any], server: str, *, is_once: bool = False) -> TaskCode:
+    """Return the code that creates the task of a request body. `server` is the address of the HTTP API.
+
+    `is_once`: the schedule fires once, which has other default policies.
+    """
     left_out, mcp = mcp_call(body)
-    return TaskCode(cli_command(body), http_request(body, server), python_program(body), mcp, left_out)
+    python = python_program(body, is_once=is_once)
+    return TaskCode(cli_command(body), http_request(body, server), python, mcp, left_out)
 
 
 # --- command line --------------------------------------------------------------------------------------------------------
@@ -96,11 +102,18 @@ def _policy_options(policies: Mapping[str, Any]) -> Iterator[list[str]]:
         if missed is not None:
             yield ["--missed", missed]
         elif name in _POLICY_OPTIONS and not isinstance(value, Mapping):
-            yield [_POLICY_OPTIONS[name], "never" if value is None else str(value)]
+            yield [_POLICY_OPTIONS[name], _option_text(name, value)]
         else:
             rest[name] = value
     if rest:
         yield ["--policies", _compact(rest)]
+
+
+def _option_text(name: str, value: Any) -> str:
+    if value is None:
+        return "never"
+    is_seconds = name in _DURATIONS and not isinstance(value, str)
+    return f"{value}s" if is_seconds else str(value)
 
 
 def _missed_text(missed: Any) -> str | None:
@@ -111,7 +124,7 @@ def _missed_text(missed: Any) -> str | None:
     mode, within = parts.pop("mode", None), parts.pop("within", "")
     if mode is None or parts or within is None:
         return None
-    return f"{mode} within {within}" if within else str(mode)
+    return f"{mode} within {_option_text('within', within)}" if within else str(mode)
 
 
 # --- HTTP ----------------------------------------------------------------------------------------------------------------
@@ -131,7 +144,7 @@ def http_request(body: Mapping[str, Any], server: str) -> str:
 # --- Python --------------------------------------------------------------------------------------------------------------
 
 
-def python_program(body: Mapping[str, Any]) -> str:
+def python_program(body: Mapping[str, Any], *, is_once: bool = False) -> str:
     """Return a program that creates the task in the store of the environment."""
     policies = dict(body.get("policies") or {})
     names = [
@@ -139,14 +152,11 @@ def python_program(body: Mapping[str, Any]) -> str:
         for name, kind in (("Missed", "missed"), ("RetryPolicy", "retry"))
         if isinstance(policies.get(kind), Mapping)
     ]
-    target = dict(body["target"])
-    is_function = target.keys() == {"kind", "name"} and target["kind"] == "function"
-    arguments = [repr(target["name"] if is_function else target), repr(body["when"])]
+    arguments = [repr(dict(body["target"])), repr(body["when"])]
     if body.get("payload", {}) != {}:
         arguments.append(repr(body["payload"]))
     named = ("name", "key", "owner", "zone", "lane", "labels")
     arguments += [f"{name}={body[name]!r}" for name in named if body.get(name) is not None]
-    is_once = isinstance(body["when"], Mapping) and body["when"].get("kind") in ("now", "once")
     arguments += [f"{name}={_policy_value(name, value, is_once=is_once)}" for name, value in policies.items()]
     uses_timedelta = any("timedelta(" in each for each in arguments)
     lines = [

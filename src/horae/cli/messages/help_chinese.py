@@ -112,6 +112,7 @@ OPTIONS: Final[dict[str, str]] = {
     "Call this task function.": "调用此任务函数。",
     "Publish on this topic.": "在此主题上发布。",
     "Any target, in full.": "任意目标的完整 JSON。",
+    "Any policies, in full; the options above come first.": "任意策略的完整 JSON；以上选项优先。",
     "What it is given.": "传给目标的内容。",
     "For --http; @secret:name takes a secret.": "用于 --http；@secret:NAME 引用机密。",
     "For --http, instead of payload.": "用于 --http，代替 payload。",

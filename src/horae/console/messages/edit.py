@@ -10,8 +10,8 @@ TEXTS: Final[dict[str, Message]] = {
     "edit_new_title": Message("New task", "新建任务"),
     "edit_title": Message("Edit {task}", "编辑 {task}"),
     "edit_when_hint": Message(
-        "In English or Chinese: every weekday at 9am, in 20 minutes, 每天早上9点, 0 9 * * 1-5",
-        "中文或英文均可:每天早上9点、20分钟后、every weekday at 9am、0 9 * * 1-5",
+        'In English or Chinese: "every weekday at 9am", "in 20 minutes", "0 9 * * 1-5", "每天早上9点"',
+        "中文或英文均可:“每天早上9点”“20分钟后”“every weekday at 9am”“0 9 * * 1-5”",
     ),
     "edit_zone_hint": Message(
         "Used where the text names none; a city is enough.", "文字中没有写时区时使用;写城市名即可。"

@@ -16,6 +16,7 @@ from ...model.refusals import refuse as refuse_task
 from ...model.task import Task
 from ...service.tasks.edits import EditResult
 from ...service.tasks.parsed_task import ParsedTask, parse_request, replacing_edits
+from ...service.tasks.task_request import read_when
 from ...web.problems import status_of
 from ...wire.policies import policies_json
 from ...wire.problems import problem_json
@@ -272,14 +273,18 @@ async def _check(request: PageRequest, state: EditState) -> CheckResult:
 
 def _code(request: PageRequest, state: EditState, *, strict: bool = False) -> TaskCode | None:
     """Return the task in the form as code; None while the form is not complete. `strict`: raise what is wrong."""
+    texts, task = state.texts, state.task
+    if task is not None:
+        texts = {**texts, "key": task.key or "", "owner": task.owner}
     try:
-        body = body_of(state.texts, None)
+        body = body_of(texts)
+        schedule = read_when(body["when"], body.get("zone"), request.context.clock.now())
     except Refusal:
         if strict:
             raise
         return None
     url = request.request.url
-    return task_code(body, f"{url.scheme}://{url.netloc}")
+    return task_code(body, f"{url.scheme}://{url.netloc}", is_once=schedule.kind in ("now", "once"))
 
 
 # --- rendering -----------------------------------------------------------------------------------------------------------

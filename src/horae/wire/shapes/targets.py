@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...model.limits import LOG_LINE_CHARACTERS
 from .notation import INTEGER, TEXT, Schema, choice, closed, list_of, nullable, or_null, text
 
 SECRET: Final = closed({"secret": text(100, 1)})
@@ -16,7 +17,7 @@ _MEBIBYTE: Final = 1_048_576
 TARGET_SPECS: Final[dict[str, Schema]] = {
     "event": closed(
         {
-            "say": nullable(text(16_384))
+            "say": nullable(text(LOG_LINE_CHARACTERS))
             | {"default": None, "description": "Text of the event; it is also written to the run's log."},
             "topic": text(100)
             | {"default": "task.triggered", "description": "Listeners choose events by their topic."},

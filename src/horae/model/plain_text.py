@@ -36,4 +36,12 @@ def plain_line(text: str) -> str:
 
 def first_line(text: str) -> str:
     """Return the first line of a text that shows something; empty if there is none."""
-    return next((line.strip() for line in plain_text(text).split("\n") if line.strip()), "")
+    begin = 0
+    while begin <= len(text):
+        line_break = _LINE_BREAKS.search(text, begin)
+        end = len(text) if line_break is None else line_break.start()
+        line = strip_control_characters(text[begin:end]).strip()
+        if line or line_break is None:
+            return line
+        begin = line_break.end()
+    return ""

@@ -19,7 +19,7 @@ from ...model.plain_text import plain_text
 from ...model.reason import describe_reason
 from ...model.run import Run, RunState
 from ...web.problems import status_of
-from ...wire.problems import problem_json
+from ...wire.problems import problem_json, sentence_of
 from ..page import PageRequest, form, page
 from ..waterfall import WIDTH, build_waterfall
 from .runs import duration_of, shown_lanes
@@ -45,7 +45,27 @@ class Message(NamedTuple):
 
 
 async def show(request: PageRequest) -> Response:
-    return await _show_run(request, await _get(request))
+    try:
+        run = await _get(request)
+    except NotFound as error:
+        if error.code != "run_waiting":
+            raise
+        return _show_waiting(request, error)
+    return await _show_run(request, run)
+
+
+def _show_waiting(request: PageRequest, error: NotFound) -> Response:
+    """Show a run that was asked for and has no row yet; its live parts turn into the run page once it has started."""
+    facts = error.facts
+    data = {
+        "page": "runs",
+        "run_id": _run_id(request),
+        "task_id": facts["task"],
+        "task_name": facts["name"],
+        "planned": facts["planned"],
+        "sentence": sentence_of(error, request.viewer.language),
+    }
+    return request.render("run_waiting.html", data)
 
 
 async def _show_run(request: PageRequest, run: Run, error: Refusal | None = None) -> Response:

@@ -58,7 +58,7 @@ class Console:
             **options,
         )
         self.stack.push_async_callback(context.close)
-        cookies = {LANGUAGE_COOKIE: language, THEME_COOKIE: theme}
+        cookies: dict[str, str] = {LANGUAGE_COOKIE: language, THEME_COOKIE: theme}
         if who is not None:
             opened = await self.service.sessions.open_with_token(self.api.tokens[who], client="test")
             cookies[SESSION_COOKIE] = opened.cookie

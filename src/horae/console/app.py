@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from ..web.application import Application
 from ..web.request_context import AppContext
 from .page import PageRoute, anonymous_viewer, signed_in
-from .pages import live, now, preferences, sign_in
+from .pages import live, now, palette, preferences, sign_in
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -22,6 +22,7 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *live.ROUTES,
     *preferences.ROUTES,
     *sign_in.ROUTES,
+    *palette.ROUTES,
 )
 _MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FOR_EVER: Final = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}

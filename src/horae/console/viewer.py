@@ -20,6 +20,8 @@ Theme: TypeAlias = Literal["auto", "light", "dark"]
 LANGUAGE_COOKIE: Final = "horae_lang"
 ZONE_COOKIE: Final = "horae_zone"
 THEME_COOKIE: Final = "horae_theme"
+KEYS_COOKIE: Final = "horae_keys"
+KEYS_CHOICES: Final = ("on", "off")
 THEMES: Final = ("auto", "light", "dark")
 _LANGUAGES: Final = ("en", "zh")
 ANONYMOUS: Final = Principal("", scopes=frozenset())
@@ -36,6 +38,8 @@ class Viewer(NamedTuple):
     base: str
     csrf: str
     now: datetime
+    has_keys: bool = True
+    """Whether single-key shortcuts are on; people who speak to their computer switch them off."""
 
     @property
     def tz(self) -> ZoneInfo:
@@ -76,6 +80,7 @@ def make_viewer(request: Request, principal: Principal, zone: str, csrf: str) ->
         request.scope.get("root_path", ""),
         csrf,
         app_context(request).clock.now(),
+        request.cookies.get(KEYS_COOKIE) != "off",
     )
 
 

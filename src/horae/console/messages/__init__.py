@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...message import Message
-from . import frame, now
+from . import frame, now, scripts
 
-_PARTS: Final = (frame.TEXTS, now.TEXTS)
+_PARTS: Final = (frame.TEXTS, now.TEXTS, scripts.TEXTS)
 TEXTS: Final[dict[str, Message]] = {name: text for part in _PARTS for name, text in part.items()}

@@ -7,26 +7,27 @@ import gzip
 from typing import Any, Final, NamedTuple
 
 import pytest
-from playwright.async_api import BrowserContext, Page
+from playwright.async_api import BrowserContext, Page, ViewportSize
 
-from horae.console.app import _PAGES
 from horae.console.rendering import static_files
-from horae.console.request import SESSION_COOKIE
-from tests.console.accessibility import contrast_violations_of, violations_of
+from tests.console.accessibility import look_violations_of, violations_of
 from tests.console.console_server import SIZES, Console, Language
+from tests.console.pages import html_pages
 from tests.console.seeded import Seed, seed_store
 
 HTML_BUDGET: Final = 40_000
 SCRIPT_BUDGET: Final = 60_000
 STYLE_BUDGET: Final = 20_000
+PHONE: Final[ViewportSize] = {"width": 360, "height": 740}
 NOT_FOUND: Final = "/no-such-page"
 _FAILING_RESPONSE: Final = "the server responded with a status of 404"
 
 # Elements that stick out of the window, except inside a box that scrolls by itself.
 _OVERFLOW: Final = """() => {
-  if (document.documentElement.scrollWidth <= innerWidth) return [];
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= width) return [];
   const scrolls = (element) => element && (["auto", "scroll", "hidden"].includes(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
-  const wide = [...document.body.querySelectorAll("*")].filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !scrolls(element.parentElement));
+  const wide = [...document.body.querySelectorAll("*")].filter((element) => element.getBoundingClientRect().right > width + 1 && !scrolls(element.parentElement));
   return [`${document.documentElement.scrollWidth} px wide`, ...wide.slice(0, 4).map((element) => element.outerHTML.slice(0, 160))];
 }"""
 _INJECTED: Final = """() => {
@@ -41,18 +42,8 @@ class SeededConsole(NamedTuple):
     seed: Seed
 
     async def paths(self, who: str) -> list[list[str]]:
-        """Return the addresses of the HTML pages that the account may open: one list per route."""
-        routes = [route.path for route in _PAGES if route.method == "GET"]
-        filled = [self.seed.paths(path) for path in routes]
-        return [each for each in filled if await self._is_page(each[0], who)]
-
-    async def _is_page(self, path: str, who: str) -> bool:
-        """Return whether the path answers with a page; streams and downloads do not."""
-        service = self.console.service
-        opened = await service.sessions.open_with_token(self.console.api.tokens[who], client="test")
-        headers = {"Cookie": f"{SESSION_COOKIE}={opened.cookie}"}
-        async with self.console.api.session.get(self.console.url + path, headers=headers) as answer:
-            return answer.content_type == "text/html" and answer.status != 403
+        """Return the addresses of the pages that the account may open: one list per route."""
+        return [page.paths for page in await html_pages(self.console, self.seed, who)]
 
 
 @pytest.fixture
@@ -96,7 +87,8 @@ async def test_every_page_is_accessible_in_both_themes_and_fits_the_screen(
             if number == 0:
                 found += [f"light: {each}" for each in await violations_of(page)]
                 await page.evaluate("document.documentElement.dataset.theme = 'dark'")
-                found += [f"dark: {each}" for each in await contrast_violations_of(page)]
+                await page.set_viewport_size(PHONE)
+                found += [f"dark, phone: {each}" for each in await look_violations_of(page)]
             found += [f"dialog: {each}" for each in dialogs] + console.problems
             dialogs.clear()
             console.problems.clear()
@@ -135,7 +127,7 @@ async def test_pages_outside_a_session_are_accessible(console: Console, language
         assert await violations_of(page) == [], path
         assert await overflow_of(page) == [], path
         await page.evaluate("document.documentElement.dataset.theme = 'dark'")
-        assert await contrast_violations_of(page) == [], path
+        assert await look_violations_of(page) == [], path
     # The browser reports the answer of the page that does not exist.
     console.problems[:] = [each for each in console.problems if _FAILING_RESPONSE not in each]
 

@@ -37,7 +37,7 @@ from .pages import (
     why,
 )
 from .page import PageRoute, anonymous_viewer, signed_in
-from .pages import calendar, live, now, preferences, sign_in
+from .pages import calendar, live, now, palette, preferences, sign_in
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -63,6 +63,7 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     # Last: its path has a parameter where others have a fixed name.
     *task.ROUTES,
     *calendar.ROUTES,
+    *palette.ROUTES,
 )
 _SIMPLE_PAGES: Final[tuple[PageRoute, ...]] = (
     page("/", simple.go_to_list),

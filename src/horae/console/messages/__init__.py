@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...message import Message
-from . import activity, approvals, calendar, edit, frame, lanes, now, runs, settings, simple, task, tasks
+from . import activity, approvals, calendar, edit, frame, lanes, now, runs, scripts, settings, simple, task, tasks
 
-_PARTS: Final = (frame.TEXTS, now.TEXTS, calendar.TEXTS)
+_PARTS: Final = (frame.TEXTS, now.TEXTS, calendar.TEXTS, scripts.TEXTS)
 TEXTS: Final[dict[str, Message]] = {name: text for part in _PARTS for name, text in part.items()}

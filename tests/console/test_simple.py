@@ -246,8 +246,8 @@ async def test_filled_pages_are_accessible_and_show_hostile_text_as_text(console
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert "\x1b" not in await page.content()
         assert "\u202e" not in await page.content()
-    await page.goto(f"{console.url}/simple/{paused_id}/delete")
-    assert await violations_of(page) == []
+        await page.goto(f"{console.url}/simple/{paused_id}/delete")
+        assert await violations_of(page) == []
 
 
 async def test_viewer_sees_no_buttons_and_its_posts_are_refused(console: Console) -> None:

@@ -350,4 +350,7 @@ async def test_session_that_ends_while_the_dialog_is_open_keeps_the_input(consol
     await page.get_by_role("button", name="Send the form").click()
     await expect(page.get_by_role("status").filter(has_text="“kept” was created")).to_be_visible()
     assert [each.task.name for each in await tasks_of(console.service)] == ["kept"]
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_role("status").filter(has_text="“kept” was deleted")).to_be_visible()
+    assert await tasks_of(console.service) == []
     drop_expected_status(console, 401)

@@ -126,6 +126,7 @@ def test_preview_shows_the_next_times_or_the_problem() -> None:
     shown = preview_of(SimpleForm(rule="每天早上9点", zone=SHANGHAI), viewer_in())
     assert shown is not None
     assert (shown.means, len(shown.fires), shown.problem) == ("每天 09:00", 3, None)
+    assert shown.fires[0].text == "3月2日 09:00"
     wrong = preview_of(SimpleForm(rule="每天早上99点", zone=SHANGHAI), viewer_in())
     assert wrong is not None
     assert wrong.problem is not None
@@ -133,7 +134,7 @@ def test_preview_shows_the_next_times_or_the_problem() -> None:
     assert preview_of(SimpleForm(kind="every", unit="h"), viewer_in()) is None
     hourly = preview_of(SimpleForm(kind="every", amount="2", unit="h"), viewer_in("en"))
     assert hourly is not None
-    assert hourly.fires[0].utc == NOON + timedelta(hours=2)
+    assert hourly.fires[0].at == NOON + timedelta(hours=2)
 
 
 def test_stored_text_has_no_terminal_sequences_and_visible_direction_controls() -> None:

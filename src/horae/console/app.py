@@ -83,8 +83,10 @@ def make_console(context: AppContext, *, is_simple: bool = False) -> ConsoleAppl
 
     `is_simple`: only the simple view, for members of a system that Horae replaces.
     """
-    routes = _routes(_SIMPLE_PAGES if is_simple else _PAGES)
-    return ConsoleApplication(ConsoleRouter(list(routes), redirect_slashes=False), context, is_simple=is_simple)
+    routes = list(_routes(_SIMPLE_PAGES if is_simple else _PAGES))
+    if is_simple:
+        routes.append(_ConsoleRoute("/client.js", _client))
+    return ConsoleApplication(ConsoleRouter(routes, redirect_slashes=False), context, is_simple=is_simple)
 
 
 class ConsoleRouter(Router):
@@ -115,6 +117,12 @@ def _routes(pages: tuple[PageRoute, ...]) -> Iterator[Route]:
     yield _ConsoleRoute("/sign-in", sign_in.show_sign_in)
     yield _ConsoleRoute("/sign-in", sign_in.sign_in, methods=["POST"])
     yield _ConsoleRoute("/static/{version}/{name}", _static)
+
+
+async def _client(_request: Request) -> Response:
+    """Respond with the browser client of `/scheduled-tasks`, which pages of every origin may import."""
+    headers = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff", "Access-Control-Allow-Origin": "*"}
+    return Response(static_files()["scheduled_tasks.js"], media_type=_MEDIA_TYPES["js"], headers=headers)
 
 
 async def _static(request: Request) -> Response:

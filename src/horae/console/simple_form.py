@@ -13,7 +13,6 @@ from ..model.change import Facts
 from ..model.task import Task, TaskState
 from ..schedule import Cron, Every, Now, Once, Schedule, to_json
 from ..schedule.describe import describe_core, describe_schedule
-from ..schedule.preview import Fire
 from ..schedule.zones import find_zone
 from ..service.tasks.default_zone import AssumedZone
 from ..service.tasks.edits import Edits
@@ -21,6 +20,7 @@ from ..service.tasks.previews import PreviewRequest, compute_preview
 from ..service.tasks.task_request import TaskRequest, When
 from ..wire.problems import problem_json
 from ..wire.text_tasks import SURFACE, UPDATED, replace_text, text_of, text_request, with_labels
+from .formats import format_day_and_clock
 from .refusals import refuse
 from .request import Form
 from .viewer import Viewer
@@ -133,11 +133,17 @@ def read_edits(before: SimpleForm, after: SimpleForm, task: Task, now: datetime)
     return edits
 
 
+class PreviewedFire(NamedTuple):
+    at: datetime
+    text: str
+    """Day and time in the zone of the form."""
+
+
 class SimplePreview(NamedTuple):
     """What a time means and its next instants, or the problem of a time that is not understood."""
 
     means: str = ""
-    fires: tuple[Fire, ...] = ()
+    fires: tuple[PreviewedFire, ...] = ()
     warnings: tuple[str, ...] = ()
     problem: dict[str, Any] | None = None
 
@@ -160,7 +166,8 @@ def preview_of(form: SimpleForm, viewer: Viewer) -> SimplePreview | None:
     except Refusal as error:
         return SimplePreview(problem=problem_json(error, language))
     warnings = tuple(each.in_language(language) for each in seen.warnings)
-    return SimplePreview(describe_core(seen.schedule, language), seen.fires, warnings)
+    fires = tuple(PreviewedFire(each.utc, format_day_and_clock(each.utc, viewer, each.zone)) for each in seen.fires)
+    return SimplePreview(describe_core(seen.schedule, language), fires, warnings)
 
 
 def _read_when(form: SimpleForm, current: Schedule | None) -> When:

@@ -47,11 +47,21 @@ TEXTS: Final[dict[str, Message]] = {
         "No orchestrator is configured: when a task is due, its text is published as an event, and no agent executes it.",
         "尚未配置编排器:任务到期时只会把内容作为事件发布,不会交给智能体执行。",
     ),
-    "simple_no_orchestrator_fix": Message(
-        "The operator of this server sets the environment variable, or the line in horae.toml, and restarts the server. "
-        "Tasks that are created afterwards call it.",
-        "请服务器管理员设置下面的环境变量,或在 horae.toml 中加入下面一行,然后重启服务。之后新建的任务会由编排器执行。",
+    "simple_no_orchestrator_how": Message("How to set ORCHESTRATOR_URL", "如何配置 ORCHESTRATOR_URL"),
+    "simple_no_orchestrator_variable": Message(
+        "The operator of this server starts it with this environment variable:",
+        "请服务器管理员在启动服务时设置环境变量:",
     ),
+    "simple_no_orchestrator_file": Message("or adds this line to horae.toml:", "或在 horae.toml 中加入一行:"),
+    "simple_no_orchestrator_network": Message(
+        "An orchestrator on a private network also needs its network allowed:",
+        "如果编排器在内网,还需放行它所在的网段:",
+    ),
+    "simple_no_orchestrator_after": Message(
+        "Then the server is restarted. Tasks that are created afterwards call the orchestrator.",
+        "然后重启服务。之后新建的任务会交给编排器执行,已有任务不变。",
+    ),
+    "simple_full_view": Message("All details", "详细信息"),
     # --- form --------------------------------------------------------------------------------------------------------
     "simple_edit": Message("Edit “{task}”", "编辑“{task}”"),
     "simple_kind": Message("When it runs", "执行方式"),

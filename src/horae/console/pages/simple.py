@@ -30,7 +30,7 @@ from ...web.problems import status_of
 from ...wire.problems import problem_json
 from ...wire.tasks import next_due
 from ...wire.text_tasks import text_of
-from ..formats import format_clock, format_distance
+from ..formats import format_clock, format_day_and_clock, format_distance
 from ..messages import TEXTS
 from ..notice import Notice, Undo
 from ..outcomes import Sign, task_sign
@@ -69,6 +69,8 @@ class Card(NamedTuple):
     when: str
     text: str
     pause: str
+    own_next: str
+    """The next instant in the zone of the task, where its clock differs from the viewer's."""
 
     @property
     def task(self) -> Task:
@@ -205,6 +207,7 @@ def make_card(facts: Facts, latest: Run | None, viewer: Viewer) -> Card:
         describe_core(task.schedule, language),
         cut(plain_text(text_of(task) or ""), _SHOWN_CHARACTERS, _SHOWN_LINES),
         _locked_pause(facts, language),
+        _own_next(facts, viewer),
     )
 
 
@@ -220,6 +223,13 @@ def _badge(facts: Facts, viewer: Viewer) -> Sign:
     return task_sign(state, viewer.language)._replace(
         word=TEXTS[f"simple_state_{state.value}"].in_language(viewer.language)
     )
+
+
+def _own_next(facts: Facts, viewer: Viewer) -> str:
+    due, zone = next_due(facts), facts.task.schedule.zone
+    if due is None or zone is None or format_clock(due, viewer, zone) == format_clock(due, viewer):
+        return ""
+    return f"{zone} {format_day_and_clock(due, viewer, zone)}"
 
 
 def _locked_pause(facts: Facts, language: Language) -> str:
@@ -246,7 +256,7 @@ def _receipt(request: PageRequest, name: str, facts: Facts, undo: Undo | None = 
         undo=undo,
         task=facts.task.name,
         when=when,
-        next=format_clock(due, viewer, zone),
+        next=format_day_and_clock(due, viewer, zone),
         zone=zone,
         distance=format_distance(due, viewer),
     )

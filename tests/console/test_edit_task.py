@@ -249,7 +249,13 @@ async def test_roles_and_owners_are_respected(console: Console) -> None:
         assert "ada's" not in await page.content()
     page = await console.open("/tasks/new?when=every+5m", who="bob")
     token = await page.locator("#task-form [name=csrf]").input_value()
-    fields: dict[str, str | float | bool] = {"csrf": token, "do": "save", "name": "stolen", "when": "every 5m", "target.kind": "event"}
+    fields: dict[str, str | float | bool] = {
+        "csrf": token,
+        "do": "save",
+        "name": "stolen",
+        "when": "every 5m",
+        "target.kind": "event",
+    }
     for path in (f"/tasks/{made['id']}/edit", f"/tasks/{made['id']}/undo-new", f"/tasks/{made['id']}/undo-edit"):
         answer = await page.request.post(
             console.url + path, form=fields | {"version": "1", "fields": "{}"}, headers={"Origin": console.api.base}

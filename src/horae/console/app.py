@@ -18,10 +18,12 @@ from .pages import (
     activity,
     approvals,
     bulk_tasks,
+    calendar,
     edit_task,
     lanes,
     live,
     now,
+    palette,
     preferences,
     run,
     run_log,
@@ -36,8 +38,6 @@ from .pages import (
     tasks,
     why,
 )
-from .page import PageRoute, anonymous_viewer, signed_in
-from .pages import calendar, live, now, palette, preferences, sign_in
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -60,10 +60,10 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *simple_runs.ROUTES,
     *edit_task.ROUTES,
     *schedule_preview.ROUTES,
-    # Last: its path has a parameter where others have a fixed name.
-    *task.ROUTES,
     *calendar.ROUTES,
     *palette.ROUTES,
+    # Last: its path has a parameter where others have a fixed name.
+    *task.ROUTES,
 )
 _SIMPLE_PAGES: Final[tuple[PageRoute, ...]] = (
     page("/", simple.go_to_list),

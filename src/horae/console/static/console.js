@@ -5,13 +5,6 @@ import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
 import { startTicks } from "./ticks.js";
 
-for (const form of document.querySelectorAll('form[data-submit="at-once"]')) {
-  // The one-time code leaves the address bar and the history.
-  history.replaceState(null, "", location.pathname);
-  form.requestSubmit();
-}
-const offset = startTicks(document);
-startLive(offset);
 startForms();
 startTicks();
 startCopy();

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from ..web.application import Application
 from ..web.request_context import AppContext
 from .page import PageRoute, anonymous_viewer, signed_in
-from .pages import calendar, live, now, preferences, sign_in
+from .pages import calendar, calendar_feed, live, now, preferences, sign_in
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -23,6 +23,7 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *preferences.ROUTES,
     *sign_in.ROUTES,
     *calendar.ROUTES,
+    *calendar_feed.ROUTES,
 )
 _MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FOR_EVER: Final = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
@@ -60,6 +61,7 @@ def _routes() -> Iterator[Route]:
         yield _ConsoleRoute(path, signed_in(handler, sign_in.require_sign_in), methods=[method])
     yield _ConsoleRoute("/sign-in", sign_in.show_sign_in)
     yield _ConsoleRoute("/sign-in", sign_in.sign_in, methods=["POST"])
+    yield _ConsoleRoute(calendar_feed.FEED_PATH, calendar_feed.serve)
     yield _ConsoleRoute("/static/{version}/{name}", _static)
 
 

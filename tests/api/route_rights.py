@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from tests.api.api_server import TASK
 
 Subject: TypeAlias = Literal[
-    "task", "run", "owner", "token", "secret", "key", "webhook", "delivery", "schedule", "operation"
+    "task", "run", "owner", "token", "secret", "key", "webhook", "delivery", "schedule", "operation", "calendar_token"
 ]
 Needs: TypeAlias = Literal["public", "read", "write", "run", "admin", "callback"]
 
@@ -89,6 +89,9 @@ RIGHTS: Final[dict[str, Row]] = {
     "POST /v1/tokens": Row("write", body={"name": "x"}, agents=False),
     "GET /v1/tokens/{token_id}": Row("read", "token", agents=False),
     "DELETE /v1/tokens/{token_id}": Row("write", "token", agents=False),
+    "GET /v1/calendar-tokens": Row("read", agents=False),
+    "POST /v1/calendar-tokens": Row("write", body={"name": "x"}, agents=False),
+    "DELETE /v1/calendar-tokens/{token_id}": Row("write", "calendar_token", agents=False, admin_sees_all=False),
     "GET /v1/agents/{agent}": Row("read", agents=False),
     "PUT /v1/agents/{agent}": Row("admin", body={"quotas": {"active_tasks": 5}}),
     "POST /v1/agents/{agent}/stop": Row("write", agents=False),

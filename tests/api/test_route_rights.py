@@ -20,6 +20,7 @@ ABSENT: Final[dict[Subject, str]] = {
     "delivery": "whk_" + "0" * 32 + "/dlv_" + "0" * 26,
     "schedule": "tsk_" + "0" * 32,
     "operation": "opn_" + "0" * 32,
+    "calendar_token": "cal_" + "0" * 32,
 }
 _PART: Final = re.compile(r"\{(\w+)(?::path)?\}")
 ALLOWED: Final = frozenset({200, 201, 202, 204, 409, 412, 422, 503})
@@ -125,6 +126,8 @@ async def _make(api: Api, subject: Subject) -> str:
             return await _make_webhook(api, subject)
         case "operation":
             return await _make_operation(api)
+        case "calendar_token":
+            return str((await api.post("/v1/calendar-tokens", {"name": "x"})).json["id"])
 
 
 async def _make_operation(api: Api) -> str:

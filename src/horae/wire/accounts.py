@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 from ..model.accounts.account import Agent, FullStorage, Limit, Owner, Token
+from ..model.accounts.calendar_token import CalendarToken
 from ..model.accounts.principal import Quotas, Role, Scope
 from ..schedule.durations import format_iso_duration, parse_duration
 from ..service.accounts.audit import AuditRow, ChainVerdict
@@ -124,6 +125,10 @@ def read_token(data: Mapping[str, Any]) -> Token:
         parse_optional_instant(data["revoked"]),
         data["version"],
     )
+
+
+def calendar_token_json(token: CalendarToken) -> dict[str, Any]:
+    return {"id": token.id, "owner": token.owner, "name": token.name, "created": utc(token.created)}
 
 
 def audit_json(row: AuditRow) -> dict[str, Any]:

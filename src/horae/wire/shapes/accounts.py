@@ -9,6 +9,7 @@ from .notation import (
     BOOLEAN,
     INSTANT,
     INTEGER,
+    NULL,
     OBJECT,
     TEXT,
     Schema,
@@ -56,6 +57,8 @@ MADE_TOKEN: Final = extend(
     },
 )
 
+CALENDAR_TOKEN: Final = closed({"id": TEXT | {"pattern": "^cal_"}, "owner": TEXT, "name": TEXT, "created": INSTANT})
+
 SECRET: Final = closed(
     {
         "name": TEXT,
@@ -66,6 +69,11 @@ SECRET: Final = closed(
 )
 
 SHAPES: Final[dict[str, Schema]] = {
+    "CalendarToken": CALENDAR_TOKEN,
+    "CalendarTokenList": closed({"items": list_of(ref("CalendarToken")), "next_cursor": NULL}),
+    "MadeCalendarToken": extend(
+        CALENDAR_TOKEN, {"text": nullable(TEXT) | {"description": "Shown only once; null if the request is repeated."}}
+    ),
     "owner": closed(
         {
             "name": TEXT,

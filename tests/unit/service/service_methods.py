@@ -8,6 +8,7 @@ from typing import Final
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
+from horae.service.accounts.calendar_tokens import CalendarTokens
 from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.quota_sweep import QuotaSweep
@@ -65,6 +66,7 @@ SERVICES: Final = (
     Sessions,
     Webhooks,
     PlannedRuns,
+    CalendarTokens,
 )
 
 

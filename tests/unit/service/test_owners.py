@@ -21,6 +21,7 @@ from horae.ports.store import RunFilter, TaskFilter
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
+from horae.service.accounts.calendar_tokens import CalendarTokens
 from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.quota_sweep import QuotaSweep
@@ -53,7 +54,7 @@ from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import DAY, HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
-from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, open_harness
+from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, code_of, open_harness
 from tests.unit.service.service_methods import SERVICES, public_methods
 
 ABSENT: Final = "tsk_000000000000"
@@ -210,6 +211,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Sessions, "page"): lambda harness: harness.service.sessions.page(BOB, "ada"),
     (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
     (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
+    (CalendarTokens, "all"): lambda harness: harness.service.calendar_tokens.all(BOB),
     (Overviews, "hours"): lambda harness: harness.service.overview.hours(BOB, NOON, NOON + DAY),
     (PlannedRuns, "clock_changes"): lambda harness: harness.service.planned.clock_changes(BOB, NOON, NOON + 60 * DAY),
     (PlannedRuns, "per_hour"): lambda harness: harness.service.planned.per_hour(BOB, NOON, NOON + DAY),
@@ -304,9 +306,25 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Functions, "complete_edits"): "test_functions_belong_to_the_deployment",
     (Functions, "by_node"): "test_functions_belong_to_the_deployment",
     (Functions, "check_edits"): "test_functions_belong_to_the_deployment",
+    (CalendarTokens, "make"): "test_calendar_token_of_another_owner_is_absent",
+    (CalendarTokens, "revoke"): "test_calendar_token_of_another_owner_is_absent",
+    (CalendarTokens, "authenticate"): "test_calendar_token_of_another_owner_is_absent",
     (PlannedRuns, "note_write"): "test_operator_methods_return_nothing_of_owners",
 }
 """What no row of the tables above fits; the test that looks at it."""
+
+
+async def test_calendar_token_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        tokens = harness.service.calendar_tokens
+        for name in ("ada", "bob"):
+            await harness.service.accounts.put(CHIEF, name)
+        token, text = await tokens.make(ADA, "phone")
+        for asked in ("cal_" + "0" * 32, token.id):
+            assert await code_of(tokens.revoke(BOB, asked)) == "no_such_calendar_token"
+        assert (await tokens.make(BOB, "mine"))[0].owner == "bob"
+        assert [each.name for each in await tokens.all(ADA)] == ["phone"]
+        assert (await tokens.authenticate(text)).owner == "ada"
 
 
 async def event_numbers_say_nothing_about_other_owners(harness: ServiceHarness) -> None:

@@ -17,6 +17,7 @@ from horae.ports.store import RunFilter, TaskFilter
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
+from horae.service.accounts.calendar_tokens import CalendarTokens
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
@@ -90,6 +91,12 @@ async def _function(harness: ServiceHarness, who: Principal) -> None:
     """The right is checked first: without it the answer is a refusal, not that the function is unknown."""
     with suppress(NotFound):
         await harness.service.functions.get(who, "x")
+
+
+async def _revoke_calendar(harness: ServiceHarness, who: Principal) -> None:
+    """The right is checked first: without it the answer is a refusal, not that the token is unknown."""
+    with suppress(NotFound):
+        await harness.service.calendar_tokens.revoke(who, "cal_" + "0" * 32)
 
 
 CALLS: Final[dict[tuple[type, str], Call]] = {
@@ -260,6 +267,13 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Accounts, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.accounts.page(who), owned=False),
     (Audit, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.audit.page(who), owned=False),
     (Audit, "verify"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.audit.verify(who), owned=False),
+    (CalendarTokens, "make"): Call(
+        Scope.WRITE, lambda harness, who, _: harness.service.calendar_tokens.make(who, "phone"), owned=False
+    ),
+    (CalendarTokens, "all"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.calendar_tokens.all(who), owned=False
+    ),
+    (CalendarTokens, "revoke"): Call(Scope.WRITE, lambda harness, who, _: _revoke_calendar(harness, who), owned=False),
     (Overviews, "hours"): Call(
         Scope.READ, lambda harness, who, _: harness.service.overview.hours(who, NOON, NOON + HOUR), owned=False
     ),

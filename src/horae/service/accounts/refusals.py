@@ -100,6 +100,27 @@ CATALOGUE: Final = RefusalCatalogue(
             "没有令牌“{id}”。",
             "可用“horae token ls”查看。",
         ),
+        "bad_calendar_token": RefusalEntry(
+            NotAuthenticated,
+            "This calendar address is not valid, or was revoked.",
+            "Make a new one on the calendar page of the console, and subscribe to it.",
+            "此日历地址无效或已被撤销。",
+            "请在控制台的日历页面新建地址并重新订阅。",
+        ),
+        "no_such_calendar_token": RefusalEntry(
+            NotFound,
+            "There is no calendar address '{id}'.",
+            "It may have been revoked already; the calendar page lists those that there are.",
+            "没有日历地址“{id}”。",
+            "它可能已被撤销;日历页面列出现有的地址。",
+        ),
+        "too_many_calendar_tokens": RefusalEntry(
+            TooMuch,
+            "An owner may have {most} calendar addresses, and all of them are in use.",
+            "Revoke one that is not needed any more.",
+            "每个所有者最多 {most} 个日历地址,现已达到上限。",
+            "请撤销不再需要的地址。",
+        ),
         "too_many_tokens": RefusalEntry(
             TooMuch,
             "'{owner}' already has {most} tokens, and no more are kept.",

@@ -119,6 +119,8 @@ def _routes(pages: tuple[PageRoute, ...]) -> Iterator[Route]:
     yield _ConsoleRoute("/sign-in", sign_in.show_sign_in)
     yield _ConsoleRoute("/sign-in", sign_in.sign_in, methods=["POST"])
     yield _ConsoleRoute(calendar_feed.FEED_PATH, calendar_feed.serve)
+    yield _ConsoleRoute(oidc.START_PATH, oidc.start)
+    yield _ConsoleRoute(oidc.CALLBACK_PATH, oidc.finish)
     yield _ConsoleRoute("/static/{version}/{name}", _static)
 
 

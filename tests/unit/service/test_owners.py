@@ -11,7 +11,7 @@ import pytest
 
 from horae.encryption import Key
 from horae.errors import Refusal
-from horae.model.accounts.principal import Principal, Quotas
+from horae.model.accounts.principal import Principal, Quotas, Role
 from horae.model.change import Facts
 from horae.model.outcome import Failed, Succeeded
 from horae.model.run import Run
@@ -22,6 +22,7 @@ from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
 from horae.service.accounts.calendar_tokens import CalendarTokens
+from horae.service.accounts.identity import Identity
 from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.quota_sweep import QuotaSweep
@@ -261,6 +262,7 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Sessions, "revoke"): "test_session_of_another_owner_is_absent",
     (Sessions, "make_link"): "test_session_of_another_owner_is_absent",
     (Sessions, "open_with_link"): "test_session_of_another_owner_is_absent",
+    (Sessions, "open_for_identity"): "test_session_of_another_owner_is_absent",
     (Sessions, "open_with_token"): "test_session_of_another_owner_is_absent",
     (Sessions, "authenticate"): "test_session_of_another_owner_is_absent",
     (Tokens, "make_first"): "test_operator_methods_return_nothing_of_owners",
@@ -540,6 +542,8 @@ async def test_session_of_another_owner_is_absent() -> None:
         answers = [answer_without_id(await answer_code(sessions.revoke(bob, name)), name) for name in (foreign, absent)]
         assert answers[0] == answers[1]
         assert (await sessions.authenticate(hers.cookie)).owner == "ada"
+        known = await sessions.open_for_identity(Identity("bob", Role.VIEWER, "https://id.example.org", "7"))
+        assert (await sessions.authenticate(known.cookie)).owner == "bob"
         own = await sessions.open_with_link((await sessions.make_link(bob)).code)
         assert (await sessions.authenticate(own.cookie)).owner == "bob"
 

@@ -326,6 +326,7 @@ UNASKED: Final = frozenset(
         "load",
         "make_first",
         "note_write",
+        "open_for_identity",
         "open_with_link",
         "open_with_token",
         "quotas",

@@ -95,7 +95,8 @@ async def test_filter_pages_and_refused_query(console: Console) -> None:
     await page.goto(console.url + "/tasks?q=name:nothing")
     await expect(page.get_by_text("Nothing matches the filter.")).to_be_visible()
     await page.goto(console.url + "/tasks?sort=next")
-    await expect(page.locator("table.tasks tbody tr")).to_have_count(27)
+    await expect(page.locator("table.tasks tbody tr")).to_have_count(25)
+    await expect(page.locator(".bulk-bar")).to_contain_text("25 of 27")
     response = await page.goto(console.url + "/tasks?q=late:>5s")
     assert response is not None
     assert response.status == 422
@@ -193,3 +194,23 @@ async def test_viewers_see_no_actions_and_are_refused(console: Console) -> None:
         )
         assert answer.status == 403, await answer.text()
     assert await state_of(console, task) == "active"
+
+
+async def test_view_is_saved_used_and_removed_with_undo(console: Console) -> None:
+    await add_task(console, "failing", labels={"team": "ops"})
+    page = await console.open("/tasks?q=label:team%3Dops", scripts=False)
+    await page.get_by_text("Save or remove views").click()
+    await page.get_by_label("Save this filter as").fill("我们的 ops")
+    await page.get_by_role("button", name="Save view").click()
+    (view,) = await console.service.views.all(ADA, "tasks")
+    assert (view.name, view.query) == ("我们的 ops", "label:team=ops")
+    await page.goto(console.url + "/tasks")
+    await page.get_by_role("link", name="我们的 ops").click()
+    await expect(page.get_by_label("Filter tasks")).to_have_value("label:team=ops")
+    await page.get_by_text("Save or remove views").click()
+    await page.get_by_role("button", name="Remove 我们的 ops").click()
+    await expect(page.locator("#notice")).to_contain_text("was removed")
+    assert await console.service.views.all(ADA, "tasks") == ()
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_role("link", name="我们的 ops")).to_be_visible()
+    assert await console.service.views.all(ADA, "tasks") == (view,)

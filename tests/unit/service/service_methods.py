@@ -14,6 +14,7 @@ from horae.service.accounts.quota_sweep import QuotaSweep
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
+from horae.service.accounts.views import Views
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerRegistry
 from horae.service.events.owner_sequence import Events
@@ -59,6 +60,7 @@ SERVICES: Final = (
     Tokens,
     Sessions,
     Webhooks,
+    Views,
 )
 
 

@@ -29,6 +29,13 @@ TEXTS: Final[dict[str, Message]] = {
     "tasks_shown": Message("{shown} of {total}", "{total} 个中的 {shown} 个"),
     "tasks_ticked": Message(" · %s selected", " · 已选 %s 个"),
     "tasks_waits_for": Message("waits for {what}", "等待 {what}"),
+    "tasks_views": Message("Saved views", "已保存的视图"),
+    "tasks_views_edit": Message("Save or remove views", "保存或删除视图"),
+    "tasks_view_name": Message("Save this filter as", "将此筛选保存为"),
+    "tasks_view_save": Message("Save view", "保存视图"),
+    "tasks_view_remove": Message("Remove {view}", "删除 {view}"),
+    "tasks_view_saved": Message("The view {view} was saved.", "已保存视图 {view}。"),
+    "tasks_view_removed": Message("The view {view} was removed.", "已删除视图 {view}。"),
     "tasks_demo_about": Message(
         "Or look around with a few demo tasks; the first fires within seconds. One click removes them.",
         "或先用几个演示任务体验,第一个在几秒内触发。一键即可删除。",

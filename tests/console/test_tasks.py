@@ -29,7 +29,7 @@ async def add_task(console: Console, name: str, when: str = "every day at 09:00"
 
 
 async def add_history(console: Console, task: Task) -> list[Run]:
-    """Import one ended run in each state, an hour apart."""
+    """Import one ended run in each state, an hour apart, and a missed one of yesterday at 09:00 in Shanghai."""
     now = console.api.app.context.clock.now().replace(microsecond=0)
     states = (RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.CANCELLED, RunState.SUCCEEDED)
     runs = []
@@ -40,7 +40,7 @@ async def add_history(console: Console, task: Task) -> list[Run]:
         runs.append(
             Run("", task.id, "ada", Origin.SCHEDULED, at, at, 1, state, None, started=started, ended=ended, error=error)
         )
-    at = now - 26 * HOUR
+    at = (now - 24 * HOUR).replace(hour=1, minute=0, second=0)
     runs.append(Run("", task.id, "ada", Origin.SCHEDULED, at, at, 1, RunState.SKIPPED, Reason.MISSED_SKIPPED, ended=at))
     await console.service.tasks.import_history(ADA, task.id, runs)
     return runs
@@ -71,6 +71,8 @@ async def test_list_shows_rows_that_are_accessible_in_both_languages_and_themes(
         await expect(page.locator(f"#task-{held.id}")).to_contain_text("on holiday")
     page = await console.open("/tasks", size="phone")
     assert await fits(page)
+    part = await page.request.get(f"{console.url}/tasks?part=rows")
+    assert (part.status, (await part.text()).strip()[:14]) == (200, '<div id="rows"')
     await expect(page.get_by_text("<script>alert(1)</script>")).to_have_count(1)
     row = page.locator(f"#task-{report.id}")
     await expect(row).to_contain_text("every day at 09:00")
@@ -129,6 +131,21 @@ async def test_selected_tasks_are_paused_and_the_pause_is_undone(console: Consol
     await expect(page.locator("#notice")).to_contain_text("2 tasks were resumed.")
     assert [await state_of(console, task) for task in tasks] == ["active"] * 3
     console.problems.clear()  # The refused form answered 4xx, which the browser reports.
+
+
+async def test_row_buttons_pause_with_undo_and_run_without_scripts(console: Console) -> None:
+    task = await add_task(console, "report", "every 1h")
+    page = await console.open("/tasks", scripts=False)
+    await page.get_by_role("button", name="Pause report").click()
+    await expect(page.locator("#notice")).to_contain_text("report is paused.")
+    assert page.url == f"{console.url}/tasks"
+    assert await state_of(console, task) == "paused"
+    await page.get_by_role("button", name="Undo").click()
+    assert await state_of(console, task) == "active"
+    await page.get_by_role("button", name="Run report now").click()
+    await expect(page.locator("#notice")).to_contain_text("runs once more")
+    facts = await console.service.tasks.get(ADA, task.id)
+    assert sum(entry.kind == "manual" for entry in facts.entries) == 1
 
 
 async def test_deletion_of_all_matching_tasks_needs_their_number(console: Console) -> None:

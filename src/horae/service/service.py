@@ -24,6 +24,7 @@ from .accounts.sessions import Sessions
 from .accounts.storage_limit import StorageLimit
 from .accounts.stored_output import StoredOutput
 from .accounts.tokens import Tokens
+from .accounts.views import Views
 from .events.delivery import WebhookClient
 from .events.event_bodies import EventEncoder
 from .events.listeners import ListenerRegistry, topic_of
@@ -205,6 +206,9 @@ class Service:
     @cached_property
     def calendar_tokens(self) -> CalendarTokens:
         return CalendarTokens(self.store, self._clock, self.accounts, self.audit)
+
+    def views(self) -> Views:
+        return Views(self.store)
 
     @cached_property
     def key_budget(self) -> KeyBudget:

@@ -15,6 +15,7 @@ from horae.service.accounts.quota_sweep import QuotaSweep
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
+from horae.service.accounts.views import Views
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerRegistry
 from horae.service.events.owner_sequence import Events
@@ -67,6 +68,7 @@ SERVICES: Final = (
     Webhooks,
     PlannedRuns,
     CalendarTokens,
+    Views,
 )
 
 

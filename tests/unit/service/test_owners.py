@@ -29,6 +29,7 @@ from horae.service.accounts.quota_sweep import QuotaSweep
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
+from horae.service.accounts.views import Views
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerKind, ListenerRegistry
 from horae.service.events.owner_sequence import Events, Gap
@@ -209,6 +210,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Approvals, "page"): lambda harness: harness.service.approvals.page(BOB),
     (Accounts, "page"): lambda harness: harness.service.accounts.page(BOB),
     (Tokens, "page"): lambda harness: harness.service.tokens.page(BOB, "ada"),
+    (Views, "all"): lambda harness: harness.service.views.all(BOB, "tasks"),
     (Sessions, "page"): lambda harness: harness.service.sessions.page(BOB, "ada"),
     (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
     (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
@@ -259,6 +261,8 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Tokens, "make"): "test_account_of_another_owner_is_absent",
     (Tokens, "revoke"): "test_account_of_another_owner_is_absent",
     (Tokens, "authenticate"): "test_operator_methods_return_nothing_of_owners",
+    (Views, "save"): "test_view_of_another_owner_is_absent",
+    (Views, "remove"): "test_view_of_another_owner_is_absent",
     (Sessions, "revoke"): "test_session_of_another_owner_is_absent",
     (Sessions, "make_link"): "test_session_of_another_owner_is_absent",
     (Sessions, "open_with_link"): "test_session_of_another_owner_is_absent",
@@ -450,6 +454,17 @@ async def test_lists_show_no_foreign_resources(method: tuple[type, str]) -> None
         before = await harness.store.facts(mine.task.id, None)
         assert await LISTS[method](harness) == empty
         assert await harness.store.facts(mine.task.id, None) == before
+
+
+async def test_view_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        views = harness.service.views
+        await views.save(ADA, "tasks", "mine", "state:failed")
+        with pytest.raises(Refusal) as absent:
+            await views.remove(BOB, "tasks", "mine")
+        assert absent.value.code == "no_such_view"
+        await views.save(BOB, "tasks", "mine", "")
+        assert [view.query for view in await views.all(ADA, "tasks")] == ["state:failed"]
 
 
 async def test_bulk_operation_affects_own_tasks_only() -> None:

@@ -22,6 +22,7 @@ from horae.service.accounts.owners import Accounts
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
+from horae.service.accounts.views import Views
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.explanations import Explanations
@@ -77,6 +78,11 @@ def _tasks(needs: Scope, ask: Callable[[Tasks, Principal, str], Awaitable[Any]])
 
 def _runs(needs: Scope, ask: Callable[[Runs, Principal, str], Awaitable[Any]]) -> Call:
     return Call(needs, lambda harness, who, things: ask(harness.runs, who, things.run))
+
+
+async def _remove_view(harness: ServiceHarness, who: Principal) -> None:
+    with suppress(NotFound):
+        await harness.service.views.remove(who, "tasks", "mine")
 
 
 def _hooks(needs: Scope, ask: Callable[[Webhooks, Principal, str], Awaitable[Any]]) -> Call:
@@ -259,6 +265,11 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Nodes, "drain_host"): Call(
         Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain_host(who, "north"), owned=False
     ),
+    (Views, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.views.all(who, "tasks"), owned=False),
+    (Views, "save"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.views.save(who, "tasks", "mine", ""), owned=False
+    ),
+    (Views, "remove"): Call(Scope.READ, lambda harness, who, _: _remove_view(harness, who), owned=False),
     (Sessions, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.sessions.page(who), owned=False),
     (Sessions, "make_link"): Call(
         Scope.READ, lambda harness, who, _: harness.service.sessions.make_link(who), owned=False

@@ -78,6 +78,26 @@ CATALOGUE: Final = RefusalCatalogue(
             "An admin makes one with 'horae owner add {name}', or lets sign-ins make owners: oidc_new_owners = \"create\".",
             "这里没有所有者“{name}”,或其已停用。",
             '管理员可用“horae owner add {name}”创建,或允许登录时创建:oidc_new_owners = "create"。',
+        "no_such_view": RefusalEntry(
+            NotFound,
+            "There is no saved view '{name}'.",
+            "It may have been removed already; the list shows those that there are.",
+            "没有已保存的视图“{name}”。",
+            "它可能已被删除;列表显示现有的视图。",
+        ),
+        "too_many_views": RefusalEntry(
+            TooMuch,
+            "An owner may have {most} saved views, and there are so many.",
+            "Remove one that is not needed, or save under an existing name.",
+            "每个所有者最多 {most} 个已保存的视图,现已达到上限。",
+            "请删除不需要的视图,或用已有的名称保存。",
+        ),
+        "views_contested": RefusalEntry(
+            Conflict,
+            "The view is being changed by other requests at the same time.",
+            "Look at it, and try again.",
+            "该视图同时被其他请求更改。",
+            "请查看后重试。",
         ),
         "not_for_agents": RefusalEntry(
             NotAllowed,

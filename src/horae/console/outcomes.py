@@ -36,7 +36,7 @@ _RUNS: Final[dict[RunState, tuple[str, str]]] = {
 }
 _TASKS: Final[dict[TaskState, tuple[str, str]]] = {
     TaskState.ACTIVE: ("○", "good"),
-    TaskState.PAUSED: ("⏸", "warn"),
+    TaskState.PAUSED: ("‖", "warn"),
     TaskState.COMPLETED: ("✓", "dim"),
     TaskState.FAILED: ("✕", "bad"),
     TaskState.CANCELLED: ("■", "dim"),

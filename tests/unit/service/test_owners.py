@@ -174,7 +174,8 @@ async def _names_of_all(harness: ServiceHarness) -> object:
 
 async def _retry_all(harness: ServiceHarness) -> object:
     """Bob retries runs of Ada: each is refused as absent."""
-    report = await harness.service.failures.retry(BOB, (await harness.store.runs(RunFilter())).items)
+    runs = (await harness.store.runs(RunFilter())).items
+    report = await harness.service.failures.retry(BOB, [run.id for run in runs])
     return report.retried, {each.error.code for each in report.refused} - {"no_such_run"}
 
 

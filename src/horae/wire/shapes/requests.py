@@ -83,6 +83,7 @@ SHAPES: Final[dict[str, Schema]] = {
         },
         required=(),
     ),
+    "RetryRuns": closed({"run_ids": list_of(TEXT) | {"maxItems": 500}}),
     "ScheduleQuestion": closed(
         {
             "when": SCHEDULE,

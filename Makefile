@@ -33,8 +33,7 @@ up: $(READY) ## Set everything up and run Horae with a few demo tasks, on .horae
 		exec $(BIN)/horae up --demo --store sqlite:///.horae/horae.db $$limit
 
 test: $(READY) ## Set everything up and run all checks: lint, types, import contracts, tests
-	@$(MAKE) --no-print-directory check
-	@$(MAKE) --no-print-directory coverage
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check coverage
 	@$(MAKE) --no-print-directory pytest PYTEST_OPTIONS="$(patsubst %,--ignore=%,$(PURE_TESTS))"
 
 quick: check ## An answer in less than 90 seconds: lint, types, contracts, tests of the pure packages, of memory and SQLite

@@ -11,6 +11,7 @@ from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, 
 
 from horae.console.request import SESSION_COOKIE
 from horae.console.viewer import LANGUAGE_COOKIE, THEME_COOKIE
+from horae.model.accounts.principal import Principal
 from horae.runtime.api_service import CONSOLE_PATH, mount_console
 from horae.service.service import Service
 from tests.api.api_server import Api, serve_api
@@ -37,6 +38,10 @@ class Console:
     @property
     def url(self) -> str:
         return self.api.base + CONSOLE_PATH
+
+    def principal(self, who: str) -> Principal:
+        """Return the principal of an account, without scopes taken away."""
+        return Principal(who, admin=who == "admin")
 
     async def open_context(
         self,

@@ -109,8 +109,8 @@ def render(viewer: Viewer, template: str, data: Mapping[str, Any], part: str | N
 def _globals(viewer: Viewer) -> dict[str, Any]:
     language = viewer.language
 
-    def translate(name: str, **facts: object) -> str:
-        return TEXTS[name].in_language(language, **facts)
+    def translate(text: str, /, **facts: object) -> str:
+        return TEXTS[text].in_language(language, **facts)
 
     def static(name: str) -> str:
         return f"{viewer.base}/static/{static_version()}/{name}"
@@ -148,9 +148,18 @@ def script_texts(language: Language) -> tuple[tuple[str, str], ...]:
 
 def navigation(viewer: Viewer) -> list[tuple[str, str]]:
     """Return path and name of the pages that the viewer may use."""
+    if viewer.is_simple:
+        return [("/simple", "simple")]
     shared = [("/", "now"), ("/tasks", "tasks"), ("/runs", "runs"), ("/calendar", "calendar")]
     admins = [("/lanes", "lanes")] if viewer.is_admin else []
-    return [*shared, *admins, ("/activity", "activity"), ("/approvals", "approvals"), ("/settings", "settings")]
+    return [
+        *shared,
+        *admins,
+        ("/activity", "activity"),
+        ("/approvals", "approvals"),
+        ("/settings", "settings"),
+        ("/simple", "simple"),
+    ]
 
 
 def _without(query: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ..model.accounts.principal import Principal, Scope
 from ..schedule.zones import find_zone
 from ..web.language import request_language
 from ..web.request_context import app_context
+from .application import has_simple_view_only
 
 Theme: TypeAlias = Literal["auto", "light", "dark"]
 LANGUAGE_COOKIE: Final = "horae_lang"
@@ -38,6 +39,8 @@ class Viewer(NamedTuple):
     base: str
     csrf: str
     now: datetime
+    is_simple: bool = False
+    """The console has only the simple view."""
     has_keys: bool = True
     """Whether single-key shortcuts are on; people who speak to their computer switch them off."""
 
@@ -80,6 +83,7 @@ def make_viewer(request: Request, principal: Principal, zone: str, csrf: str) ->
         request.scope.get("root_path", ""),
         csrf,
         app_context(request).clock.now(),
+        has_simple_view_only(request),
         request.cookies.get(KEYS_COOKIE) != "off",
     )
 

@@ -106,6 +106,7 @@ TEXTS: Final[dict[str, Message]] = {
     "none_yet": Message("None yet", "暂无"),
     "none_match": Message("Nothing matches the filter.", "没有符合筛选条件的内容。"),
     "nav_approvals": Message("Approvals", "审批"),
+    "progress": Message("Progress", "进度"),
     "unknown": Message("unknown", "未知"),
     "yes": Message("yes", "是"),
     "no": Message("no", "否"),

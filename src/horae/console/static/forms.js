@@ -59,5 +59,9 @@ export function startForms() {
   document.addEventListener("pointerdown", closeMenus);
   document.addEventListener("keydown", closeMenuOnEscape);
   document.getElementById("notice-dismiss")?.addEventListener("click", () => document.getElementById("notice").remove());
-  for (const form of document.querySelectorAll('form[data-submit="at-once"]')) form.requestSubmit();
+  for (const form of document.querySelectorAll('form[data-submit="at-once"]')) {
+    // The one-time code leaves the address bar and the history.
+    history.replaceState(null, "", location.pathname);
+    form.requestSubmit();
+  }
 }

@@ -20,6 +20,8 @@ TEXTS: Final[dict[str, Message]] = {
     "simple_back": Message("Back to my tasks", "返回我的任务"),
     "simple_never_ran": Message("not yet", "尚未运行"),
     "simple_no_next": Message("none planned", "未安排"),
+    "simple_until": Message("Enabled again at", "自动启用时间:"),
+    "simple_merged": Message("{number} occurrences", "共 {number} 次"),
     "simple_actions_of": Message("Actions of {task}", "“{task}”的操作"),
     # --- states ------------------------------------------------------------------------------------------------------
     "simple_state_active": Message("enabled", "已启用"),

@@ -117,7 +117,7 @@ async def _create(page: Page) -> None:
     form = page.locator("#simple-form")
     await form.get_by_label("名称").fill("打卡提醒")
     await form.get_by_label("执行时间").fill("每天早上9点")
-    await form.get_by_label("时区").fill("Asia/Shanghai")
+    await form.get_by_label("时区").fill("北京时间")
     await form.get_by_label("内容").fill("每天 9 点提醒我打卡")
     await form.get_by_role("button", name="创建").click()
     await expect(page.get_by_role("status").filter(has_text="已创建“打卡提醒”")).to_be_visible()

@@ -37,26 +37,23 @@ from ..outcomes import Sign, task_sign
 from ..page import PageRequest, form, page
 from ..plain_text import cut, plain_text
 from ..request import Form
-from ..simple_form import KINDS, UNITS, SimpleForm, form_of, preview_of, read_edits, read_form, read_new
+from ..simple_form import (
+    KINDS,
+    UNITS,
+    SimpleForm,
+    form_of,
+    preview_of,
+    read_edits,
+    read_form,
+    read_new,
+    suggested_zones,
+)
 from ..viewer import Viewer
 
 LIST: Final = "/simple"
 PAGE_SIZE: Final = 30
 _SHOWN_CHARACTERS: Final = 160
 _SHOWN_LINES: Final = 4
-_ZONES: Final = (
-    "Asia/Shanghai",
-    "Asia/Hong_Kong",
-    "Asia/Taipei",
-    "Asia/Singapore",
-    "Asia/Tokyo",
-    "Europe/London",
-    "Europe/Berlin",
-    "America/New_York",
-    "America/Los_Angeles",
-    "UTC",
-)
-"""Suggestions of the field for the zone; it accepts every other zone too."""
 
 
 class Card(NamedTuple):
@@ -250,7 +247,8 @@ def _is_locked(facts: Facts) -> bool:
 
 def _example(request: PageRequest) -> str:
     """Return a command that creates a task over HTTP."""
-    base = str(request.request.base_url.replace(path="", query="")).rstrip("/")
+    prefix = request.viewer.base.removesuffix("/scheduled-tasks/console").removesuffix("/console")
+    base = str(request.request.base_url.replace(path=prefix, query="")).rstrip("/")
     body = '{"name": "demo", "schedule_type": "interval", "schedule_expr": "60", "payload": {"text": "hello"}}'
     return f"curl -X POST {base}/scheduled-tasks -H 'Authorization: Bearer TOKEN' -H 'Content-Type: application/json' -d '{body}'"
 
@@ -284,7 +282,7 @@ def _show_form(
         "kinds": KINDS,
         "units": tuple(UNITS),
         "preview": None if facts is None else preview_of(filled, request.viewer),
-        "zones": dict.fromkeys((request.viewer.zone, *_ZONES)),
+        "zones": suggested_zones(request.viewer.zone, request.viewer.language),
         "has_orchestrator": bool(request.context.settings.orchestrator),
     }
     return request.render("simple_form.html", data, 200 if error is None else status_of(error))

@@ -36,10 +36,11 @@ from tests.api.api_server import Api, create_tokens
 from tests.compat.compat_server import serve
 from tests.compat.orchestrator import Orchestrator
 from tests.console.accessibility import violations_of
-from tests.console.console_server import Console
+from tests.console.console_server import Console, Language
 
 TIMEOUT_SECONDS: Final = 60
 """Upper bound for a failing test; a passing one never waits this long."""
+LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 ADA: Final = Principal("ada")
 HOSTILE: Final = "<script>alert(1)</script>" + '"很长的名称' + "长" * 60 + " long" * 12
 HOSTILE_TEXT: Final = f"\u202e{HOSTILE}\u2066 {'W' * 300}"
@@ -241,7 +242,7 @@ async def test_browser_client_calls_every_route(chromium: str, tmp_path: Path) -
 
 
 async def test_empty_pages_and_forms_are_accessible_and_explain_themselves(console: Console) -> None:
-    for language in ("en", "zh"):
+    for language in LANGUAGES:
         page = await console.open("/simple", language=language)
         await page.locator("#no-orchestrator summary").click()
         await expect(page.get_by_text("ORCHESTRATOR_URL=https://orchestrator.example")).to_be_visible()
@@ -254,7 +255,13 @@ async def test_empty_pages_and_forms_are_accessible_and_explain_themselves(conso
 
 
 async def _seed(console: Console) -> tuple[str, str]:
-    """Create a task of each kind with hostile texts; return ids of the one that ran and of a paused one."""
+    """Create a task of each kind and in each state, with hostile texts; return ids of one that ran and of a paused one."""
+    once = await console.api.create_task(name="done", when="now")
+    await settle_run(console, once["id"], Succeeded("null"), is_due=True)
+    given_up = await console.api.create_task(name="given up", policies={"give_up_after": 1, "retries": 0}, when="now")
+    await settle_run(console, given_up["id"], Failed("no"), is_due=True)
+    wish = {"name": "of an agent", "when": "every 1h", "zone": "UTC", "http": "https://example.org/hook"}
+    assert (await console.api.post("/v1/tasks", wish, who="robot")).status == 201
     for when in ("every 1h", "2099-01-02 08:30", "every day at 09:00"):
         await console.api.create_task(name=f"{when} {HOSTILE}", say=HOSTILE_TEXT, when=when)
     task = await console.api.create_task(name="日报", say="写日报")
@@ -265,10 +272,11 @@ async def _seed(console: Console) -> tuple[str, str]:
     return task["id"], paused["id"]
 
 
-async def settle_run(console: Console, task_id: str, outcome: Outcome) -> None:
-    """Run the task now and settle the run with this outcome, as a node does."""
+async def settle_run(console: Console, task_id: str, outcome: Outcome, *, is_due: bool = False) -> None:
+    """Run the task now, unless it is due, and settle the run with this outcome, as a node does."""
     store, clock = console.service.store, console.api.app.context.clock
-    await console.service.tasks.run_now(LOCAL, task_id)
+    if not is_due:
+        await console.service.tasks.run_now(LOCAL, task_id)
     if not await store.nodes():
         await store.join(Node("nod_1", "here/1", "1", clock.now(), clock.now()))
     claimant = ClaimContext("nod_1", clock.now(), timedelta(seconds=10))
@@ -279,14 +287,27 @@ async def settle_run(console: Console, task_id: str, outcome: Outcome) -> None:
     await store.settle([Settlement(run.id, run.token, outcome, run.started, clock.now())], settle)
 
 
+async def _check_buttons_of_states(page: Page, language: Language) -> None:
+    """A task that has ended or waits for an approval has no toggle; one that was given up can be enabled."""
+    run, enable = ("Run now", "Enable") if language == "en" else ("立即运行", "启用")
+    for name, buttons in (("done", []), ("given up", [enable]), ("of an agent", []), ("paused", [run, enable])):
+        card = page.locator(".cards > li").filter(has=page.get_by_role("heading", name=name, exact=True))
+        assert await card.get_by_role("button").all_inner_texts() == buttons, name
+    note = "a person must approve it first" if language == "en" else "须先获批准"
+    await expect(page.get_by_text(note)).to_be_visible()
+
+
 async def test_filled_pages_are_accessible_and_show_hostile_text_as_text(console: Console) -> None:
     task_id, paused_id = await _seed(console)
-    for language in ("en", "zh"):
+    for language in LANGUAGES:
         page = await console.open("/simple", language=language, size="phone")
         assert await violations_in_both_themes(page) == []
         part = await page.context.request.get(f"{console.url}/simple?part=simple_cards")
         assert (await part.text()).strip().startswith('<div id="simple-cards"')
-        assert await page.locator(".cards > li").count() == 5
+        part = await page.context.request.get(f"{console.url}/simple/{task_id}?part=simple_history")
+        assert (await part.text()).strip().startswith('<div id="simple-history"')
+        assert await page.locator(".cards > li").count() == 8
+        await _check_buttons_of_states(page, language)
         await expect(page.get_by_text("<script>alert(1)</script>").first).to_be_visible()
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await page.goto(f"{console.url}/simple/{task_id}")

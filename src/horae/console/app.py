@@ -24,6 +24,7 @@ from .pages import (
     lanes,
     live,
     now,
+    oidc,
     palette,
     preferences,
     run,

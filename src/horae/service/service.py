@@ -207,6 +207,7 @@ class Service:
     def calendar_tokens(self) -> CalendarTokens:
         return CalendarTokens(self.store, self._clock, self.accounts, self.audit)
 
+    @cached_property
     def views(self) -> Views:
         return Views(self.store)
 

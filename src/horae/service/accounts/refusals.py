@@ -78,6 +78,7 @@ CATALOGUE: Final = RefusalCatalogue(
             "An admin makes one with 'horae owner add {name}', or lets sign-ins make owners: oidc_new_owners = \"create\".",
             "这里没有所有者“{name}”,或其已停用。",
             '管理员可用“horae owner add {name}”创建,或允许登录时创建:oidc_new_owners = "create"。',
+        ),
         "no_such_view": RefusalEntry(
             NotFound,
             "There is no saved view '{name}'.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from hmac import compare_digest
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from ..model.accounts.session import ABSOLUTE_LIMIT
 from ..service.accounts.sessions import csrf_token
 from ..web.body import read_body
+from ..wire.instants import parse_instant
 from .refusals import refuse
 
 SESSION_COOKIE: Final = "horae_session"
@@ -45,6 +47,13 @@ class Form(Mapping[str, str]):
 
     def all(self, name: str) -> list[str]:
         return [value for key, value in self.pairs if key == name]
+
+    def instant(self, name: str) -> datetime:
+        """Return an instant with an offset. Raises `bad_form_field`."""
+        try:
+            return parse_instant(self.text(name))
+        except ValueError:
+            raise refuse("bad_form_field", name=name, value=self.text(name)[:80]) from None
 
 
 async def read_form(request: Request) -> Form:

@@ -38,6 +38,8 @@ NOTIFY_INTERVAL: Final = 0.005
 _SEAL_INTERVAL: Final = 0.5
 """Seconds. Audit rows are sealed within one second."""
 _QUOTA_INTERVAL: Final = 60.0
+SIMPLE_CONSOLE_PATH: Final = "/scheduled-tasks/console"
+"""The simple view, beside the routes of the system whose users know it."""
 _MAX_STREAMS: Final = 1_000_000
 _MIN_BODY_SECONDS: Final = 0.1
 _MAX_BODY_SECONDS: Final = 50.0
@@ -133,6 +135,7 @@ def mount_console(app: Application) -> None:
 
     app.router.routes.append(Mount(CONSOLE_PATH, make_console(app.context)))
     app.console_path = CONSOLE_PATH
+    app.router.routes.append(Mount(SIMPLE_CONSOLE_PATH, make_console(app.context, is_simple=True)))
 
 
 @asynccontextmanager

@@ -11,9 +11,9 @@ from ...message import Message
 from ...node.reports import ApiReady
 from ...runtime.stores import MEMORY
 from ...service.tasks.default_zone import own_zone
+from ...service.tasks.demo_tasks import create_demo_tasks
 from ...settings import Settings
 from ...wire.instants import utc
-from ..commands.operate.demo_tasks import create_demo_tasks
 from ..messages import operating_messages as words
 from ..node_options import UpOptions
 from .command_hints import is_default_store, omits_password, store_option
@@ -71,7 +71,7 @@ class PrintedWorkerReports(PrintedReports):
 
     async def on_open(self) -> None:
         app, options = self._app, self._options
-        self._demo_tasks = await create_demo_tasks(app) if options.demo else 0
+        self._demo_tasks = await create_demo_tasks(app.service.tasks, app.who) if options.demo else 0
         # Times for people are in the zone of the command line's lists, even if the app has another one.
         zone = self._events.zone = await own_zone(app.service, app.who) or options.zone or app.zone
         if zone != options.zone:

@@ -156,6 +156,8 @@ SHAPES: Final[dict[str, Schema]] = {
         }
     ),
     "OwnerPage": page_of("owner"),
+    "AgentPage": page_of("agent-limits"),
+    "ReviewPage": page_of("Review"),
     "TokenPage": page_of("token"),
     "MadeToken": MADE_TOKEN,
     "Stopped": closed({"agent": TEXT, "tasks": INTEGER, "dry_run": BOOLEAN}),

@@ -60,7 +60,7 @@ async def test_limit_waiters_and_drain_are_changed_and_undone(console: Console) 
     await node.get_by_role("button", name="Drain").click()
     await expect(page.locator("#node-nod_1")).to_contain_text("draining")
     assert (await console.service.store.nodes())[0].draining
-    await expect(page.get_by_text("No node is running.")).to_be_visible()
+    await expect(page.get_by_text("No node claims due tasks.")).to_be_visible()
     await page.get_by_role("button", name="Undo").click()
     await expect(page.locator("#node-nod_1")).to_contain_text("running")
     assert not (await console.service.store.nodes())[0].draining

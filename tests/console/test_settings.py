@@ -237,6 +237,8 @@ async def test_roles_and_owners_see_and_change_only_their_own(console: Console) 
         ("/settings/tokens/make", {"name": "x", "owner": "ada", "scope": "tasks:read"}, 404),
     ):
         assert (await post(console, page, path, fields))[0] == status, path
+    for path in (f"/settings/webhooks/{webhook.id}", "/settings/webhooks/whk_none"):
+        assert (await page.request.get(console.url + path)).status == 404
     page = await console.open("/settings/webhooks", "vic")
     for path in ("/settings/webhooks", "/settings/secrets", "/settings/tokens"):
         await page.goto(console.url + path)

@@ -104,6 +104,7 @@ SHAPES: Final[dict[str, Schema]] = {
         }
     )
     | answer_of("agent show", "agent set"),
+    "agents": list_of(ref("agent-limits")) | answer_of("agent ls"),
     "token": TOKEN | answer_of("token revoke"),
     "tokens": list_of(ref("token")) | answer_of("token ls"),
     "token-made": extend(

@@ -7,7 +7,18 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from tests.api.api_server import TASK
 
 Subject: TypeAlias = Literal[
-    "task", "run", "owner", "token", "secret", "key", "webhook", "delivery", "schedule", "operation"
+    "task",
+    "run",
+    "owner",
+    "token",
+    "session",
+    "secret",
+    "key",
+    "webhook",
+    "delivery",
+    "schedule",
+    "operation",
+    "calendar_token",
 ]
 Needs: TypeAlias = Literal["public", "read", "write", "run", "admin", "callback"]
 
@@ -37,6 +48,7 @@ RIGHTS: Final[dict[str, Row]] = {
     "GET /llms.txt": Row("public"),
     "GET /openapi.json": Row("public"),
     "GET /metrics": Row("public"),
+    "GET /scheduled-tasks/console": Row("public"),
     "GET /api/health/scheduler": Row("public"),
     "GET /v1/whoami": Row("read"),
     "GET /v1/tasks": Row("read"),
@@ -68,11 +80,14 @@ RIGHTS: Final[dict[str, Row]] = {
     "GET /v1/runs/{run_id}": Row("read", "run"),
     "GET /v1/runs/{run_id}/attempts": Row("read", "run"),
     "GET /v1/runs/{run_id}/logs": Row("read", "run"),
+    "GET /v1/failures": Row("read"),
+    "POST /v1/failures/retry": Row("run", body={"run_ids": []}),
     "POST /v1/runs/{run_id}/cancel": Row("run", "run"),
     "POST /v1/runs/{run_id}/retry": Row("run", "run"),
     "POST /v1/runs/{run_id}/callback": Row("callback", "run", {}),
     "POST /v1/schedules/preview": Row("read", body={"when": "every 5m"}),
     "GET /v1/overview": Row("read", agents=False),
+    "GET /v1/planned": Row("read", agents=False),
     "GET /v1/nodes": Row("admin"),
     "POST /v1/nodes/{node}/drain": Row("admin"),
     "GET /v1/functions": Row("read"),
@@ -91,6 +106,12 @@ RIGHTS: Final[dict[str, Row]] = {
     "DELETE /v1/tokens/{token_id}": Row("write", "token", agents=False),
     "GET /v1/agents": Row("read", agents=False),
     "GET /v1/approvals": Row("read", agents=False),
+    "GET /v1/sessions": Row("read", agents=False),
+    "DELETE /v1/sessions/{session_id}": Row("read", "session", agents=False),
+    "POST /v1/sign-in-links": Row("read", agents=False),
+    "GET /v1/calendar-tokens": Row("read", agents=False),
+    "POST /v1/calendar-tokens": Row("write", body={"name": "x"}, agents=False),
+    "DELETE /v1/calendar-tokens/{token_id}": Row("write", "calendar_token", agents=False, admin_sees_all=False),
     "GET /v1/agents/{agent}": Row("read", agents=False),
     "PUT /v1/agents/{agent}": Row("admin", body={"quotas": {"active_tasks": 5}}),
     "POST /v1/agents/{agent}/stop": Row("write", agents=False),

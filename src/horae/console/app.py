@@ -11,10 +11,35 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from ..web.application import Application
 from ..web.request_context import AppContext
-from .page import PageRoute, anonymous_viewer, signed_in
-from .pages import activity, approvals, lanes, live, now, preferences, settings, sign_in
+from .application import ConsoleApplication
+from .page import PageRoute, anonymous_viewer, page, signed_in
+from .pages import (
+    activity,
+    approvals,
+    bulk_tasks,
+    calendar,
+    calendar_feed,
+    edit_task,
+    lanes,
+    live,
+    now,
+    oidc,
+    palette,
+    preferences,
+    run,
+    run_log,
+    runs,
+    schedule_preview,
+    settings,
+    sign_in,
+    simple,
+    simple_runs,
+    task,
+    task_actions,
+    tasks,
+    why,
+)
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -22,18 +47,49 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *live.ROUTES,
     *preferences.ROUTES,
     *sign_in.ROUTES,
+    *tasks.ROUTES,
+    *bulk_tasks.ROUTES,
+    *task_actions.ROUTES,
+    *why.ROUTES,
+    *runs.ROUTES,
+    *run_log.ROUTES,
+    *run.ROUTES,
     *lanes.ROUTES,
     *activity.ROUTES,
     *approvals.ROUTES,
     *settings.ROUTES,
+    *simple.ROUTES,
+    *simple_runs.ROUTES,
+    *edit_task.ROUTES,
+    *schedule_preview.ROUTES,
+    *calendar.ROUTES,
+    *palette.ROUTES,
+    *calendar_feed.ROUTES,
+    # Last: its path has a parameter where others have a fixed name.
+    *task.ROUTES,
 )
+_SIMPLE_PAGES: Final[tuple[PageRoute, ...]] = (
+    page("/", simple.go_to_list),
+    *simple.ROUTES,
+    *simple_runs.ROUTES,
+    *live.ROUTES,
+    *preferences.ROUTES,
+    *sign_in.ROUTES,
+)
+"""Pages of the console for members of another system, who know only their tasks and runs."""
 _MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FOR_EVER: Final = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
 
 
-def make_console(context: AppContext) -> Application:
-    """Build the console over a service; mount it where the request middleware has set a request id."""
-    return Application(ConsoleRouter(list(_routes()), redirect_slashes=False), context, [])
+def make_console(context: AppContext, *, is_simple: bool = False) -> ConsoleApplication:
+    """Build the console over a service; mount it where the request middleware has set a request id.
+
+    `is_simple`: only the simple view, for members of a system that Horae replaces.
+    """
+    routes = list(_routes(_SIMPLE_PAGES if is_simple else _PAGES))
+    if is_simple:
+        routes.append(_ConsoleRoute("/client.js", _client))
+    return ConsoleApplication(ConsoleRouter(routes, redirect_slashes=False), context, is_simple=is_simple)
 
 
 class ConsoleRouter(Router):
@@ -58,12 +114,21 @@ class _ConsoleRoute(Route):
         await super().handle(scope, receive, send)
 
 
-def _routes() -> Iterator[Route]:
-    for method, path, handler in _PAGES:
+def _routes(pages: tuple[PageRoute, ...]) -> Iterator[Route]:
+    for method, path, handler in pages:
         yield _ConsoleRoute(path, signed_in(handler, sign_in.require_sign_in), methods=[method])
     yield _ConsoleRoute("/sign-in", sign_in.show_sign_in)
     yield _ConsoleRoute("/sign-in", sign_in.sign_in, methods=["POST"])
+    yield _ConsoleRoute(calendar_feed.FEED_PATH, calendar_feed.serve)
+    yield _ConsoleRoute(oidc.START_PATH, oidc.start)
+    yield _ConsoleRoute(oidc.CALLBACK_PATH, oidc.finish)
     yield _ConsoleRoute("/static/{version}/{name}", _static)
+
+
+async def _client(_request: Request) -> Response:
+    """Respond with the browser client of `/scheduled-tasks`, which pages of every origin may import."""
+    headers = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff", "Access-Control-Allow-Origin": "*"}
+    return Response(static_files()["scheduled_tasks.js"], media_type=_MEDIA_TYPES["js"], headers=headers)
 
 
 async def _static(request: Request) -> Response:

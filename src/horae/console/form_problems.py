@@ -26,5 +26,6 @@ def form_status(error: HoraeError | None) -> int:
 
 def check_confirmation(request: PageRequest, word: str) -> None:
     """Refuse a deletion whose form does not repeat this word."""
-    if request.form.text(CONFIRM_FIELD) != word:
-        raise refuse("not_confirmed", word=word)
+    typed = request.form.text(CONFIRM_FIELD)
+    if typed != word:
+        raise refuse("not_confirmed", value=typed, wanted=word)

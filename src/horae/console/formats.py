@@ -56,6 +56,14 @@ def format_day(day: datetime, today: datetime, language: Language) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]}{year}"
 
 
+def format_day_and_clock(at: datetime, viewer: Viewer, zone: str) -> str:
+    """Return day and time of an instant in a zone that may not be the viewer's, where `today` would be ambiguous."""
+    tz = viewer._replace(zone=zone).tz
+    local = at.astimezone(tz)
+    clock = f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
+    return f"{format_day(local, viewer.now.astimezone(tz), viewer.language)} {clock}"
+
+
 def format_instant(at: datetime | None, viewer: Viewer) -> str:
     """Return an instant in full, with its offset: `2026-11-17 09:00:00 +08:00`."""
     if at is None:

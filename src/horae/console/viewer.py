@@ -15,11 +15,14 @@ from ..model.accounts.principal import Principal, Scope
 from ..schedule.zones import find_zone
 from ..web.language import request_language
 from ..web.request_context import app_context
+from .application import has_simple_view_only
 
 Theme: TypeAlias = Literal["auto", "light", "dark"]
 LANGUAGE_COOKIE: Final = "horae_lang"
 ZONE_COOKIE: Final = "horae_zone"
 THEME_COOKIE: Final = "horae_theme"
+KEYS_COOKIE: Final = "horae_keys"
+KEYS_CHOICES: Final = ("on", "off")
 THEMES: Final = ("auto", "light", "dark")
 _LANGUAGES: Final = ("en", "zh")
 ANONYMOUS: Final = Principal("", scopes=frozenset())
@@ -36,6 +39,10 @@ class Viewer(NamedTuple):
     base: str
     csrf: str
     now: datetime
+    is_simple: bool = False
+    """The console has only the simple view."""
+    has_keys: bool = True
+    """Whether single-key shortcuts are on; people who speak to their computer switch them off."""
 
     @property
     def tz(self) -> ZoneInfo:
@@ -76,6 +83,8 @@ def make_viewer(request: Request, principal: Principal, zone: str, csrf: str) ->
         request.scope.get("root_path", ""),
         csrf,
         app_context(request).clock.now(),
+        has_simple_view_only(request),
+        request.cookies.get(KEYS_COOKIE) != "off",
     )
 
 

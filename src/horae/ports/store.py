@@ -233,6 +233,9 @@ class Book(Protocol):
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         """Return a page of tasks in the order in which they were added; the facts carry no lanes."""
 
+    async def count_tasks(self, task_filter: TaskFilter, limit: int) -> int:
+        """Count the tasks of a filter up to a limit, without reading them."""
+
     async def run(self, run_id: str, owner: str | None) -> Run | None: ...
 
     async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
@@ -252,6 +255,18 @@ class Book(Protocol):
 
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         """Return the newest run of each of these tasks that has one. The caller checks the right to see the tasks."""
+
+    async def outcomes(
+        self, task_ids: Sequence[str], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        """Return up to `limit` of the newest runs of each of these tasks that has one, newest first, for charts.
+
+        Their results and errors are left out: they may be large. `since` leaves out runs planned before it. The caller
+        checks the right to see the tasks.
+        """
+
+    async def task_names(self, task_ids: Sequence[str], owner: str | None) -> dict[str, str]:
+        """Return the names of these tasks by id, without absent and foreign ones: one read, however many there are."""
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         """Return the counters (`model/counts.py`) of one owner, or (None) of all owners, in these hours."""

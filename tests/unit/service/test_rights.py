@@ -17,16 +17,21 @@ from horae.ports.store import RunFilter, TaskFilter
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
+from horae.service.accounts.calendar_tokens import CalendarTokens
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
+from horae.service.accounts.views import Views
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.explanations import Explanations
+from horae.service.runs.failures import Failures
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
+from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.overview import Overviews
+from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.tasks.bulk import Bulk
 from horae.service.tasks.declared_tasks import DeclaredTasks
@@ -75,6 +80,11 @@ def _runs(needs: Scope, ask: Callable[[Runs, Principal, str], Awaitable[Any]]) -
     return Call(needs, lambda harness, who, things: ask(harness.runs, who, things.run))
 
 
+async def _remove_view(harness: ServiceHarness, who: Principal) -> None:
+    with suppress(NotFound):
+        await harness.service.views.remove(who, "tasks", "mine")
+
+
 def _hooks(needs: Scope, ask: Callable[[Webhooks, Principal, str], Awaitable[Any]]) -> Call:
     return Call(needs, lambda harness, who, things: ask(harness.service.webhooks, who, things.webhook))
 
@@ -87,6 +97,12 @@ async def _function(harness: ServiceHarness, who: Principal) -> None:
     """The right is checked first: without it the answer is a refusal, not that the function is unknown."""
     with suppress(NotFound):
         await harness.service.functions.get(who, "x")
+
+
+async def _revoke_calendar(harness: ServiceHarness, who: Principal) -> None:
+    """The right is checked first: without it the answer is a refusal, not that the token is unknown."""
+    with suppress(NotFound):
+        await harness.service.calendar_tokens.revoke(who, "cal_" + "0" * 32)
 
 
 CALLS: Final[dict[tuple[type, str], Call]] = {
@@ -118,6 +134,8 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     ),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
+    (Runs, "last_line"): _runs(Scope.READ, lambda runs, who, run: runs.last_line(who, run)),
+    (Runs, "attempts"): _runs(Scope.READ, lambda runs, who, run: runs.attempts(who, run)),
     (Runs, "retry"): _runs(Scope.RUN, lambda runs, who, run: runs.retry(who, run)),
     (Tasks, "create"): Call(
         Scope.WRITE, lambda harness, who, things: harness.tasks.create(who, WISH._replace(owner=things.owner))
@@ -201,8 +219,18 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "page"): Call(Scope.READ, lambda harness, who, _: harness.tasks.page(who), owned=False),
     (Tasks, "count"): Call(Scope.READ, lambda harness, who, _: harness.tasks.count(who), owned=False),
     (Tasks, "upcoming"): Call(Scope.READ, lambda harness, who, _: harness.tasks.upcoming(who), owned=False),
+    (Tasks, "outcomes"): Call(Scope.READ, lambda harness, who, _: harness.tasks.outcomes(who, (), 30), owned=False),
     (Tasks, "latest"): Call(Scope.READ, lambda harness, who, _: harness.tasks.latest(who, ()), owned=False),
+    (Tasks, "names"): Call(Scope.READ, lambda harness, who, _: harness.tasks.names(who, ()), owned=False),
+    (Failures, "groups"): Call(Scope.READ, lambda harness, who, _: harness.service.failures.groups(who), owned=False),
+    (Failures, "retry"): Call(Scope.RUN, lambda harness, who, _: harness.service.failures.retry(who, ()), owned=False),
     (Runs, "page"): Call(Scope.READ, lambda harness, who, _: harness.runs.page(who), owned=False),
+    (OutageReviews, "latest"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.outage_reviews.latest(who), owned=False
+    ),
+    (OutageReviews, "dismiss"): Call(
+        Scope.WRITE, lambda harness, who, _: harness.service.outage_reviews.dismiss(who, NOON), owned=False
+    ),
     (Overviews, "now"): Call(Scope.READ, lambda harness, who, _: harness.service.overview.now(who), owned=False),
     (Events, "after"): Call(Scope.READ, lambda harness, who, _: harness.service.events.after(who, 0), owned=False),
     (Events, "last"): Call(Scope.READ, lambda harness, who, _: harness.service.events.last(who), owned=False),
@@ -237,6 +265,11 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Nodes, "drain_host"): Call(
         Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain_host(who, "north"), owned=False
     ),
+    (Views, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.views.all(who, "tasks"), owned=False),
+    (Views, "save"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.views.save(who, "tasks", "mine", ""), owned=False
+    ),
+    (Views, "remove"): Call(Scope.READ, lambda harness, who, _: _remove_view(harness, who), owned=False),
     (Sessions, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.sessions.page(who), owned=False),
     (Sessions, "make_link"): Call(
         Scope.READ, lambda harness, who, _: harness.service.sessions.make_link(who), owned=False
@@ -245,6 +278,28 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Accounts, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.accounts.page(who), owned=False),
     (Audit, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.audit.page(who), owned=False),
     (Audit, "verify"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.audit.verify(who), owned=False),
+    (CalendarTokens, "make"): Call(
+        Scope.WRITE, lambda harness, who, _: harness.service.calendar_tokens.make(who, "phone"), owned=False
+    ),
+    (CalendarTokens, "all"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.calendar_tokens.all(who), owned=False
+    ),
+    (CalendarTokens, "revoke"): Call(Scope.WRITE, lambda harness, who, _: _revoke_calendar(harness, who), owned=False),
+    (Overviews, "hours"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.overview.hours(who, NOON, NOON + HOUR), owned=False
+    ),
+    (PlannedRuns, "clock_changes"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.clock_changes(who, NOON, NOON + HOUR), owned=False
+    ),
+    (PlannedRuns, "per_hour"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.per_hour(who, NOON, NOON + HOUR), owned=False
+    ),
+    (PlannedRuns, "per_period"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.per_period(who, [NOON, NOON + HOUR]), owned=False
+    ),
+    (PlannedRuns, "list"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.list(who, NOON, NOON + HOUR), owned=False
+    ),
 }
 ELSEWHERE: Final = frozenset(
     {
@@ -281,6 +336,8 @@ UNASKED: Final = frozenset(
         "free_storage",
         "load",
         "make_first",
+        "note_write",
+        "open_for_identity",
         "open_with_link",
         "open_with_token",
         "quotas",

@@ -28,7 +28,6 @@ TEXTS: Final[dict[str, Message]] = {
     "apply": Message("Apply", "应用"),
     "sign_out": Message("Sign out", "退出登录"),
     "show_as_table": Message("Show as table", "以表格显示"),
-    "clock_off": Message("Your clock is {seconds} s off", "您的时钟偏差 {seconds} 秒"),
     # --- sign in ---------------------------------------------------------------------------------------------------
     "sign_in": Message("Sign in", "登录"),
     "sign_in_about": Message(
@@ -42,6 +41,11 @@ TEXTS: Final[dict[str, Message]] = {
     "sign_in_terminal_effect": Message(
         "It opens this page with a link that signs you in.", "它会用可直接登录的链接打开此页面。"
     ),
+    "sign_in_with": Message("Sign in with {provider}", "使用 {provider} 登录"),
+    "sign_in_continue": Message("Continue to the console", "继续前往控制台"),
+    "sign_in_elsewhere": Message(
+        "Signed in in another tab of this browser? Then go on here.", "已在此浏览器的其他标签页登录?请在这里继续。"
+    ),
     "sign_in_token": Message("Or paste a token", "或粘贴令牌"),
     "token": Message("Token", "令牌"),
     "token_hint": Message(
@@ -49,8 +53,8 @@ TEXTS: Final[dict[str, Message]] = {
         "以 horae_ 开头。它会换成此浏览器的会话,不会被保存。",
     ),
     "session_expired": Message(
-        "Your session has ended. Sign in again: what you entered is kept below.",
-        "会话已结束。请重新登录:您输入的内容保留在下面。",
+        "Your session has ended. Sign in again: what you entered is kept.",
+        "会话已结束。请重新登录:您输入的内容已保留。",
     ),
     "continue_form": Message("Continue where you were", "继续之前的操作"),
     "continue_form_about": Message(
@@ -107,7 +111,42 @@ TEXTS: Final[dict[str, Message]] = {
     "none_yet": Message("None yet", "暂无"),
     "none_match": Message("Nothing matches the filter.", "没有符合筛选条件的内容。"),
     "nav_approvals": Message("Approvals", "审批"),
+    "progress": Message("Progress", "进度"),
     "unknown": Message("unknown", "未知"),
     "yes": Message("yes", "是"),
     "no": Message("no", "否"),
+    # --- keys and palette ------------------------------------------------------------------------------------------
+    "palette_open": Message("Commands", "命令"),
+    "palette_label": Message("Page, action or task", "页面、操作或任务"),
+    "palette_empty": Message("Nothing matches.", "没有匹配的内容。"),
+    "single_keys": Message("Single-key shortcuts", "单键快捷键"),
+    "single_keys_on": Message("On", "开启"),
+    "single_keys_off": Message("Off", "关闭"),
+    "keys_help": Message("Keyboard shortcuts", "键盘快捷键"),
+    "keys_switch_off": Message(
+        "Single keys can be switched off in the menu at the top right.", "可在右上角的菜单中关闭单键快捷键。"
+    ),
+    "close": Message("Close", "关闭"),
+    "key_palette": Message("Command palette (Cmd K on a Mac)", "命令面板(Mac 上为 Cmd K)"),
+    "key_go_now": Message("Go to Now", "前往“现在”"),
+    "key_go_tasks": Message("Go to the tasks", "前往任务"),
+    "key_go_runs": Message("Go to the runs", "前往运行"),
+    "key_go_calendar": Message("Go to the calendar", "前往日历"),
+    "key_go_lanes": Message("Go to lanes and nodes", "前往通道与节点"),
+    "key_go_activity": Message("Go to the activity", "前往活动"),
+    "key_search": Message("Search", "搜索"),
+    "key_move": Message("Next row, previous row", "下一行、上一行"),
+    "key_select": Message("Select the row", "选中该行"),
+    "key_open": Message("Open the row", "打开该行"),
+    "key_new": Message("New task", "新建任务"),
+    "key_edit": Message("Edit", "编辑"),
+    "key_pause": Message("Pause or resume", "暂停或恢复"),
+    "key_run": Message("Run now", "立即运行"),
+    "key_why": Message("Why it did or did not run", "为何运行或没有运行"),
+    "key_log": Message("Log of the run", "运行日志"),
+    "key_copy_link": Message("Copy the link of the row or the page", "复制该行或本页的链接"),
+    "key_live": Message("Pause or resume live updates", "暂停或恢复实时更新"),
+    "key_zone": Message("Choose the time zone", "选择时区"),
+    "key_theme": Message("Next theme", "切换主题"),
+    "key_help": Message("This help", "本帮助"),
 }

@@ -22,7 +22,7 @@ from ...model.accounts.account import (
     owner_record,
     quotas_of,
 )
-from ...model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas, Role, Scope
+from ...model.accounts.principal import LOCAL_OWNER, MEMBER_QUOTAS, Principal, Quotas, Role, Scope
 from ...model.field_checks import check_choice, check_number
 from ...model.lane import agent_lane, owner_lane
 from ...model.limits import NOTE_CHARACTERS, PAYLOAD_BYTES
@@ -33,6 +33,7 @@ from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...model.task import OPEN_STATES
 from ...ports.full_store import FullStore
+from ...ports.records import Records
 from ...ports.store import TaskFilter
 from ...schedule.zones import find_zone
 from ..query.argument_checks import check_page
@@ -42,7 +43,7 @@ from ..tasks.task_request import read_duration
 from .audit import Audit, changed_values
 from .record_conflicts import write_unless_changed
 from .refusals import refuse
-from .rights import refuse_agent
+from .rights import LOCAL_ACTORS, refuse_agent
 
 NO_LIMIT: Final = ("never", "none")
 """Values of a quota that mean no limit, like None."""
@@ -312,6 +313,14 @@ def changed_limits(before: Owner | None, after: Owner, named: Collection[str]) -
     return tuple(
         name for name in named if before is None or getattr(before.quotas, name) != getattr(after.quotas, name)
     )
+
+
+async def new_local_owner(records: Records, clock: Clock, principal: Principal, owner: str) -> Owner | None:
+    """Return a new account for the local owner, which needed none so far; None if it exists, or for other owners."""
+    if owner != LOCAL_OWNER or principal.owner_filter is not None or principal.actor not in LOCAL_ACTORS:
+        return None
+    known = await records.get_record(OWNER_KIND, LOCAL_OWNER)
+    return None if known is not None else Owner(LOCAL_OWNER, Role.ADMIN, clock.now())
 
 
 async def ignore_owner(_name: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from hashlib import sha256
 from hmac import compare_digest
 from hmac import digest as hmac_digest
@@ -11,8 +12,8 @@ from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...entropy import entropy
-from ...model.accounts.account import OWNER_KIND, TOKEN_KIND, Owner, token_from
-from ...model.accounts.principal import SCOPES_OF, Principal, Scope
+from ...model.accounts.account import OWNER_KIND, TOKEN_KIND, Owner, owner_record, token_from
+from ...model.accounts.principal import LOCAL, SCOPES_OF, Principal, Scope
 from ...model.accounts.session import (
     LINK_KIND,
     LINK_LIFETIME,
@@ -35,12 +36,15 @@ from ...ports.full_store import FullStore
 from ..query.argument_checks import check_page
 from ..query.id_prefix import resolve_record
 from .audit import Audit
-from .owners import Accounts
+from .identity import Identity
+from .owners import Accounts, new_local_owner
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, is_foreign, refuse_agent
 from .tokens import Tokens
 
 VIA: Final = "console"
+IDENTITY_ACTOR: Final = "identity"
+"""Actor of owners that a sign-in with an identity provider creates."""
 CACHED_SECONDS: Final = 0.5
 """Cache lifetime: another process may honour a revoked session for so long."""
 _SECRET_BYTES: Final = 32
@@ -60,6 +64,16 @@ class OpenedSession(NamedTuple):
 
     session: Session
     cookie: str
+
+
+class MadeLink(NamedTuple):
+    """The code of a new sign-in link, which is known only here, and its expiry."""
+
+    code: str
+    expires: datetime
+
+    def __repr__(self) -> str:
+        return f"MadeLink(expires={self.expires!r})"
 
 
 class _Account(NamedTuple):
@@ -98,7 +112,7 @@ class Sessions:
         refuse_agent(principal, "sessions")
         return await self._open(principal, self._generate(principal.owner, principal.scopes, principal.actor, client))
 
-    async def make_link(self, principal: Principal) -> str:
+    async def make_link(self, principal: Principal) -> MadeLink:
         """Return a code that opens one session for the caller's owner, within `LINK_LIFETIME`."""
         refuse_agent(principal, "sign-in links")
         principal.require_scope(Scope.READ)
@@ -107,8 +121,12 @@ class Sessions:
         key, expires = code[:_KEY_CHARACTERS], self._clock.now() + LINK_LIFETIME
         link = SignInLink(key, principal.owner, principal.scopes, _hash(code), expires, token)
         row = self._audit.row(principal, "link.make", principal.owner)
+        # The session needs an account; the local owner has none before its first token.
+        new = await new_local_owner(self._store, self._clock, principal, principal.owner)
+        if new is not None:
+            await self._store.put_record(owner_record(new), replacing=None)
         await self._store.write_records((RecordWrite(link_record(link)), *row))
-        return code
+        return MadeLink(code, expires)
 
     async def open_with_link(self, code: str, *, client: str = "", request: str = "") -> OpenedSession:
         """Open a session with a code. The same transaction uses the code up, so that it opens one session only."""
@@ -125,10 +143,34 @@ class Sessions:
             _principal_of(account, request), opened, RecordWrite(record, link.version, dropped=True)
         )
 
-    async def _open(self, principal: Principal, opened: OpenedSession, *extra: RecordWrite) -> OpenedSession:
+    async def open_for_identity(
+        self, identity: Identity, *, creates_owner: bool = False, client: str = "", request: str = ""
+    ) -> OpenedSession:
+        """Open a session for a verified identity, with its role and never more than the role of its owner.
+
+        An unknown owner is refused, or created with that role.
+        """
+        record = await self._store.get_record(OWNER_KIND, identity.owner)
+        if record is None and creates_owner:
+            maker = LOCAL._replace(actor=IDENTITY_ACTOR, via=VIA, request=request)
+            await self._accounts.put(maker, identity.owner, role=identity.role, note=f"by {identity.issuer}")
+        opened = self._generate(identity.owner, SCOPES_OF[identity.role], "", client)
+        account = await self._load_account(opened.session)
+        if account is None:
+            raise refuse("identity_without_owner", name=identity.owner)
+        detail = {"issuer": identity.issuer, "subject": identity.subject}
+        return await self._open(_principal_of(account, request), opened, detail=detail)
+
+    async def _open(
+        self,
+        principal: Principal,
+        opened: OpenedSession,
+        *extra: RecordWrite,
+        detail: Mapping[str, str] | None = None,
+    ) -> OpenedSession:
         session = opened.session
-        detail = {"token": session.token, "client": session.client}
-        row = self._audit.row(principal, "session.open", session.id, detail, owner=session.owner)
+        facts = {"token": session.token, "client": session.client, **(detail or {})}
+        row = self._audit.row(principal, "session.open", session.id, facts, owner=session.owner)
         if not await self._store.write_records((RecordWrite(session_record(session)), *extra, *row)):
             # Another request used the link at the same time.
             raise refuse("bad_sign_in_link")

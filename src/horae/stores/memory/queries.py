@@ -72,14 +72,20 @@ class MemoryBook:
 
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         with self._data.lock:
-            start = None if after is None else (int(after), "~")
-            order = self._data.numbers.order
-            if task_filter.labels:
-                order = self._data.tasks.labels.tasks_with_rarest(task_filter.owner, task_filter.labels)
-            ids = (each for _, each in order.ascending(start))
-            all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
-            matches = (facts for facts in all_facts if facts is not None and _task_matches(facts, task_filter))
+            matches = self._matching(task_filter, None if after is None else (int(after), "~"))
             return _page(matches, limit, lambda facts: str(self._data.numbers[facts.task.id]))
+
+    async def count_tasks(self, task_filter: TaskFilter, limit: int) -> int:
+        with self._data.lock:
+            return sum(1 for _ in islice(self._matching(task_filter, None), limit))
+
+    def _matching(self, task_filter: TaskFilter, start: tuple[int, str] | None) -> Iterator[Facts]:
+        order = self._data.numbers.order
+        if task_filter.labels:
+            order = self._data.tasks.labels.tasks_with_rarest(task_filter.owner, task_filter.labels)
+        ids = (each for _, each in order.ascending(start))
+        all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
+        return (facts for facts in all_facts if facts is not None and _task_matches(facts, task_filter))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         with self._data.lock:
@@ -122,6 +128,24 @@ class MemoryBook:
                 runs[run_id] for each in task_ids for *_, run_id in islice(runs.history(each).descending(None), 1)
             )
             return {run.task_id: run for run in newest}
+
+    async def outcomes(
+        self, task_ids: Sequence[str], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        with self._data.lock:
+            found = {each: self._newest_outcomes(each, limit, since) for each in task_ids}
+            return {task_id: runs for task_id, runs in found.items() if runs}
+
+    def _newest_outcomes(self, task_id: str, limit: int, since: datetime | None) -> tuple[Run, ...]:
+        runs = self._data.runs
+        ranks = runs.history(task_id).descending(None)
+        recent = takewhile(lambda rank: since is None or rank[0] >= since, ranks)
+        return tuple(runs[run_id]._replace(result_json=None, error=None) for *_, run_id in islice(recent, limit))
+
+    async def task_names(self, task_ids: Sequence[str], owner: str | None) -> dict[str, str]:
+        with self._data.lock:
+            tasks = (self._data.tasks.get(each) for each in task_ids)
+            return {task.id: task.name for task in tasks if task is not None and owner in (None, task.owner)}
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         with self._data.lock:

@@ -81,6 +81,9 @@ class SQLAdministration:
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         return tuple(task_id for (task_id,) in await self._database.query("task_ids", prefix, owner, limit))
 
+    async def task_names(self, task_ids: Sequence[str], owner: str | None) -> dict[str, str]:
+        return dict(await self._database.query("task_names", sorted(set(task_ids)), owner)) if task_ids else {}
+
 
 def build_renewal(rows: list[Row]) -> LeaseRenewal:
     """Build the result of the statement `renew_lease`, which returns no row if the node lost its lease."""

@@ -1,29 +1,31 @@
-"""The caller's own tasks: list, edit, pause, remove; these surfaces show no tasks of other owners, not even to an admin."""
+"""The caller's own tasks: list, edit, pause, remove; no tasks of other owners, not even for an admin."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from ...errors import Conflict
-from ...model.accounts.principal import Principal
-from ...model.change import Facts
-from ...model.page import MAX_PAGE_SIZE
-from ...model.run import Run
-from ...model.task import PauseCause, TaskState
-from ...ports.store import TaskFilter
-from ...service.service import Service
-from ...service.tasks.edits import Edits, Keep
-from .stored_fields import DISABLED
+from ..errors import Conflict
+from ..model.accounts.principal import Principal
+from ..model.change import Facts
+from ..model.page import MAX_PAGE_SIZE
+from ..model.refusals import refuse
+from ..model.run import Run
+from ..model.task import PauseCause, TaskState
+from ..ports.store import TaskFilter
+from .service import Service
+from .tasks.edits import Edits, Keep
 
 MAX_SCANNED: Final = 10_000
-"""These surfaces list everything at once, in an order that no store has, so the number of scanned tasks is limited."""
+"""Clients that list everything at once, in an order that no store has, get at most this many tasks."""
 VISIBLE_STATES: Final = frozenset(TaskState) - {TaskState.CANCELLED}
 """Cancelled tasks are hidden: these clients know only deletion."""
+DISABLED: Final = "disabled"
+"""Note of a pause that a client sees as `enabled: false`."""
 
 
 def without_admin(principal: Principal) -> Principal:
-    """Return the principal without admin rights: in these surfaces all users are ordinary users."""
+    """Return the principal without admin rights: here all users are ordinary users."""
     return principal._replace(admin=False)
 
 
@@ -46,6 +48,14 @@ async def list_own_tasks(
     return tasks
 
 
+async def get_own_task(service: Service, principal: Principal, task_id: str) -> Facts:
+    """Return one of the caller's tasks. Raises `no_such_task`, also for a cancelled one."""
+    facts = await service.tasks.get(without_admin(principal), task_id)
+    if facts.status.state not in VISIBLE_STATES:
+        raise refuse("no_such_task", id=task_id)
+    return facts
+
+
 async def latest_runs(service: Service, principal: Principal, tasks: Sequence[Facts]) -> dict[str, Run]:
     """Return the newest run of each task, read in batches that every store accepts."""
     runs: dict[str, Run] = {}
@@ -65,12 +75,18 @@ async def delete_or_cancel(service: Service, principal: Principal, task_id: str)
 
 
 async def edit_and_enable(
-    service: Service, principal: Principal, facts: Facts, edits: Edits, *, enabled: bool | None
+    service: Service,
+    principal: Principal,
+    facts: Facts,
+    edits: Edits,
+    *,
+    enabled: bool | None,
+    expected: int | None = None,
 ) -> Facts:
     """Edit the task, then enable or disable it. A dry run of the edit comes first, so that a refusal comes before any
-    write."""
+    write. `expected` is the version that the caller has read; another one is refused."""
     principal, task_id = without_admin(principal), facts.task.id
-    await service.tasks.edit(principal, task_id, edits, dry_run=True)
+    await service.tasks.edit(principal, task_id, edits, expected=expected, dry_run=True)
     is_over = facts.status.state in (TaskState.COMPLETED, TaskState.FAILED)
     # A task that has ended can be enabled only after the edit gives it a new time.
     edit_first = is_over and not isinstance(edits.when, Keep)

@@ -7,12 +7,14 @@ from datetime import datetime
 from typing import Final
 
 from ..choices import Language
+from ..model.change import Facts
 from ..model.pauses import pause_note
-from ..model.reason import describe_reason
+from ..model.reason import Reason, describe_reason
 from ..model.run import Run
 from ..model.task import Pause, PauseCause
 from ..schedule import Once, Schedule
 from ..schedule.describe import describe_core, describe_schedule
+from ..wire.tasks import OWNER_BLOCKED, waiting_for
 from .formats import format_clock, format_duration, format_lateness
 from .messages import TEXTS
 from .outcomes import run_sign
@@ -58,6 +60,15 @@ def describe_pause(viewer: Viewer, pause: Pause | None) -> str | None:
     if pause.until is not None:
         parts.append(TEXTS["pause_until_time"].in_language(language, time=format_clock(pause.until, viewer)))
     return " · ".join(parts)
+
+
+def describe_wait(viewer: Viewer, facts: Facts) -> str | None:
+    """Return what a due entry of the task waits for; None if it waits for nothing."""
+    kind, _, name = (waiting_for(facts) or "").partition(":")
+    if not kind:
+        return None
+    shown = describe_reason(Reason(name), viewer.language) if kind == OWNER_BLOCKED else name
+    return TEXTS[f"tasks_waits_{kind}"].in_language(viewer.language, what=shown)
 
 
 def outcome_label(viewer: Viewer, run: Run) -> str:

@@ -35,6 +35,7 @@ TEXTS: Final[dict[str, Message]] = {
     "task_skips": Message(
         "The next {number} occurrences of {task} are skipped.", "{task} 接下来的 {number} 次将被跳过。"
     ),
+    "task_skips_none": Message("No occurrence of {task} is skipped any more.", "不再跳过 {task} 的任何一次。"),
     "task_deleted": Message("{task} was deleted.", "已删除 {task}。"),
     "task_backfill_queued": Message(
         "{number} occurrences were queued. They run one by one.", "已排队 {number} 次,将逐一运行。"

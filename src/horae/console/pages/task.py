@@ -21,7 +21,7 @@ from ...schedule.preview import Fire
 from ...service.accounts.audit import AuditRow
 from ...service.tasks.catch_up_previews import compute_resume_choices, count_backfill_left
 from ...service.tasks.previews import compute_task_preview
-from ...wire.tasks import definition_json, next_due, waiting_for
+from ...wire.tasks import definition_json, next_due
 from ..formats import format_day
 from ..messages import TEXTS
 from ..page import PageRequest, page
@@ -42,7 +42,7 @@ from ..task_charts import (
     percentile,
     scatter_plot,
 )
-from ..task_texts import describe_pause, describe_when, other_zone, outcome_label
+from ..task_texts import describe_pause, describe_wait, describe_when, other_zone, outcome_label
 from ..viewer import Viewer
 
 DAYS: Final = 90
@@ -112,7 +112,7 @@ async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
         "when": when,
         "meaning": meaning,
         "pause": describe_pause(viewer, facts.status.pause),
-        "waits": waiting_for(facts),
+        "waits": describe_wait(viewer, facts),
         "next": due,
         "next_zone": other_zone(viewer, task.schedule.zone, due),
         "reason": None if facts.status.reason is None else describe_reason(facts.status.reason, viewer.language),

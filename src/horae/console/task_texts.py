@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -22,6 +23,13 @@ from .viewer import Viewer
 
 _WITHOUT_ZONE: Final = frozenset({"every", "now"})
 """Kinds of schedules whose instants do not depend on the zone."""
+
+
+_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+"""Control sequences (colours, cursor) and operating system commands (titles, links)."""
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_MAX_ERROR: Final = 4_000
+_MAX_LINE: Final = 200
 
 
 def describe_when(schedule: Schedule, language: Language) -> tuple[str, str]:
@@ -69,6 +77,13 @@ def describe_wait(viewer: Viewer, facts: Facts) -> str | None:
         return None
     shown = describe_reason(Reason(name), viewer.language) if kind == OWNER_BLOCKED else name
     return TEXTS[f"tasks_waits_{kind}"].in_language(viewer.language, what=shown)
+
+
+def error_line(run: Run) -> str:
+    """Return the first line of the error of a run, shortened, without escape sequences of terminals."""
+    plain = _CONTROLS.sub("", _ESCAPES.sub("", (run.error or "")[:_MAX_ERROR])).strip()
+    first = plain.partition("\n")[0].rstrip()
+    return first if len(first) <= _MAX_LINE else f"{first[: _MAX_LINE - 1]}…"
 
 
 def outcome_label(viewer: Viewer, run: Run) -> str:

@@ -75,6 +75,9 @@ TEXTS: Final[dict[str, Message]] = {
     "task_tab_definition": Message("Definition", "定义"),
     "task_tab_activity": Message("Activity", "活动"),
     "task_definition_about": Message("Revision {number}, as JSON.", "第 {number} 版,JSON 格式。"),
+    "task_definition_cut": Message(
+        "Cut after 64 kB; the command shows all of it.", "已截断至 64 kB;上面的命令可显示全部。"
+    ),
     "task_attempt": Message("Attempt", "尝试"),
     "task_error": Message("Error", "错误"),
     "origin_manual": Message("by hand", "手动"),

@@ -66,7 +66,8 @@ async def show(request: PageRequest) -> Response:
         return request.render_refused("tasks.html", _data(request, text, _Found((), TaskCount(0), None)), refusal)
     outcomes = await request.service.tasks.outcomes(request.viewer.principal, found.tasks, OUTCOMES)
     rows = [make_row(request.viewer, facts, outcomes.get(facts.task.id, ())) for facts in found.tasks]
-    has_demo = any(DEMO_LABEL in facts.task.labels for facts in found.tasks)
+    own = (facts.task for facts in found.tasks if facts.task.owner == request.viewer.principal.owner)
+    has_demo = any(DEMO_LABEL in task.labels for task in own)
     total = await request.service.tasks.count(request.viewer.principal) if not rows else found.number
     views = await request.service.views.all(request.viewer.principal, _LIST)
     data = {**_data(request, text, found), "views": views}

@@ -26,7 +26,7 @@ from ..notice import Undo
 from ..page import PageRequest, form, page
 from ..schedule_fields import PREFIX, text_of_fields
 from ..schedule_preview import SchedulePreview, preview_task, preview_text
-from ..task_check import CheckResult, check_edit, check_new
+from ..task_check import CheckResult, check_edit, check_new, only_new
 from ..task_fields import form_data, load_choices
 from ..task_form import (
     KIND_FIELD,
@@ -149,12 +149,7 @@ async def _parse(request: PageRequest, state: EditState) -> ParsedTask:
 
 async def _create(request: PageRequest, state: EditState, *, runs: bool) -> Response:
     parsed, principal = await _parse(request, state), request.viewer.principal
-
-    def refuse_existing(existing: Facts | None) -> None:
-        if existing is not None:
-            raise refuse_task("key_taken", key=parsed.request.key)
-
-    tasks = request.service.tasks.with_condition(refuse_existing)
+    tasks = request.service.tasks.with_condition(only_new(parsed.request.key))
     task = await tasks.create(principal, parsed.request)
     facts = await request.service.tasks.get(principal, task.id)
     undo = Undo(f"/tasks/{task.id}/undo-new", {"version": str(task.version)})

@@ -109,6 +109,9 @@ async def test_edit_shows_changed_fire_times_before_saving_and_undo_restores(con
     await expect(page.locator("#preview .added li").first).to_be_visible()
     await expect(page.locator("#preview")).to_contain_text("Nothing runs for past times.")
     await page.get_by_label("Name", exact=False).first.fill("early report")
+    await page.get_by_role("button", name="Check").click()
+    await expect(page.locator("#check").get_by_role("row", name="name")).to_contain_text('"early report"')
+    assert (await only_task(console)).task == before
     await land_on_edit(page)
     await page.get_by_role("button", name="Save", exact=True).click()
     await expect(page.locator("#notice")).to_contain_text("early report")
@@ -194,7 +197,7 @@ async def test_structured_fields_write_the_text_and_are_filled_from_it(console: 
     await expect(kind).to_have_value("cron")
     await expect(page.locator("#schedule-cron")).to_have_value("0 9 * * 1-5")
     await when.fill("every wekday at 9am")
-    await expect(page.locator("#preview mark")).to_have_text("w")
+    await expect(page.locator("#preview mark")).to_have_text("wekday")
     await page.get_by_role("button", name="every weekday at 9am").click()
     await expect(page.get_by_label("Fri", exact=True)).to_be_checked()
 

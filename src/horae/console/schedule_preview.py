@@ -4,6 +4,7 @@ the texts that may be meant instead."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,6 +31,7 @@ from .viewer import Viewer
 SHOWN_FIRES: Final = 5
 _MAX_LOAD: Final = 100
 _NOTABLE_LOAD: Final = 10
+_WORD: Final = re.compile("[A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +190,17 @@ def _problem(request: PageRequest, when: str, zone: str, refusal: Refusal) -> Sc
     language = request.viewer.language
     sentence = refusal.in_language(language)
     source, place = refusal.source or "", refusal.position
-    parts = ("", "", "") if place is None else (source[:place], source[place : place + 1], source[place + 1 :])
+    parts = ("", "", "") if place is None else _split_at(source, place)
     choices = tuple(Choice(text, _meaning(request, text, zone)) for text in possible_texts(refusal))
     problem = TextProblem(sentence.message, sentence.hint, refusal.code, *parts)
     return SchedulePreview(when, zone, problem=problem, choices=choices)
+
+
+def _split_at(source: str, place: int) -> tuple[str, str, str]:
+    """Return the text before, at and after a place: a word in Latin letters or digits as a whole, else one character."""
+    match = _WORD.match(source, place)
+    end = place + 1 if match is None else match.end()
+    return source[:place], source[place:end], source[end:]
 
 
 def fields_problem(request: PageRequest, when: str, zone: str, refusal: Refusal) -> SchedulePreview:

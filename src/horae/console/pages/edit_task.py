@@ -258,7 +258,8 @@ def _code(request: PageRequest, state: EditState, *, strict: bool = False) -> Ta
     """Return the task in the form as code; None while the form is not complete. `strict`: raise what is wrong."""
     texts, task = state.texts, state.task
     if task is not None:
-        texts = {**texts, "key": task.key or "", "owner": task.owner}
+        is_own = task.owner == request.viewer.principal.owner
+        texts = {**texts, "key": task.key or "", "owner": "" if is_own else task.owner}
     try:
         body = body_of(texts)
         schedule = read_when(body["when"], body.get("zone"), request.context.clock.now())

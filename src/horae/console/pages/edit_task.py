@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from ...wire.tasks import next_due, read_edits, read_task
 from ..formats import format_clock, format_distance
 from ..notice import Undo
 from ..page import PageRequest, form, page
+from ..request import Form
 from ..schedule_fields import PREFIX, text_of_fields
 from ..schedule_preview import SchedulePreview, preview_task, preview_text
 from ..task_check import CheckResult, check_edit, check_new, only_new
@@ -95,10 +97,15 @@ async def submit_new(request: PageRequest) -> Response:
 async def submit_edit(request: PageRequest) -> Response:
     request.viewer.principal.require_scope(Scope.WRITE)
     facts = await request.service.tasks.get(request.viewer.principal, request.request.path_params["id"])
-    form_ = request.form
-    version = int(form_.text("version")) if form_.text("version").isdecimal() else 0
-    state = EditState(dict(form_), facts, form_.text("base"), version, form_.all(f"{PREFIX}.days"))
+    sent = request.form
+    state = EditState(dict(sent), facts, sent.text("base"), _version(sent), sent.all(f"{PREFIX}.days"))
     return await _submit(request, state)
+
+
+def _version(sent: Form) -> int:
+    """Return the version that the form was loaded with; 0, which no task has, for any other text."""
+    text = sent.text("version")
+    return int(text) if re.fullmatch("[0-9]{1,15}", text) else 0
 
 
 async def _submit(request: PageRequest, state: EditState) -> Response:
@@ -211,10 +218,10 @@ async def undo_new(request: PageRequest) -> Response:
     """Remove a task that was just created, unless it was edited since."""
     task_id, principal = request.request.path_params["id"], request.viewer.principal
     facts = await request.service.tasks.get(principal, task_id)
-    expected = request.form.text("version")
+    expected = _version(request.form)
 
     def check(current: Facts | None) -> None:
-        if current is not None and str(current.task.version) != expected:
+        if current is not None and current.task.version != expected:
             raise refuse_task("stale_version", version=current.task.version, expected=expected)
 
     await request.service.tasks.with_condition(check).delete(principal, task_id)
@@ -223,14 +230,13 @@ async def undo_new(request: PageRequest) -> Response:
 
 async def undo_edit(request: PageRequest) -> Response:
     """Restore the fields that an edit changed, unless the task was edited since."""
-    task_id, expected = request.request.path_params["id"], request.form.text("version")
+    task_id = request.request.path_params["id"]
     try:
         edits = read_edits(json.loads(request.form.text("fields")))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise refuse_task("bad_payload", value="fields") from None
-    edited = await request.service.tasks.edit(
-        request.viewer.principal, task_id, edits, expected=int(expected) if expected.isdecimal() else 0
-    )
+    principal = request.viewer.principal
+    edited = await request.service.tasks.edit(principal, task_id, edits, expected=_version(request.form))
     return request.back(f"/tasks/{task_id}", request.notice("edit_undone", task=edited.after.name))
 
 

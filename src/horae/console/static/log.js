@@ -126,7 +126,7 @@ class LogPane {
   render() {
     this.frame = 0;
     if (!this.heights.length) return;
-    if (this.following) this.root.scrollTop = this.root.scrollHeight;
+    if (this.following) this.pin();
     const top = this.root.scrollTop;
     const first = Math.max(0, this.blockAt(top) - 1);
     const last = Math.min(this.heights.length - 1, this.blockAt(top + this.root.clientHeight) + 1);
@@ -178,7 +178,7 @@ class LogPane {
       return;
     }
     this.place();
-    if (this.following) this.root.scrollTop = this.root.scrollHeight;
+    if (this.following) this.pin();
     else if (shift) this.root.scrollTop = top + shift;
     this.schedule();
   }
@@ -349,11 +349,18 @@ class LogPane {
 
   onScroll() {
     const top = this.root.scrollTop;
-    const isAtEnd = top + this.root.clientHeight >= this.root.scrollHeight - this.rowHeight;
-    if (top < this.lastTop - 1 && !isAtEnd) this.setFollowing(false);
+    const isAtEnd = top + this.root.clientHeight >= this.root.scrollHeight - 2;
+    // A smooth scroll begins with a step of less than a line: every step upwards is the person's wish.
+    if (top < this.lastTop - 0.5) this.setFollowing(false);
     else if (isAtEnd && this.isGoing) this.setFollowing(true);
     this.lastTop = top;
     this.schedule();
+  }
+
+  // Shows the end. The place is kept, so that the event of this scroll is not taken for the person's.
+  pin() {
+    this.root.scrollTop = this.root.scrollHeight;
+    this.lastTop = this.root.scrollTop;
   }
 
   setFollowing(following) {
@@ -362,7 +369,7 @@ class LogPane {
   }
 
   scrollToEnd() {
-    this.root.scrollTop = this.root.scrollHeight;
+    this.pin();
     this.schedule();
   }
 
@@ -456,6 +463,7 @@ class LogPane {
     this.numbers = answer?.numbers ?? null;
     if (answer) this.polled = Math.max(answer.total, this.numbers.at(-1) ?? 0);
     this.root.scrollTop = 0;
+    this.lastTop = 0;
     this.reset();
     this.showTotal();
     if (this.following) this.scrollToEnd();
@@ -468,6 +476,7 @@ class LogPane {
     this.clearShown();
     this.heights = this.heights.map((_, block) => this.estimate(block));
     this.place();
+    this.lastTop = this.root.scrollTop;
     if (this.following) this.scrollToEnd();
     else this.goToNumber(top);
     this.schedule();

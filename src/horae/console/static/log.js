@@ -30,6 +30,9 @@ class LogPane {
     this.sizer = document.createElement("div");
     this.sizer.className = "sizer";
     this.frame = 0;
+    // Places of blocks are rules of a style sheet of their own: no element of the page has a style attribute.
+    this.sheet = new CSSStyleSheet();
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, this.sheet];
   }
 
   get count() {
@@ -102,8 +105,12 @@ class LogPane {
   place() {
     this.offsets = [0];
     for (const height of this.heights) this.offsets.push(this.offsets.at(-1) + height);
-    this.sizer.style.height = `${this.offsets.at(-1)}px`;
-    for (const [block, element] of this.shown) element.style.transform = `translateY(${this.offsets[block]}px)`;
+    const rules = [`#log .sizer { height: ${this.offsets.at(-1)}px; }`];
+    for (const block of this.shown.keys()) {
+      const height = this.lines.get(block)?.length ? "" : ` height: ${this.heights[block]}px;`;
+      rules.push(`#log [data-block="${block}"] { transform: translateY(${this.offsets[block]}px);${height} }`);
+    }
+    this.sheet.replaceSync(rules.join("\n"));
   }
 
   blockAt(y) {
@@ -150,13 +157,13 @@ class LogPane {
     if (!element) {
       element = document.createElement("div");
       element.className = "block";
+      element.dataset.block = block;
       this.shown.set(block, element);
       const next = [...this.shown.keys()].filter((other) => other > block).sort((a, b) => a - b)[0];
       this.sizer.insertBefore(element, next === undefined ? null : this.shown.get(next));
     }
     element.dataset.size = String(lines?.length ?? 0);
     element.dataset.found = this.found;
-    element.style.height = lines?.length ? "" : `${this.heights[block]}px`;
     element.setAttribute("aria-busy", String(!isWhole));
     element.replaceChildren(...(lines ?? []).map((line) => this.buildRow(line)));
     this.markCurrent();
@@ -173,11 +180,8 @@ class LogPane {
       this.heights[block] = height;
       changed = true;
     }
-    if (!changed) {
-      this.place();
-      return;
-    }
     this.place();
+    if (!changed) return;
     if (this.following) this.pin();
     else if (shift) this.root.scrollTop = top + shift;
     this.schedule();

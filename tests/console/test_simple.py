@@ -7,7 +7,6 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
-from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +28,7 @@ from horae.ports.store import Node, TaskFilter
 from horae.runtime.api_service import SIMPLE_CONSOLE_PATH, mount_console
 from horae.schedule import Every, Once
 from horae.service.service import Service
+from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import TaskRequest
 from horae.web.request_context import WebSettings
 from horae.wire.text_tasks import text_of
@@ -36,10 +36,11 @@ from tests.api.api_server import Api, create_tokens
 from tests.compat.compat_server import serve
 from tests.compat.orchestrator import Orchestrator
 from tests.console.accessibility import violations_of
-from tests.console.console_server import Console
+from tests.console.console_server import Console, Language
 
 TIMEOUT_SECONDS: Final = 60
 """Upper bound for a failing test; a passing one never waits this long."""
+LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 ADA: Final = Principal("ada")
 HOSTILE: Final = "<script>alert(1)</script>" + '"很长的名称' + "长" * 60 + " long" * 12
 HOSTILE_TEXT: Final = f"\u202e{HOSTILE}\u2066 {'W' * 300}"
@@ -52,6 +53,14 @@ async def tasks_of(service: Service, owner: str = "ada") -> list[Facts]:
 def drop_expected_status(console: Console, status: int) -> None:
     """Drop what the browser logs about responses with this status; other problems stay."""
     console.problems[:] = [each for each in console.problems if f"status of {status}" not in each]
+
+
+async def violations_in_both_themes(page: Page) -> list[str]:
+    """Check the page as it is, then in the other theme, which differs in its colours only."""
+    found = await violations_of(page)
+    theme = "dark" if await page.locator("html").get_attribute("data-theme") == "light" else "light"
+    await page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+    return found + await violations_of(page)
 
 
 class SimpleConsole(Console):
@@ -109,7 +118,7 @@ async def _create(page: Page) -> None:
     form = page.locator("#simple-form")
     await form.get_by_label("名称").fill("打卡提醒")
     await form.get_by_label("执行时间").fill("每天早上9点")
-    await form.get_by_label("时区").fill("Asia/Shanghai")
+    await form.get_by_label("时区").fill("北京时间")
     await form.get_by_label("内容").fill("每天 9 点提醒我打卡")
     await form.get_by_role("button", name="创建").click()
     await expect(page.get_by_role("status").filter(has_text="已创建“打卡提醒”")).to_be_visible()
@@ -151,6 +160,19 @@ async def _delete(page: Page) -> None:
     await expect(page.get_by_role("status").filter(has_text="已删除“打卡提醒”")).to_be_visible()
 
 
+async def _check_that_another_member_sees_nothing(console: SimpleConsole, task_id: str) -> None:
+    page = await console.open("/simple", "bob", language="zh", scripts=False)
+    await expect(page.get_by_text("您还没有任务")).to_be_visible()
+    csrf = await page.locator("input[name=csrf]").first.get_attribute("value") or ""
+    request, origin = page.context.request, {"Origin": console.api.base}
+    for action in ("", "/edit", "/delete"):
+        assert (await request.get(f"{console.url}/simple/{task_id}{action}")).status == 404
+    for action in ("edit", "toggle", "run", "delete"):
+        address = f"{console.url}/simple/{task_id}/{action}"
+        assert (await request.post(address, form={"csrf": csrf, "enabled": "0"}, headers=origin)).status == 404
+    assert len(await tasks_of(console.service)) == 1
+
+
 async def _follow_story(console: SimpleConsole, page: Page) -> None:
     service = console.service
     await _create(page)
@@ -158,7 +180,8 @@ async def _follow_story(console: SimpleConsole, page: Page) -> None:
     task_id = facts.task.id
     assert (facts.task.owner, facts.task.name, facts.task.schedule.zone) == ("ada", "打卡提醒", "Asia/Shanghai")
     assert (text_of(facts.task), facts.task.target.kind) == ("每天 9 点提醒我打卡", "http")
-    assert facts.task.policies.retry.attempts is None
+    retry = facts.task.policies.retry
+    assert (retry.attempts, retry.backoff, retry.factor, retry.jitter) == (None, timedelta(minutes=1), 1, "none")
     (shown,) = (await console.api.get("/scheduled-tasks")).json
     assert (shown["id"], shown["payload"], shown["enabled"]) == (task_id, {"text": "每天 9 点提醒我打卡"}, True)
     await _edit(page)
@@ -171,10 +194,7 @@ async def _follow_story(console: SimpleConsole, page: Page) -> None:
     await expect(page.locator(".badge")).to_contain_text("已启用")
     assert (await tasks_of(service))[0].status.state is TaskState.ACTIVE
     await _run_now(console, page, task_id)
-    other = await _sign_in(console, "bob")
-    await expect(other.get_by_text("您还没有任务")).to_be_visible()
-    for path in (f"/simple/{task_id}", f"/simple/{task_id}/edit", f"/simple/{task_id}/delete"):
-        assert (await other.context.request.get(console.url + path)).status == 404
+    await _check_that_another_member_sees_nothing(console, task_id)
     await _delete(page)
     assert await tasks_of(service) == []
     await expect(page.get_by_text("您还没有任务")).to_be_visible()
@@ -222,20 +242,26 @@ async def test_browser_client_calls_every_route(chromium: str, tmp_path: Path) -
 
 
 async def test_empty_pages_and_forms_are_accessible_and_explain_themselves(console: Console) -> None:
-    for language, theme in (("en", "light"), ("zh", "dark")):
-        page = await console.open("/simple", language=language, theme=theme)
+    for language in LANGUAGES:
+        page = await console.open("/simple", language=language)
         await page.locator("#no-orchestrator summary").click()
         await expect(page.get_by_text("ORCHESTRATOR_URL=https://orchestrator.example")).to_be_visible()
         await expect(page.get_by_text('orchestrator_url = "https://orchestrator.example"')).to_be_visible()
-        assert await violations_of(page) == []
+        assert await violations_in_both_themes(page) == []
         await page.goto(f"{console.url}/simple/new")
         await page.get_by_role("textbox", name="Rule" if language == "en" else "执行时间").fill("0 9 * * 1-5")
         await expect(page.locator("#simple-preview li")).to_have_count(3)
-        assert await violations_of(page) == []
+        assert await violations_in_both_themes(page) == []
 
 
 async def _seed(console: Console) -> tuple[str, str]:
-    """Create a task of each kind with hostile texts; return ids of the one that ran and of a paused one."""
+    """Create a task of each kind and in each state, with hostile texts; return ids of one that ran and of a paused one."""
+    once = await console.api.create_task(name="done", when="now")
+    await settle_run(console, once["id"], Succeeded("null"), is_due=True)
+    given_up = await console.api.create_task(name="given up", policies={"give_up_after": 1, "retries": 0}, when="now")
+    await settle_run(console, given_up["id"], Failed("no"), is_due=True)
+    wish = {"name": "of an agent", "when": "every 1h", "zone": "UTC", "http": "https://example.org/hook"}
+    assert (await console.api.post("/v1/tasks", wish, who="robot")).status == 201
     for when in ("every 1h", "2099-01-02 08:30", "every day at 09:00"):
         await console.api.create_task(name=f"{when} {HOSTILE}", say=HOSTILE_TEXT, when=when)
     task = await console.api.create_task(name="日报", say="写日报")
@@ -246,10 +272,11 @@ async def _seed(console: Console) -> tuple[str, str]:
     return task["id"], paused["id"]
 
 
-async def settle_run(console: Console, task_id: str, outcome: Outcome) -> None:
-    """Run the task now and settle the run with this outcome, as a node does."""
+async def settle_run(console: Console, task_id: str, outcome: Outcome, *, is_due: bool = False) -> None:
+    """Run the task now, unless it is due, and settle the run with this outcome, as a node does."""
     store, clock = console.service.store, console.api.app.context.clock
-    await console.service.tasks.run_now(LOCAL, task_id)
+    if not is_due:
+        await console.service.tasks.run_now(LOCAL, task_id)
     if not await store.nodes():
         await store.join(Node("nod_1", "here/1", "1", clock.now(), clock.now()))
     claimant = ClaimContext("nod_1", clock.now(), timedelta(seconds=10))
@@ -260,24 +287,36 @@ async def settle_run(console: Console, task_id: str, outcome: Outcome) -> None:
     await store.settle([Settlement(run.id, run.token, outcome, run.started, clock.now())], settle)
 
 
+async def _check_buttons_of_states(page: Page, language: Language) -> None:
+    """A task that has ended or waits for an approval has no toggle; one that was given up can be enabled."""
+    run, enable = ("Run now", "Enable") if language == "en" else ("立即运行", "启用")
+    for name, buttons in (("done", []), ("given up", [enable]), ("of an agent", []), ("paused", [run, enable])):
+        card = page.locator(".cards > li").filter(has=page.get_by_role("heading", name=name, exact=True))
+        assert await card.get_by_role("button").all_inner_texts() == buttons, name
+    note = "a person must approve it first" if language == "en" else "须先获批准"
+    await expect(page.get_by_text(note)).to_be_visible()
+
+
 async def test_filled_pages_are_accessible_and_show_hostile_text_as_text(console: Console) -> None:
     task_id, paused_id = await _seed(console)
-    for language, theme in product(("en", "zh"), ("light", "dark")):
-        page = await console.open("/simple", language=language, theme=theme, size="phone")
-        assert await violations_of(page) == []
+    for language in LANGUAGES:
+        page = await console.open("/simple", language=language, size="phone")
+        assert await violations_in_both_themes(page) == []
         part = await page.context.request.get(f"{console.url}/simple?part=simple_cards")
         assert (await part.text()).strip().startswith('<div id="simple-cards"')
-        assert await page.locator(".cards > li").count() == 5
+        part = await page.context.request.get(f"{console.url}/simple/{task_id}?part=simple_history")
+        assert (await part.text()).strip().startswith('<div id="simple-history"')
+        assert await page.locator(".cards > li").count() == 8
+        await _check_buttons_of_states(page, language)
         await expect(page.get_by_text("<script>alert(1)</script>").first).to_be_visible()
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await page.goto(f"{console.url}/simple/{task_id}")
-        assert await violations_of(page) == []
+        assert await violations_in_both_themes(page) == []
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert "\x1b" not in await page.content()
         assert "\u202e" not in await page.content()
-        if language == "zh":
-            await page.goto(f"{console.url}/simple/{paused_id}/delete")
-            assert await violations_of(page) == []
+        await page.goto(f"{console.url}/simple/{paused_id}/delete")
+        assert await violations_of(page) == []
 
 
 async def test_viewer_sees_no_buttons_and_its_posts_are_refused(console: Console) -> None:
@@ -332,7 +371,17 @@ async def test_form_creates_and_edits_every_kind_and_keeps_refused_input(console
     await expect(page.get_by_role("status").filter(has_text="was saved")).to_be_visible()
     (facts,) = await tasks_of(console.service)
     assert facts.task.schedule == Every(timedelta(minutes=90), "end", zone="UTC")
+    await page.get_by_role("link", name="Edit").click()
+    await page.get_by_role("textbox", name="Text").fill("mine")
+    await console.service.tasks.edit(ADA, facts.task.id, Edits(name="theirs"))
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("alert")).to_contain_text("stale_version")
+    assert text_of((await tasks_of(console.service))[0].task) == "tell me the weather"
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("status").filter(has_text="was saved")).to_be_visible()
+    assert text_of((await tasks_of(console.service))[0].task) == "mine"
     drop_expected_status(console, 422)
+    drop_expected_status(console, 412)
 
 
 async def test_session_that_ends_while_the_dialog_is_open_keeps_the_input(console: Console) -> None:

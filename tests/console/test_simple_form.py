@@ -11,7 +11,15 @@ import pytest
 from horae.choices import Language
 from horae.console.plain_text import cut, plain_text
 from horae.console.request import Form
-from horae.console.simple_form import SimpleForm, form_of, preview_of, read_edits, read_form, read_new
+from horae.console.simple_form import (
+    SimpleForm,
+    form_of,
+    preview_of,
+    read_edits,
+    read_form,
+    read_new,
+    suggested_zones,
+)
 from horae.console.viewer import Viewer
 from horae.errors import Refusal
 from horae.model.accounts.principal import Principal
@@ -120,6 +128,19 @@ def test_unreadable_forms_are_refused(fields: dict[str, str], code: str) -> None
     with pytest.raises(Refusal) as refusal:
         read_new(read_form(Form(list(filled.items()))), None, NOON)
     assert refusal.value.code == code
+
+
+def test_zone_may_be_a_chinese_place() -> None:
+    for text, zone in (("北京时间", SHANGHAI), ("上海", SHANGHAI), ("UTC", "UTC"), ("Mars/Base", "Mars/Base")):
+        assert read_form(Form([("zone", text)])).zone == zone
+    assert suggested_zones("UTC", "zh")[SHANGHAI] == "北京时间"
+    assert next(iter(suggested_zones("Asia/Urumqi", "en"))) == "Asia/Urumqi"
+
+
+def test_past_date_is_previewed_with_a_warning() -> None:
+    past = preview_of(SimpleForm(kind="once", at="2020-01-01T09:00", zone=SHANGHAI), viewer_in())
+    assert past is not None
+    assert (past.fires, len(past.warnings)) == ((), 1)
 
 
 def test_preview_shows_the_next_times_or_the_problem() -> None:

@@ -13,6 +13,7 @@ from ..model.change import Facts
 from ..model.task import Task, TaskState
 from ..schedule import Cron, Every, Now, Once, Schedule, to_json
 from ..schedule.describe import describe_core, describe_schedule
+from ..schedule.text.zone_words import CHINESE_CITIES
 from ..schedule.zones import find_zone
 from ..service.tasks.default_zone import AssumedZone
 from ..service.tasks.edits import Edits
@@ -28,6 +29,19 @@ from .viewer import Viewer
 Kind: TypeAlias = Literal["rule", "every", "once"]
 KINDS: Final[tuple[Kind, ...]] = ("rule", "every", "once")
 UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_ZONES: Final = (
+    "Asia/Shanghai",
+    "Asia/Hong_Kong",
+    "Asia/Taipei",
+    "Asia/Singapore",
+    "Asia/Tokyo",
+    "Europe/London",
+    "Europe/Berlin",
+    "America/New_York",
+    "America/Los_Angeles",
+    "UTC",
+)
+"""Suggestions of the field for the zone; it accepts every other zone too."""
 _MAX_DIGITS: Final = 9
 _PREVIEWED: Final = 3
 _SECOND: Final = timedelta(seconds=1)
@@ -74,11 +88,22 @@ def read_form(form: Form) -> SimpleForm:
         form.text("amount"),
         unit if unit in UNITS else "m",
         form.text("at"),
-        form.text("zone"),
+        read_zone(form.text("zone")),
         form.text("text") if "text" in form else None,
         form.text("enabled") == "1",
         form.text("version"),
     )
+
+
+def read_zone(text: str) -> str:
+    """Return the zone of a Chinese place (北京时间, 上海); every other text as it is."""
+    return CHINESE_CITIES.get(text.removesuffix("时间"), text)
+
+
+def suggested_zones(first: str, language: Language) -> dict[str, str]:
+    """Return zones to choose from, with their Chinese names for Chinese viewers."""
+    names = {zone: f"{city}时间" for city, zone in reversed(CHINESE_CITIES.items())} if language == "zh" else {}
+    return {zone: names.get(zone, "") for zone in (first, *_ZONES)}
 
 
 def form_of(facts: Facts, viewer: Viewer) -> SimpleForm:

@@ -20,6 +20,8 @@ TEXTS: Final[dict[str, Message]] = {
     "simple_back": Message("Back to my tasks", "返回我的任务"),
     "simple_never_ran": Message("not yet", "尚未运行"),
     "simple_no_next": Message("none planned", "未安排"),
+    "simple_until": Message("Enabled again at", "自动启用时间:"),
+    "simple_merged": Message("{number} occurrences", "共 {number} 次"),
     "simple_actions_of": Message("Actions of {task}", "“{task}”的操作"),
     # --- states ------------------------------------------------------------------------------------------------------
     "simple_state_active": Message("enabled", "已启用"),
@@ -85,7 +87,7 @@ TEXTS: Final[dict[str, Message]] = {
     ),
     "simple_at": Message("Date and time", "日期和时间"),
     "simple_at_hint": Message("In the time zone below.", "按下方所选时区计算。"),
-    "simple_zone_hint": Message("Such as Asia/Shanghai or UTC.", "例如 Asia/Shanghai(北京时间)、UTC。"),
+    "simple_zone_hint": Message("Such as Asia/Shanghai or UTC.", "例如 Asia/Shanghai、UTC,也可以直接填写“北京时间”。"),
     "simple_text_hint": Message(
         "What the agent is to do. The orchestrator receives this text each time.",
         "希望智能体做什么。每次到期时,这段内容会发送给编排器执行。",

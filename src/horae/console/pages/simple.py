@@ -37,30 +37,27 @@ from ..outcomes import Sign, task_sign
 from ..page import PageRequest, form, page
 from ..plain_text import cut, plain_text
 from ..request import Form
-from ..simple_form import KINDS, UNITS, SimpleForm, form_of, preview_of, read_edits, read_form, read_new
+from ..simple_form import (
+    KINDS,
+    UNITS,
+    SimpleForm,
+    form_of,
+    preview_of,
+    read_edits,
+    read_form,
+    read_new,
+    suggested_zones,
+)
 from ..viewer import Viewer
 
 LIST: Final = "/simple"
 PAGE_SIZE: Final = 30
 _SHOWN_CHARACTERS: Final = 160
 _SHOWN_LINES: Final = 4
-_ZONES: Final = (
-    "Asia/Shanghai",
-    "Asia/Hong_Kong",
-    "Asia/Taipei",
-    "Asia/Singapore",
-    "Asia/Tokyo",
-    "Europe/London",
-    "Europe/Berlin",
-    "America/New_York",
-    "America/Los_Angeles",
-    "UTC",
-)
-"""Suggestions of the field for the zone; it accepts every other zone too."""
 
 
 class Card(NamedTuple):
-    """A task as its card shows it. `pause` is the reason of a pause that the toggle cannot end."""
+    """A task as its card shows it. `pause` is the note of its pause; where `is_locked`, the toggle cannot end the pause."""
 
     facts: Facts
     latest: Run | None
@@ -69,6 +66,7 @@ class Card(NamedTuple):
     when: str
     text: str
     pause: str
+    is_locked: bool
     own_next: str
     """The next instant in the zone of the task, where its clock differs from the viewer's."""
 
@@ -86,11 +84,11 @@ class Card(NamedTuple):
 
     @property
     def can_toggle(self) -> bool:
-        return not self.pause and self.facts.status.state is not TaskState.COMPLETED
+        return not self.is_locked and self.facts.status.state is not TaskState.COMPLETED
 
     @property
     def can_run(self) -> bool:
-        return not self.pause and self.facts.status.state in OPEN_STATES
+        return not self.is_locked and self.facts.status.state in OPEN_STATES
 
 
 async def go_to_list(request: PageRequest) -> Response:
@@ -153,6 +151,9 @@ async def save(request: PageRequest) -> Response:
             request.service, own_principal(request), facts, edits, enabled=enabled, expected=expected
         )
     except Refusal as error:
+        if error.code == "stale_version":
+            # The problem is shown; sending the form once more replaces the newer version.
+            filled = filled._replace(version=before.version)
         return _show_form(request, filled, facts, error)
     undo = Undo(f"{LIST}/{facts.task.id}/edit", before.to_fields())
     return request.redirect(LIST, _receipt(request, "simple_saved", after, undo))
@@ -206,7 +207,8 @@ def make_card(facts: Facts, latest: Run | None, viewer: Viewer) -> Card:
         kind_of(task.schedule),
         describe_core(task.schedule, language),
         cut(plain_text(text_of(task) or ""), _SHOWN_CHARACTERS, _SHOWN_LINES),
-        _locked_pause(facts, language),
+        _pause_text(facts, language),
+        _is_locked(facts),
         _own_next(facts, viewer),
     )
 
@@ -232,14 +234,21 @@ def _own_next(facts: Facts, viewer: Viewer) -> str:
     return f"{zone} {format_day_and_clock(due, viewer, zone)}"
 
 
-def _locked_pause(facts: Facts, language: Language) -> str:
+def _pause_text(facts: Facts, language: Language) -> str:
     pause = facts.status.pause
-    return "" if pause is None or pause.cause is PauseCause.REQUESTED else pause_note(pause, language) or pause.cause
+    return "" if pause is None or pause.note == DISABLED else pause_note(pause, language)
+
+
+def _is_locked(facts: Facts) -> bool:
+    """Whether the task waits for something else than its owner, such as an approval."""
+    pause = facts.status.pause
+    return pause is not None and pause.cause is not PauseCause.REQUESTED
 
 
 def _example(request: PageRequest) -> str:
     """Return a command that creates a task over HTTP."""
-    base = str(request.request.base_url.replace(path="", query="")).rstrip("/")
+    prefix = request.viewer.base.removesuffix("/scheduled-tasks/console").removesuffix("/console")
+    base = str(request.request.base_url.replace(path=prefix, query="")).rstrip("/")
     body = '{"name": "demo", "schedule_type": "interval", "schedule_expr": "60", "payload": {"text": "hello"}}'
     return f"curl -X POST {base}/scheduled-tasks -H 'Authorization: Bearer TOKEN' -H 'Content-Type: application/json' -d '{body}'"
 
@@ -273,7 +282,7 @@ def _show_form(
         "kinds": KINDS,
         "units": tuple(UNITS),
         "preview": None if facts is None else preview_of(filled, request.viewer),
-        "zones": dict.fromkeys((request.viewer.zone, *_ZONES)),
+        "zones": suggested_zones(request.viewer.zone, request.viewer.language),
         "has_orchestrator": bool(request.context.settings.orchestrator),
     }
     return request.render("simple_form.html", data, 200 if error is None else status_of(error))

@@ -118,5 +118,6 @@ SHAPES: Final[dict[str, Schema]] = {
         },
         optional=("owner", "scopes", "expires", "agent"),
     ),
+    "CalendarTokenWish": closed({"name": text(200, 1)}),
     "SecretValue": closed({"value": text(65536, 1)}),
 }

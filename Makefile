@@ -18,7 +18,7 @@ PYTEST_OPTIONS :=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test quick lint types contracts check coverage pytest simulation faults soak soak-tests soak-api bench conformance format clean
+.PHONY: help up test quick lint types contracts check coverage pytest simulation faults soak soak-tests soak-api screenshots bench conformance format clean
 
 help: ## Show this list
 	@awk -v width="$$(tput cols 2>/dev/null || echo 80)" 'BEGIN {FS = ":.*## "; if (width < 40) width = 80} \
@@ -33,8 +33,7 @@ up: $(READY) ## Set everything up and run Horae with a few demo tasks, on .horae
 		exec $(BIN)/horae up --demo --store sqlite:///.horae/horae.db $$limit
 
 test: $(READY) ## Set everything up and run all checks: lint, types, import contracts, tests
-	@$(MAKE) --no-print-directory check
-	@$(MAKE) --no-print-directory coverage
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check coverage
 	@$(MAKE) --no-print-directory pytest PYTEST_OPTIONS="$(patsubst %,--ignore=%,$(PURE_TESTS))"
 
 quick: check ## An answer in less than 90 seconds: lint, types, contracts, tests of the pure packages, of memory and SQLite
@@ -77,6 +76,9 @@ soak-tests: $(READY) ## The tests that search by chance at their full sizes: see
 # SOAK_API_REQUESTS (1,000,000) and SOAK_API_SEED (by chance) say how.
 soak-api: $(READY) ## A million requests by chance to a real server: all are answered, none with 5xx, and its memory stays flat
 	@$(BIN)/python -m tests.api.soak
+
+screenshots: $(READY) ## Pictures of every page of the console, into docs/images
+	@$(BIN)/python -m tests.console.screenshots docs/images
 
 bench: $(READY) ## Measure against peers, side by side in one run
 	@$(BIN)/python -m bench

@@ -10,7 +10,7 @@ from typing import Final
 _IRREGULAR: Final = {"entries": "entry"}
 NOUNS: Final = frozenset(
     {
-        "agents", "arguments", "bytes", "callbacks", "changes", "characters", "dates", "days", "entries", "errors", "functions",
+        "agents", "arguments", "attempts", "bytes", "callbacks", "changes", "characters", "dates", "days", "entries", "errors", "functions",
         "groups", "hours", "instants", "jobs", "keys", "lanes", "letters", "levels", "lines", "minutes", "nodes",
         "numbers", "occurrences", "owners", "pairs", "periods", "requests", "rows", "runs", "seats", "seconds", "secrets",
         "starts", "streams", "tasks", "texts", "things", "times", "tokens", "values", "warnings", "webhooks",

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from tests.api.api_server import TASK
 
 Subject: TypeAlias = Literal[
-    "task", "run", "owner", "token", "secret", "key", "webhook", "delivery", "schedule", "operation"
+    "task", "run", "owner", "token", "session", "secret", "key", "webhook", "delivery", "schedule", "operation"
 ]
 Needs: TypeAlias = Literal["public", "read", "write", "run", "admin", "callback"]
 
@@ -74,6 +74,7 @@ RIGHTS: Final[dict[str, Row]] = {
     "POST /v1/runs/{run_id}/callback": Row("callback", "run", {}),
     "POST /v1/schedules/preview": Row("read", body={"when": "every 5m"}),
     "GET /v1/overview": Row("read", agents=False),
+    "GET /v1/planned": Row("read", agents=False),
     "GET /v1/nodes": Row("admin"),
     "POST /v1/nodes/{node}/drain": Row("admin"),
     "GET /v1/functions": Row("read"),
@@ -89,6 +90,9 @@ RIGHTS: Final[dict[str, Row]] = {
     "POST /v1/tokens": Row("write", body={"name": "x"}, agents=False),
     "GET /v1/tokens/{token_id}": Row("read", "token", agents=False),
     "DELETE /v1/tokens/{token_id}": Row("write", "token", agents=False),
+    "GET /v1/sessions": Row("read", agents=False),
+    "DELETE /v1/sessions/{session_id}": Row("read", "session", agents=False),
+    "POST /v1/sign-in-links": Row("read", agents=False),
     "GET /v1/agents/{agent}": Row("read", agents=False),
     "PUT /v1/agents/{agent}": Row("admin", body={"quotas": {"active_tasks": 5}}),
     "POST /v1/agents/{agent}/stop": Row("write", agents=False),

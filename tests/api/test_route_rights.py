@@ -14,6 +14,7 @@ ABSENT: Final[dict[Subject, str]] = {
     "run": "run_" + "0" * 32,
     "owner": "zq-absent",
     "token": "tok_" + "0" * 32,
+    "session": "ses_" + "0" * 32,
     "secret": "zq-absent",
     "key": "zq-absent",
     "webhook": "whk_" + "0" * 32,
@@ -114,6 +115,8 @@ async def _make(api: Api, subject: Subject) -> str:
             return "ada"
         case "token":
             return str((await api.post("/v1/tokens", {"name": "x"})).json["id"])
+        case "session":
+            return (await api.service.sessions.open_with_token(api.tokens["ada"])).session.id
         case "secret":
             await api.put("/v1/secrets/zq-own", {"value": "x"})
             await api.put("/v1/secrets/zq-own/agents/android", None)

@@ -11,6 +11,7 @@ from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, 
 
 from horae.console.request import SESSION_COOKIE
 from horae.console.viewer import LANGUAGE_COOKIE, THEME_COOKIE
+from horae.model.accounts.principal import Principal
 from horae.runtime.api_service import CONSOLE_PATH, mount_console
 from horae.service.service import Service
 from tests.api.api_server import Api, serve_api
@@ -38,6 +39,10 @@ class Console:
     def url(self) -> str:
         return self.api.base + CONSOLE_PATH
 
+    def principal(self, who: str) -> Principal:
+        """Return the principal of an account, without scopes taken away."""
+        return Principal(who, admin=who == "admin")
+
     async def open_context(
         self,
         who: str | None = "ada",
@@ -58,7 +63,7 @@ class Console:
             **options,
         )
         self.stack.push_async_callback(context.close)
-        cookies = {LANGUAGE_COOKIE: language, THEME_COOKIE: theme}
+        cookies: dict[str, str] = {LANGUAGE_COOKIE: language, THEME_COOKIE: theme}
         if who is not None:
             opened = await self.service.sessions.open_with_token(self.api.tokens[who], client="test")
             cookies[SESSION_COOKIE] = opened.cookie

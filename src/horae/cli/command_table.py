@@ -26,6 +26,13 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                     "Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行节点和 HTTP 接口,按 Ctrl-C 结束。"
                 ),
             ),
+            "open": CommandEntry(
+                "commands.access.open_console:open_console",
+                Message(
+                    "Open the console in a browser, signed in by a one-time link.",
+                    "在浏览器中打开控制台,用一次性链接登录。",
+                ),
+            ),
             "worker": CommandEntry(
                 "commands.operate.up:worker",
                 Message("Run the engine as one of many nodes, until SIGTERM.", "作为多个节点之一运行,直到 SIGTERM。"),
@@ -135,6 +142,12 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "token": CommandEntry(
                 "commands.access.token:token_commands",
                 Message("Make, list or revoke tokens.", "创建、列出或作废令牌。"),
+            ),
+            "session": CommandEntry(
+                "commands.access.session:session_commands",
+                Message(
+                    "List the browsers that are signed in, or sign one out.", "列出已登录的浏览器,或让其中一个退出。"
+                ),
             ),
             "owner": CommandEntry(
                 "commands.access.owner:owner_commands",

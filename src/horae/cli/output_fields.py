@@ -48,6 +48,8 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
         "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end result error"
     ),
     "secret": "name owner updated agents",
+    "session": "id owner scopes token client created used expires",
+    "sign-in-link": "url expires opened",
     "secret-rotated": "resealed key_file",
     "show": "task fires fires_if_resumed runs",
     "simulate": (
@@ -65,7 +67,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "up": (
         "type version ready_ms restarts node store path server loop zone tasks scheduler outage task text "
         "lateness_ms at task_id run_id detail error attempt number pid code lived pause url docs token_file "
-        "first_start because"
+        "first_start console sign_in_link because"
     ),
     "version": "version",
     "webhook": (
@@ -123,6 +125,7 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "move": "move",
     "next": "fires",
     "nodes": "nodes",
+    "open": "sign-in-link",
     "overview": "overview",
     "owner add": "owner",
     "owner ls": "owner",
@@ -145,6 +148,8 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "service install": "service-install",
     "service status": "service-status",
     "service uninstall": "service-uninstall",
+    "session ls": "session",
+    "session rm": "session",
     "show": "show",
     "simulate": "simulate",
     "skip": "task",

@@ -14,7 +14,30 @@ from starlette.types import Receive, Scope, Send
 from ..web.request_context import AppContext
 from .application import ConsoleApplication
 from .page import PageRoute, anonymous_viewer, page, signed_in
-from .pages import live, now, preferences, sign_in, simple, simple_runs
+from .pages import (
+    activity,
+    approvals,
+    bulk_tasks,
+    calendar,
+    edit_task,
+    lanes,
+    live,
+    now,
+    palette,
+    preferences,
+    run,
+    run_log,
+    runs,
+    schedule_preview,
+    settings,
+    sign_in,
+    simple,
+    simple_runs,
+    task,
+    task_actions,
+    tasks,
+    why,
+)
 from .rendering import page_response, static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
@@ -22,8 +45,25 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *live.ROUTES,
     *preferences.ROUTES,
     *sign_in.ROUTES,
+    *tasks.ROUTES,
+    *bulk_tasks.ROUTES,
+    *task_actions.ROUTES,
+    *why.ROUTES,
+    *runs.ROUTES,
+    *run_log.ROUTES,
+    *run.ROUTES,
+    *lanes.ROUTES,
+    *activity.ROUTES,
+    *approvals.ROUTES,
+    *settings.ROUTES,
     *simple.ROUTES,
     *simple_runs.ROUTES,
+    *edit_task.ROUTES,
+    *schedule_preview.ROUTES,
+    *calendar.ROUTES,
+    *palette.ROUTES,
+    # Last: its path has a parameter where others have a fixed name.
+    *task.ROUTES,
 )
 _SIMPLE_PAGES: Final[tuple[PageRoute, ...]] = (
     page("/", simple.go_to_list),

@@ -29,14 +29,14 @@ _RUNS: Final[dict[RunState, tuple[str, str]]] = {
     RunState.WAITING: ("◐", "odd"),
     RunState.SUCCEEDED: ("✓", "good"),
     RunState.FAILED: ("✕", "bad"),
-    RunState.TIMED_OUT: ("⧖", "bad"),
+    RunState.TIMED_OUT: ("◷", "bad"),
     RunState.LOST: ("✕", "bad"),
     RunState.CANCELLED: ("■", "dim"),
     RunState.SKIPPED: ("⊘", "dim"),
 }
 _TASKS: Final[dict[TaskState, tuple[str, str]]] = {
     TaskState.ACTIVE: ("○", "good"),
-    TaskState.PAUSED: ("⏸", "warn"),
+    TaskState.PAUSED: ("‖", "warn"),
     TaskState.COMPLETED: ("✓", "dim"),
     TaskState.FAILED: ("✕", "bad"),
     TaskState.CANCELLED: ("■", "dim"),
@@ -46,7 +46,7 @@ _TASKS: Final[dict[TaskState, tuple[str, str]]] = {
 def run_sign(run: Run, language: Language) -> Sign:
     if was_missed(run):
         return Sign("△", "warn", TEXTS["missed"].in_language(language))
-    return Sign(*_RUNS[run.state], state_name(run.state, language))
+    return Sign(*_RUNS[run.state], state_name(run.state, language).replace("_", " "))
 
 
 def task_sign(state: TaskState, language: Language) -> Sign:

@@ -46,9 +46,14 @@ class PageRequest:
     def render(self, template: str, data: Mapping[str, Any], status: int = 200) -> Response:
         return page_response(self.request, self.viewer, template, data, status)
 
-    def text(self, name: str, **facts: object) -> str:
-        """Return a text of the console in the language of the viewer."""
-        return TEXTS[name].in_language(self.viewer.language, **facts)
+    def render_refused(self, template: str, data: Mapping[str, Any], refusal: HoraeError) -> Response:
+        """Show a page again whose form or filter was refused: `problem` says why."""
+        problem = problem_json(refusal, self.viewer.language)
+        return self.render(template, {**data, "problem": problem}, status_of(refusal))
+
+    def text(self, text: str, /, **facts: object) -> str:
+        """Return a text of the console in the language of the viewer, by its name in the catalogue."""
+        return TEXTS[text].in_language(self.viewer.language, **facts)
 
     def redirect(self, path: str, notice: Notice | None = None, **query: object) -> Response:
         """Go on to a page of the console after a form was handled."""
@@ -59,8 +64,9 @@ class PageRequest:
         wanted = self.form.text(NEXT_FIELD)
         return self._go(local_path(wanted, self.viewer.base) if wanted else self.viewer.url(path), notice)
 
-    def notice(self, name: str, undo: Undo | None = None, **facts: object) -> Notice:
-        return Notice(self.text(name, **facts), undo)
+    def notice(self, text: str, /, undo: Undo | None = None, **facts: object) -> Notice:
+        """Return a notice with a text of the console, by its name in the catalogue."""
+        return Notice(self.text(text, **facts), undo)
 
     def _go(self, url: str, notice: Notice | None) -> Response:
         response = RedirectResponse(url, 303)

@@ -12,9 +12,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..choices import Language
+from ..model.events.event import EventKind
 from ..version import __version__
 from . import formats
-from .messages import TEXTS
+from .messages import TEXTS, scripts
 from .notice import drop_notice, read_notice
 from .outcomes import run_sign, task_sign
 from .viewer import Viewer
@@ -34,6 +36,32 @@ _HEADERS: Final = {
     # With `no-referrer`, browsers would send the forms of a page with the origin `null`.
     "Referrer-Policy": "same-origin",
 }
+EVENT_KINDS: Final = " ".join(kind.value for kind in EventKind)
+KEY_HELP: Final = (
+    (("Ctrl", "K"), "key_palette"),
+    (("g", "n"), "key_go_now"),
+    (("g", "t"), "key_go_tasks"),
+    (("g", "r"), "key_go_runs"),
+    (("g", "c"), "key_go_calendar"),
+    (("g", "l"), "key_go_lanes"),
+    (("g", "a"), "key_go_activity"),
+    (("/",), "key_search"),
+    (("j", "k"), "key_move"),
+    (("x",), "key_select"),
+    (("Enter",), "key_open"),
+    (("n",), "key_new"),
+    (("e",), "key_edit"),
+    (("p",), "key_pause"),
+    (("Shift", "R"), "key_run"),
+    (("w",), "key_why"),
+    (("l",), "key_log"),
+    (("y",), "key_copy_link"),
+    ((".",), "key_live"),
+    (("z",), "key_zone"),
+    (("d",), "key_theme"),
+    (("?",), "key_help"),
+)
+"""Keys of every page with the name of what they do; `keys.js` acts on them."""
 
 
 @cache
@@ -81,8 +109,8 @@ def render(viewer: Viewer, template: str, data: Mapping[str, Any], part: str | N
 def _globals(viewer: Viewer) -> dict[str, Any]:
     language = viewer.language
 
-    def translate(name: str, **facts: object) -> str:
-        return TEXTS[name].in_language(language, **facts)
+    def translate(text: str, /, **facts: object) -> str:
+        return TEXTS[text].in_language(language, **facts)
 
     def static(name: str) -> str:
         return f"{viewer.base}/static/{static_version()}/{name}"
@@ -97,6 +125,9 @@ def _globals(viewer: Viewer) -> dict[str, Any]:
         "static": static,
         "url": viewer.url,
         "version": __version__,
+        "event_kinds": EVENT_KINDS,
+        "key_help": KEY_HELP,
+        "script_texts": script_texts(language),
         "duration": partial(formats.format_duration, language=language),
         "lateness": partial(formats.format_lateness, language=language),
         "clock": partial(formats.format_clock, viewer=viewer),
@@ -107,6 +138,12 @@ def _globals(viewer: Viewer) -> dict[str, Any]:
         "without": _without,
         "with_value": _with_value,
     }
+
+
+@cache
+def script_texts(language: Language) -> tuple[tuple[str, str], ...]:
+    """Return the texts of the scripts, with their placeholders, which the scripts fill in."""
+    return tuple((name, text.en if language == "en" else text.zh) for name, text in scripts.TEXTS.items())
 
 
 def navigation(viewer: Viewer) -> list[tuple[str, str]]:
@@ -136,15 +173,19 @@ def _with_value(query: Mapping[str, Any], name: str, value: object) -> dict[str,
 def page_response(
     request: Request, viewer: Viewer, template: str, data: Mapping[str, Any], status: int = 200
 ) -> Response:
-    """Respond with a page; with `?part=NAME`, which scripts add, only with that block of it."""
+    """Respond with a page; with `?part=NAME`, which scripts add, only with that block of it.
+
+    The instant in the header tells the scripts the offset of the browser's clock.
+    """
+    headers = {**_HEADERS, "X-Now": formats.machine_time(viewer.now)}
     part = request.query_params.get(PART_PARAMETER)
     blocks = _environment().get_template(template).blocks
     if part in blocks and request.headers.get("sec-fetch-dest", "empty") == "empty":
-        return Response(render(viewer, template, data, part), status, _HEADERS, HTML)
+        return Response(render(viewer, template, data, part), status, headers, HTML)
     notice = read_notice(request)
     here = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
     content = render(viewer, template, {"notice": notice, "here": here, **data})
-    response = Response(content, status, _HEADERS, HTML)
+    response = Response(content, status, headers, HTML)
     if notice is not None:
         drop_notice(request, response)
     return response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from hmac import compare_digest
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from ..model.accounts.session import ABSOLUTE_LIMIT
 from ..service.accounts.sessions import csrf_token
 from ..web.body import read_body
+from ..wire.instants import parse_instant
 from .refusals import refuse
 
 SESSION_COOKIE: Final = "horae_session"
@@ -46,6 +48,13 @@ class Form(Mapping[str, str]):
     def all(self, name: str) -> list[str]:
         return [value for key, value in self.pairs if key == name]
 
+    def instant(self, name: str) -> datetime:
+        """Return an instant with an offset. Raises `bad_form_field`."""
+        try:
+            return parse_instant(self.text(name))
+        except ValueError:
+            raise refuse("bad_form_field", name=name, value=self.text(name)[:80]) from None
+
 
 async def read_form(request: Request) -> Form:
     """Parse the body as a URL-encoded form. Raises `not_a_form`."""
@@ -72,7 +81,7 @@ def check_origin(request: Request) -> None:
     else:
         allowed = urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
     if not allowed:
-        raise refuse("foreign_origin", origin=origin or "-")
+        raise refuse("foreign_form", origin=origin or "-")
 
 
 def check_csrf(request: Request, form: Form) -> None:
@@ -87,7 +96,7 @@ def set_session_cookie(request: Request, response: Response, cookie: str) -> Non
         cookie,
         max_age=int(ABSOLUTE_LIMIT.total_seconds()),
         path=cookie_path(request),
-        secure=request.url.scheme == "https",
+        secure=is_encrypted(request),
         httponly=True,
         samesite="strict",
     )
@@ -95,8 +104,13 @@ def set_session_cookie(request: Request, response: Response, cookie: str) -> Non
 
 def drop_session_cookie(request: Request, response: Response) -> None:
     response.delete_cookie(
-        SESSION_COOKIE, cookie_path(request), secure=request.url.scheme == "https", httponly=True, samesite="strict"
+        SESSION_COOKIE, cookie_path(request), secure=is_encrypted(request), httponly=True, samesite="strict"
     )
+
+
+def is_encrypted(request: Request) -> bool:
+    """Whether the browser uses HTTPS, also to a proxy that passes requests on without it: then `Origin` still says so."""
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
 
 
 def set_preference(request: Request, response: Response, name: str, value: str) -> None:

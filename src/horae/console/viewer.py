@@ -21,6 +21,8 @@ Theme: TypeAlias = Literal["auto", "light", "dark"]
 LANGUAGE_COOKIE: Final = "horae_lang"
 ZONE_COOKIE: Final = "horae_zone"
 THEME_COOKIE: Final = "horae_theme"
+KEYS_COOKIE: Final = "horae_keys"
+KEYS_CHOICES: Final = ("on", "off")
 THEMES: Final = ("auto", "light", "dark")
 _LANGUAGES: Final = ("en", "zh")
 ANONYMOUS: Final = Principal("", scopes=frozenset())
@@ -39,6 +41,8 @@ class Viewer(NamedTuple):
     now: datetime
     is_simple: bool = False
     """The console has only the simple view."""
+    has_keys: bool = True
+    """Whether single-key shortcuts are on; people who speak to their computer switch them off."""
 
     @property
     def tz(self) -> ZoneInfo:
@@ -80,6 +84,7 @@ def make_viewer(request: Request, principal: Principal, zone: str, csrf: str) ->
         csrf,
         app_context(request).clock.now(),
         has_simple_view_only(request),
+        request.cookies.get(KEYS_COOKIE) != "off",
     )
 
 

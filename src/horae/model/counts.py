@@ -26,6 +26,11 @@ AGENT_PREFIX: Final = "agent:"
 NO_HOUR: Final = 0
 """Hour of state counters: they hold current numbers, not hourly ones."""
 RETAINED_HOURS: Final = 48
+OUTCOME_RETAINED_HOURS: Final = 62 * 24
+"""Outcomes are kept longer, for the calendar: they have few names in an hour, and lateness has many."""
+SWEPT_HOURS: Final = 6
+"""Hours before the retained ones in which a store looks for other counters than outcomes: it sweeps every hour. What is
+left because no run ended for longer goes with the outcomes of its hour."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MAX_BUCKETS: Final = 256
 """Larger than the bucket of the longest possible lateness."""

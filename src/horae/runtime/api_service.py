@@ -21,6 +21,7 @@ from ..service.events.webhook_dispatcher import WebhookDispatcher, report_signer
 from ..service.service import Service
 from ..settings import Settings
 from ..store_retry import StoreRetry, repeat_with_backoff, restart_on_error
+from ..wire.accounts import CONSOLE_PATH as CONSOLE_PATH  # noqa: PLC0414 - callers find it where the console is mounted
 from .observability import make_observability
 from .plain_connection import warn_about_plain_connection
 from .process_settings import read_wake_mode
@@ -36,7 +37,6 @@ NOTIFY_INTERVAL: Final = 0.005
 _SEAL_INTERVAL: Final = 0.5
 """Seconds. Audit rows are sealed within one second."""
 _QUOTA_INTERVAL: Final = 60.0
-CONSOLE_PATH: Final = "/console"
 SIMPLE_CONSOLE_PATH: Final = "/scheduled-tasks/console"
 """The simple view, beside the routes of the system whose users know it."""
 _MAX_STREAMS: Final = 1_000_000
@@ -111,15 +111,20 @@ async def open_api(
         await asyncio.gather(*loops, return_exceptions=True)
 
 
+def has_console_libraries() -> bool:
+    return find_spec("jinja2") is not None
+
+
 def mount_console(app: Application) -> None:
     """Mount the console, where its library is installed."""
-    if find_spec("jinja2") is None:
+    if not has_console_libraries():
         return
     from starlette.routing import Mount  # noqa: PLC0415 - an extra
 
     from ..console.app import make_console  # noqa: PLC0415
 
     app.router.routes.append(Mount(CONSOLE_PATH, make_console(app.context)))
+    app.console_path = CONSOLE_PATH
     app.router.routes.append(Mount(SIMPLE_CONSOLE_PATH, make_console(app.context, is_simple=True)))
 
 

@@ -30,11 +30,14 @@ from .events.owner_sequence import Events
 from .events.webhooks import Webhooks
 from .runs.daily_quota import DailyQuota
 from .runs.explanations import Explanations
+from .runs.failures import Failures
 from .runs.fire_rights import FireRights
 from .runs.lanes import Lanes
 from .runs.nodes import Nodes
+from .runs.outage_reviews import OutageReviews
 from .runs.outages import Outages
 from .runs.overview import Overviews
+from .runs.planned import PlannedRuns
 from .runs.runs import Runs
 from .tasks.advisories import Advisory, build_advisory, literal_secrets
 from .tasks.bulk import Bulk
@@ -74,7 +77,7 @@ class Service:
         self.secrets = secrets
         self._clock = clock
         self._check = check
-        self._on_write = on_write
+        self._notify = on_write
         self._member_quotas = member_quotas
         self._networks = networks
         self._approval_policy = approval_policy
@@ -127,8 +130,16 @@ class Service:
         )
 
     @cached_property
+    def failures(self) -> Failures:
+        return Failures(self.runs)
+
+    @cached_property
     def outages(self) -> Outages:
-        return Outages(self.store, self.store, self._clock)
+        return Outages(self.store, self._clock)
+
+    @cached_property
+    def outage_reviews(self) -> OutageReviews:
+        return OutageReviews(self.store, self._clock, self.outages)
 
     @cached_property
     def explanations(self) -> Explanations:
@@ -136,7 +147,11 @@ class Service:
 
     @cached_property
     def overview(self) -> Overviews:
-        return Overviews(self.store, self._clock)
+        return Overviews(self.store, self._clock, self.outage_reviews)
+
+    @cached_property
+    def planned(self) -> PlannedRuns:
+        return PlannedRuns(self.store, self._clock)
 
     @cached_property
     def events(self) -> Events:
@@ -268,6 +283,10 @@ class Service:
             return None
         reach = await self.listeners.reach(owner, task_id, topic_of(target))
         return None if reach.total else build_advisory("no_listener")
+
+    def _on_write(self, due: datetime | None) -> None:
+        self.planned.note_write()
+        self._notify(due)
 
     async def _apply_quotas(self, owner: str) -> None:
         """Apply lowered quotas at once: to existing tasks, to the runs of this day and to stored bytes."""

@@ -29,6 +29,8 @@ STUCK_SECONDS: Final = 60.0
 MAX_STREAMS: Final = 2_000
 RETRY_SECONDS: Final = 5
 REVOKED: Final = "revoked"
+RECONNECT: Final = "reconnect"
+"""End of a stream at its age limit: the client resumes where it was."""
 
 
 class Credential(NamedTuple):
@@ -47,10 +49,13 @@ class Stream:
         self.is_stuck = False
         self.is_sending = False
         self.sent_at = now
+        self._opened = now
         self._task = asyncio.current_task()
 
-    def check(self, now: float) -> None:
-        """Queue a heartbeat for a quiet stream; cancel a stream whose client accepts nothing."""
+    def check(self, now: float, max_seconds: float | None = None) -> None:
+        """Queue a heartbeat for a quiet stream; cancel a stream whose client accepts nothing; end one that is too old."""
+        if max_seconds is not None and now - self._opened >= max_seconds:
+            self.listener.close(RECONNECT)
         quiet = now - self.sent_at
         if not self.is_sending and quiet >= HEARTBEAT_SECONDS:
             self.listener.request_keep_alive()
@@ -94,9 +99,14 @@ class StreamLimits:
 
 
 class EventStreams:
-    """Event streams of this process. A credential that is revoked, or that grants another view, ends the streams it opened."""
+    """Event streams of this process. A credential that is revoked, or that grants another view, ends the streams it opened.
 
-    def __init__(self, service: Service, clock: Clock, streams: int | None = None) -> None:
+    `max_seconds` limits the age of a stream, for servers that wait for open responses when they stop.
+    """
+
+    def __init__(
+        self, service: Service, clock: Clock, streams: int | None = None, max_seconds: float | None = None
+    ) -> None:
         self.tail = EventTail(service.store, service.event_encoder, clock, log=service.events.log)
         self.now = clock.steady()
         """Steady time of the last check."""
@@ -106,6 +116,7 @@ class EventStreams:
         self._clock = clock
         self._open: dict[Credential, set[Stream]] = {}
         self._checker: asyncio.Task[None] | None = None
+        self._max_seconds = max_seconds
         self._limits = StreamLimits(stream_limit(streams))
 
     @property
@@ -159,7 +170,7 @@ class EventStreams:
             self.now = self._clock.steady()
             for credential, group in list(self._open.items()):
                 for stream in list(group):
-                    stream.check(self.now)
+                    stream.check(self.now, self._max_seconds)
                 await self._check_credential(credential, group)
 
     async def _authenticate(self, credential: Credential) -> Principal:

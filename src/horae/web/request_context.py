@@ -33,6 +33,8 @@ class WebSettings:
     max_streams: int | None = None
     """Maximum number of concurrent event streams of this process; None: 2,000, or half of the files that it may open.
     """
+    makes_links: bool = True
+    """Whether `horae open` can make sign-in links of this console; it does not know one in another application."""
     orchestrator: str | None = None
     """URL that tasks of `/scheduled-tasks` call; without one, they cannot be created."""
 

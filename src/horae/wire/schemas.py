@@ -35,6 +35,7 @@ _COMPONENT_NAMES: Final = {
     "queued": "Queued",
     "run": "Run",
     "secret": "Secret",
+    "session": "Session",
     "task": "Task",
     "token": "Token",
     "webhook": "Webhook",

@@ -20,11 +20,14 @@ from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations
+from horae.service.runs.failures import Failures
 from horae.service.runs.fire_rights import FireRights
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
+from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
+from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.tasks.bulk import Bulk
 from horae.service.tasks.declared_tasks import DeclaredTasks
@@ -36,6 +39,7 @@ SERVICES: Final = (
     Tasks,
     Runs,
     Explanations,
+    Failures,
     Overviews,
     Events,
     Bulk,
@@ -43,6 +47,7 @@ SERVICES: Final = (
     DeclaredTasks,
     Functions,
     Outages,
+    OutageReviews,
     ListenerRegistry,
     SecretVault,
     Lanes,
@@ -59,6 +64,7 @@ SERVICES: Final = (
     Tokens,
     Sessions,
     Webhooks,
+    PlannedRuns,
 )
 
 

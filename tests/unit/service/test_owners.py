@@ -33,11 +33,14 @@ from horae.service.events.owner_sequence import Events, Gap
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations
+from horae.service.runs.failures import Failures
 from horae.service.runs.fire_rights import FireRights
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
+from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
+from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.service import Service
 from horae.service.tasks.bulk import Bulk
@@ -48,7 +51,7 @@ from horae.service.tasks.functions import Functions
 from horae.service.tasks.operations import OperationRequest, Operations
 from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
-from horae.testing.factories import HOUR, NOON, a_node
+from horae.testing.factories import DAY, HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
 from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, open_harness
 from tests.unit.service.service_methods import SERVICES, public_methods
@@ -105,6 +108,8 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
     (Runs, "get"): lambda harness, ask: harness.runs.get(BOB, ask),
     (Runs, "lines"): lambda harness, ask: harness.runs.lines(BOB, ask),
+    (Runs, "last_line"): lambda harness, ask: harness.runs.last_line(BOB, ask),
+    (Runs, "attempts"): lambda harness, ask: harness.runs.attempts(BOB, ask),
     (Runs, "cancel"): lambda harness, ask: harness.runs.cancel(BOB, ask),
     (Runs, "retry"): lambda harness, ask: harness.runs.retry(BOB, ask),
     (Runs, "awaiting_answer"): lambda harness, ask: harness.runs.awaiting_answer(ask, lambda _: False),
@@ -150,13 +155,39 @@ async def _listed_of(harness: ServiceHarness) -> object:
     return await harness.tasks.latest(BOB, everything)
 
 
+async def _outcomes_of(harness: ServiceHarness) -> object:
+    everything = (await harness.store.tasks(TaskFilter())).items
+    assert everything
+    return await harness.tasks.outcomes(BOB, everything, 30)
+
+
+_OF_LISTED: Final = ((Tasks, "latest"), (Tasks, "outcomes"))
+
+
+async def _names_of_all(harness: ServiceHarness) -> object:
+    """Bob asks for the names of tasks of Ada by their ids."""
+    return await harness.tasks.names(BOB, [facts.task.id for facts in (await harness.store.tasks(TaskFilter())).items])
+
+
+async def _retry_all(harness: ServiceHarness) -> object:
+    """Bob retries runs of Ada: each is refused as absent."""
+    report = await harness.service.failures.retry(BOB, (await harness.store.runs(RunFilter())).items)
+    return report.retried, {each.error.code for each in report.refused} - {"no_such_run"}
+
+
 LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]]]] = {
     (Tasks, "page"): lambda harness: harness.tasks.page(BOB, TaskFilter(owner="ada")),
     (Tasks, "count"): lambda harness: harness.tasks.count(BOB, TaskFilter(owner="ada")),
     (Tasks, "upcoming"): lambda harness: harness.tasks.upcoming(BOB),
     (Tasks, "latest"): _listed_of,
+    (Tasks, "outcomes"): _outcomes_of,
+    (Tasks, "names"): _names_of_all,
+    (Failures, "groups"): lambda harness: harness.service.failures.groups(BOB, RunFilter(owner="ada")),
+    (Failures, "retry"): _retry_all,
     (Runs, "page"): lambda harness: harness.runs.page(BOB, RunFilter(owner="ada")),
     (Overviews, "now"): _overview,
+    (OutageReviews, "latest"): lambda harness: harness.service.outage_reviews.latest(BOB),
+    (OutageReviews, "dismiss"): lambda harness: harness.service.outage_reviews.dismiss(BOB, NOON),
     (Events, "after"): lambda harness: harness.service.events.after(BOB, 0),
     (Bulk, "each"): _bulk,
     (Operations, "page"): lambda harness: harness.service.operations.page(BOB),
@@ -170,11 +201,20 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (SecretVault, "names"): lambda harness: harness.service.secrets.names(BOB),
     (Lanes, "all"): lambda harness: harness.service.lanes.all(BOB),
     (Lanes, "limit"): lambda harness: harness.service.lanes.limit(BOB, "garden", 1),
+    (Lanes, "queues"): lambda harness: harness.service.lanes.queues(BOB),
+    (Lanes, "queued"): lambda harness: harness.service.lanes.queued(BOB, "ada/garden"),
+    (Agents, "page"): lambda harness: harness.service.agents.page(BOB),
+    (Approvals, "page"): lambda harness: harness.service.approvals.page(BOB),
     (Accounts, "page"): lambda harness: harness.service.accounts.page(BOB),
     (Tokens, "page"): lambda harness: harness.service.tokens.page(BOB, "ada"),
     (Sessions, "page"): lambda harness: harness.service.sessions.page(BOB, "ada"),
     (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
     (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
+    (Overviews, "hours"): lambda harness: harness.service.overview.hours(BOB, NOON, NOON + DAY),
+    (PlannedRuns, "clock_changes"): lambda harness: harness.service.planned.clock_changes(BOB, NOON, NOON + 60 * DAY),
+    (PlannedRuns, "per_hour"): lambda harness: harness.service.planned.per_hour(BOB, NOON, NOON + DAY),
+    (PlannedRuns, "per_period"): lambda harness: harness.service.planned.per_period(BOB, [NOON, NOON + DAY]),
+    (PlannedRuns, "list"): lambda harness: harness.service.planned.list(BOB, NOON, NOON + DAY),
 }
 """What takes no id: it answers as in an empty harness."""
 OTHERWISE: Final[dict[tuple[type, str], str]] = {
@@ -264,6 +304,7 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Functions, "complete_edits"): "test_functions_belong_to_the_deployment",
     (Functions, "by_node"): "test_functions_belong_to_the_deployment",
     (Functions, "check_edits"): "test_functions_belong_to_the_deployment",
+    (PlannedRuns, "note_write"): "test_operator_methods_return_nothing_of_owners",
 }
 """What no row of the tables above fits; the test that looks at it."""
 
@@ -384,7 +425,7 @@ async def test_owner_and_admin_get_answers_to_the_same_calls() -> None:
 @pytest.mark.parametrize("method", LISTS, ids=lambda method: f"{method[0].__name__}.{method[1]}")
 async def test_lists_show_no_foreign_resources(method: tuple[type, str]) -> None:
     async with open_harness() as harness:
-        empty = await LISTS[method](ServiceHarness()) if method != (Tasks, "latest") else {}
+        empty = await LISTS[method](ServiceHarness()) if method not in _OF_LISTED else {}
         mine = await make_resources_of_ada(harness)
         before = await harness.store.facts(mine.task.id, None)
         assert await LISTS[method](harness) == empty
@@ -481,7 +522,7 @@ async def test_session_of_another_owner_is_absent() -> None:
         answers = [answer_without_id(await answer_code(sessions.revoke(bob, name)), name) for name in (foreign, absent)]
         assert answers[0] == answers[1]
         assert (await sessions.authenticate(hers.cookie)).owner == "ada"
-        own = await sessions.open_with_link(await sessions.make_link(bob))
+        own = await sessions.open_with_link((await sessions.make_link(bob)).code)
         assert (await sessions.authenticate(own.cookie)).owner == "bob"
 
 

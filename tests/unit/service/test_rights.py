@@ -24,9 +24,12 @@ from horae.service.accounts.tokens import Tokens
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.explanations import Explanations
+from horae.service.runs.failures import Failures
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
+from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.overview import Overviews
+from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.tasks.bulk import Bulk
 from horae.service.tasks.declared_tasks import DeclaredTasks
@@ -118,6 +121,8 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     ),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
+    (Runs, "last_line"): _runs(Scope.READ, lambda runs, who, run: runs.last_line(who, run)),
+    (Runs, "attempts"): _runs(Scope.READ, lambda runs, who, run: runs.attempts(who, run)),
     (Runs, "retry"): _runs(Scope.RUN, lambda runs, who, run: runs.retry(who, run)),
     (Tasks, "create"): Call(
         Scope.WRITE, lambda harness, who, things: harness.tasks.create(who, WISH._replace(owner=things.owner))
@@ -201,8 +206,18 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "page"): Call(Scope.READ, lambda harness, who, _: harness.tasks.page(who), owned=False),
     (Tasks, "count"): Call(Scope.READ, lambda harness, who, _: harness.tasks.count(who), owned=False),
     (Tasks, "upcoming"): Call(Scope.READ, lambda harness, who, _: harness.tasks.upcoming(who), owned=False),
+    (Tasks, "outcomes"): Call(Scope.READ, lambda harness, who, _: harness.tasks.outcomes(who, (), 30), owned=False),
     (Tasks, "latest"): Call(Scope.READ, lambda harness, who, _: harness.tasks.latest(who, ()), owned=False),
+    (Tasks, "names"): Call(Scope.READ, lambda harness, who, _: harness.tasks.names(who, ()), owned=False),
+    (Failures, "groups"): Call(Scope.READ, lambda harness, who, _: harness.service.failures.groups(who), owned=False),
+    (Failures, "retry"): Call(Scope.RUN, lambda harness, who, _: harness.service.failures.retry(who, ()), owned=False),
     (Runs, "page"): Call(Scope.READ, lambda harness, who, _: harness.runs.page(who), owned=False),
+    (OutageReviews, "latest"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.outage_reviews.latest(who), owned=False
+    ),
+    (OutageReviews, "dismiss"): Call(
+        Scope.WRITE, lambda harness, who, _: harness.service.outage_reviews.dismiss(who, NOON), owned=False
+    ),
     (Overviews, "now"): Call(Scope.READ, lambda harness, who, _: harness.service.overview.now(who), owned=False),
     (Events, "after"): Call(Scope.READ, lambda harness, who, _: harness.service.events.after(who, 0), owned=False),
     (Events, "last"): Call(Scope.READ, lambda harness, who, _: harness.service.events.last(who), owned=False),
@@ -227,6 +242,10 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     ),
     (SecretVault, "names"): Call(Scope.READ, lambda harness, who, _: harness.service.secrets.names(who), owned=False),
     (Lanes, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.all(who), owned=False),
+    (Lanes, "queues"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.queues(who), owned=False),
+    (Lanes, "queued"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.queued(who, "x"), owned=False),
+    (Agents, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.agents.page(who), owned=False),
+    (Approvals, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.approvals.page(who), owned=False),
     (Lanes, "limit"): Call(Scope.WRITE, lambda harness, who, _: harness.service.lanes.limit(who, "x", 1), owned=False),
     (Nodes, "all"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.nodes.all(who), owned=False),
     (Nodes, "drain"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain(who, "nod_1"), owned=False),
@@ -241,6 +260,21 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Accounts, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.accounts.page(who), owned=False),
     (Audit, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.audit.page(who), owned=False),
     (Audit, "verify"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.audit.verify(who), owned=False),
+    (Overviews, "hours"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.overview.hours(who, NOON, NOON + HOUR), owned=False
+    ),
+    (PlannedRuns, "clock_changes"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.clock_changes(who, NOON, NOON + HOUR), owned=False
+    ),
+    (PlannedRuns, "per_hour"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.per_hour(who, NOON, NOON + HOUR), owned=False
+    ),
+    (PlannedRuns, "per_period"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.per_period(who, [NOON, NOON + HOUR]), owned=False
+    ),
+    (PlannedRuns, "list"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.list(who, NOON, NOON + HOUR), owned=False
+    ),
 }
 ELSEWHERE: Final = frozenset(
     {
@@ -277,6 +311,7 @@ UNASKED: Final = frozenset(
         "free_storage",
         "load",
         "make_first",
+        "note_write",
         "open_with_link",
         "open_with_token",
         "quotas",

@@ -35,7 +35,7 @@ async def test_only_hashes_are_stored() -> None:
         _, text = await make_token(harness)
         opened = await harness.service.sessions.open_with_token(text)
         ada = await harness.service.sessions.authenticate(opened.cookie)
-        code = await harness.service.sessions.make_link(ada)
+        code = (await harness.service.sessions.make_link(ada)).code
         secret = opened.cookie.rpartition("_")[2]
         for kind in ("session", "sign_in_link", "audit.open"):
             records = (await harness.store.records(kind)).items
@@ -48,7 +48,7 @@ async def test_link_opens_one_session_only() -> None:
     async with open_harness() as harness:
         await harness.service.tokens.make_first()
         sessions = harness.service.sessions
-        code = await sessions.make_link(HERE)
+        code = (await sessions.make_link(HERE)).code
         opened = await sessions.open_with_link(code, client="Chromium")
         who = await sessions.authenticate(opened.cookie)
         assert (who.owner, who.admin, who.actor) == ("local", True, opened.session.id)
@@ -56,11 +56,21 @@ async def test_link_opens_one_session_only() -> None:
         assert len((await sessions.page(HERE)).items) == 1
 
 
+async def test_link_works_on_a_store_that_has_no_account_yet() -> None:
+    async with open_harness() as harness:
+        made = await harness.service.sessions.make_link(HERE)
+        assert (made.expires, made.code in repr(made)) == (harness.clock.now() + LINK_LIFETIME, False)
+        opened = await harness.service.sessions.open_with_link(made.code)
+        who = await harness.service.sessions.authenticate(opened.cookie)
+        assert (who.owner, who.role, who.admin) == ("local", Role.ADMIN, True)
+        assert await harness.service.tokens.make_first() is not None
+
+
 async def test_link_expires_and_wrong_codes_are_refused_alike() -> None:
     async with open_harness() as harness:
         await harness.service.tokens.make_first()
         sessions = harness.service.sessions
-        code = await sessions.make_link(HERE)
+        code = (await sessions.make_link(HERE)).code
         wrong = code[:16] + "0" * 32
         for bad in ("", "x", code + "0", code.upper(), wrong, "0" * 48):
             assert await code_of(sessions.open_with_link(bad)) == "bad_sign_in_link", bad
@@ -73,7 +83,7 @@ async def test_link_of_a_token_ends_with_the_token() -> None:
         token, text = await make_token(harness)
         sessions, tokens = harness.service.sessions, harness.service.tokens
         ada = await tokens.authenticate(text, via="http")
-        unused, code = await sessions.make_link(ada), await sessions.make_link(ada)
+        unused, code = [(await sessions.make_link(ada)).code for _ in range(2)]
         opened = await sessions.open_with_link(code)
         assert (await sessions.authenticate(opened.cookie)).actor == token
         await tokens.revoke(CHIEF, token)

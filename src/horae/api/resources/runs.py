@@ -128,8 +128,7 @@ async def get_run(request: Request, principal: Principal, run_id: RunId, *, fiel
 async def list_attempts(request: Request, principal: Principal, run_id: RunId, *, fields: Fields = None) -> Response:
     service, lang, selection = app_context(request).service, request_language(request), parse_fields(fields, RUN_FIELDS)
     run = await service.runs.get(principal, run_id)
-    page = await service.runs.page(principal, RunFilter(None, run.task_id, None, run.planned, run.planned), None, 1_000)
-    same = sorted((each for each in page.items if each.origin is run.origin), key=lambda each: each.attempt)
+    same = await service.runs.attempts(principal, run_id)
     tasks = await tasks_of(service, principal, [run])
     rendered = [selection.select(render_run(each, tasks.get(run.task_id), lang)) for each in same]
     return json_response({"items": rendered, "next_cursor": None})

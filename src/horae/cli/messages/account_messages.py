@@ -75,6 +75,19 @@ AGENT_REVOKED: Final = Message(
 REVOKE_TOKEN: Final = Message("Revoke the token {name}", "作废令牌 {name}")
 NO_TOKENS: Final = Message("No tokens.", "没有令牌。")
 
+# --- sessions ----------------------------------------------------------------------------------------------------------
+
+SESSION_TITLES: Final = Message(
+    "ID|OWNER|SIGNED IN|LAST USE|ENDS|TOKEN|BROWSER", "标识|所有者|登录|最近使用|到期|令牌|浏览器"
+)
+NO_SESSIONS: Final = Message("No browser is signed in: horae open", "没有已登录的浏览器:horae open")
+SESSION_ENDED: Final = Message("{id} of {owner} is signed out.", "{owner} 的会话 {id} 已退出。")
+LINK_MADE: Final = Message(
+    "The link signs one browser in, once, within ten minutes. Treat it like a password.",
+    "此链接在十分钟内可让一个浏览器登录一次。请像密码一样保管。",
+)
+BROWSER_OPENS: Final = Message("A browser opens it now.", "正在浏览器中打开。")
+
 # --- owners ------------------------------------------------------------------------------------------------------------
 
 OWNER: Final = Message("OWNER", "所有者")

@@ -5,7 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from ...message import Message
-from . import frame, now, simple
+from . import activity, approvals, calendar, edit, frame, lanes, now, runs, scripts, settings, simple, task, tasks
 
-_PARTS: Final = (frame.TEXTS, now.TEXTS, simple.TEXTS)
+_PARTS: Final = (
+    frame.TEXTS,
+    scripts.TEXTS,
+    now.TEXTS,
+    tasks.TEXTS,
+    task.TEXTS,
+    edit.TEXTS,
+    runs.TEXTS,
+    calendar.TEXTS,
+    lanes.TEXTS,
+    activity.TEXTS,
+    approvals.TEXTS,
+    settings.TEXTS,
+    simple.TEXTS,
+)
 TEXTS: Final[dict[str, Message]] = {name: text for part in _PARTS for name, text in part.items()}

@@ -31,6 +31,9 @@ from ..request import (
 KEPT_FIELD = "kept"
 """The interrupted form, URL-encoded."""
 _PATH = "/sign-in"
+_CODE_FIELD = "code"
+_REFERRER_POLICY = "strict-origin"
+"""The address of this page may hold a code: requests from here name the origin only, also those to this server."""
 
 
 async def require_sign_in(request: Request, form: Form) -> Response:
@@ -48,14 +51,21 @@ async def require_sign_in(request: Request, form: Form) -> Response:
 
 async def show_sign_in(request: Request) -> Response:
     """Show the form; with `?code=…` of a link one button signs in, so that no preview of the link can use it up."""
+    code, next_path = request.query_params.get(_CODE_FIELD, ""), request.query_params.get(NEXT_FIELD, "")
+    if code:
+        _hide_query(request)
     try:
         await load_viewer(request)
     except NotAuthenticated:
-        code, next_path = request.query_params.get("code", ""), request.query_params.get(NEXT_FIELD, "")
         return _sign_in_page(request, code=code, next_path=next_path)
     except HoraeError as error:
         return error_response(request, error)
-    return RedirectResponse(_next_path(request, request.query_params.get(NEXT_FIELD, "")), 303)
+    return RedirectResponse(_next_path(request, next_path), 303)
+
+
+def _hide_query(request: Request) -> None:
+    """Remove the query from the scope: servers and middleware that log requests read it there when the response starts."""
+    request.scope["query_string"] = b""
 
 
 async def sign_in(request: Request) -> Response:
@@ -89,8 +99,8 @@ async def sign_out(page: PageRequest) -> Response:
 async def _open_session(request: Request, form: Form) -> OpenedSession:
     sessions, client = app_context(request).service.sessions, request.headers.get("user-agent", "")
     try:
-        if form.text("code"):
-            return await sessions.open_with_link(form.text("code"), client=client, request=request_id(request))
+        if form.text(_CODE_FIELD):
+            return await sessions.open_with_link(form.text(_CODE_FIELD), client=client, request=request_id(request))
         return await sessions.open_with_token(form.text("token"), client=client, request=request_id(request))
     except NotAuthenticated:
         count_failure(request)
@@ -106,8 +116,11 @@ def _sign_in_page(
     problem: dict[str, object] | None = None,
     status: int = 200,
 ) -> Response:
-    data = {"code": code, "next": next_path, "kept": kept, "problem": problem}
-    return page_response(request, anonymous_viewer(request), "sign_in.html", data, status)
+    makes_links = app_context(request).settings.makes_links
+    data = {"code": code, "next": next_path, "kept": kept, "problem": problem, "makes_links": makes_links}
+    response = page_response(request, anonymous_viewer(request), "sign_in.html", data, status)
+    response.headers["Referrer-Policy"] = _REFERRER_POLICY
+    return response
 
 
 def _resume_page(request: Request, opened: OpenedSession, path: str, kept: str) -> Response:

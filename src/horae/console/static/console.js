@@ -1,7 +1,12 @@
-// Entry point of every page: ticking times, live fragments, and forms that send themselves.
-import { startTicks } from "./ticks.js";
+// Entry point of every page.
+import { startCopy } from "./copy.js";
+import { startForms } from "./forms.js";
+import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
+import { startTicks } from "./ticks.js";
 
-for (const form of document.querySelectorAll('form[data-submit="at-once"]')) form.requestSubmit();
-const offset = startTicks(document);
-startLive(offset);
+startForms();
+startTicks();
+startCopy();
+startKeys();
+startLive();

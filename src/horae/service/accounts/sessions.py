@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from hashlib import sha256
 from hmac import compare_digest
 from hmac import digest as hmac_digest
@@ -11,7 +12,7 @@ from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...entropy import entropy
-from ...model.accounts.account import OWNER_KIND, TOKEN_KIND, Owner, token_from
+from ...model.accounts.account import OWNER_KIND, TOKEN_KIND, Owner, owner_record, token_from
 from ...model.accounts.principal import SCOPES_OF, Principal, Scope
 from ...model.accounts.session import (
     LINK_KIND,
@@ -35,7 +36,7 @@ from ...ports.full_store import FullStore
 from ..query.argument_checks import check_page
 from ..query.id_prefix import resolve_record
 from .audit import Audit
-from .owners import Accounts
+from .owners import Accounts, new_local_owner
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, is_foreign, refuse_agent
 from .tokens import Tokens
@@ -60,6 +61,16 @@ class OpenedSession(NamedTuple):
 
     session: Session
     cookie: str
+
+
+class MadeLink(NamedTuple):
+    """The code of a new sign-in link, which is known only here, and its expiry."""
+
+    code: str
+    expires: datetime
+
+    def __repr__(self) -> str:
+        return f"MadeLink(expires={self.expires!r})"
 
 
 class _Account(NamedTuple):
@@ -98,7 +109,7 @@ class Sessions:
         refuse_agent(principal, "sessions")
         return await self._open(principal, self._generate(principal.owner, principal.scopes, principal.actor, client))
 
-    async def make_link(self, principal: Principal) -> str:
+    async def make_link(self, principal: Principal) -> MadeLink:
         """Return a code that opens one session for the caller's owner, within `LINK_LIFETIME`."""
         refuse_agent(principal, "sign-in links")
         principal.require_scope(Scope.READ)
@@ -107,8 +118,12 @@ class Sessions:
         key, expires = code[:_KEY_CHARACTERS], self._clock.now() + LINK_LIFETIME
         link = SignInLink(key, principal.owner, principal.scopes, _hash(code), expires, token)
         row = self._audit.row(principal, "link.make", principal.owner)
+        # The session needs an account; the local owner has none before its first token.
+        new = await new_local_owner(self._store, self._clock, principal, principal.owner)
+        if new is not None:
+            await self._store.put_record(owner_record(new), replacing=None)
         await self._store.write_records((RecordWrite(link_record(link)), *row))
-        return code
+        return MadeLink(code, expires)
 
     async def open_with_link(self, code: str, *, client: str = "", request: str = "") -> OpenedSession:
         """Open a session with a code. The same transaction uses the code up, so that it opens one session only."""

@@ -1,4 +1,4 @@
-"""Shapes of owners, agents, tokens, secrets and the audit trail."""
+"""Shapes of owners, agents, tokens, browser sessions, secrets and the audit trail."""
 
 from __future__ import annotations
 
@@ -56,6 +56,24 @@ MADE_TOKEN: Final = extend(
     },
 )
 
+SESSION: Final = closed(
+    {
+        "id": TEXT | {"pattern": "^ses_"},
+        "owner": TEXT,
+        "scopes": list_of(choice(*Scope)),
+        "token": nullable(TEXT)
+        | {"description": "The token that opened it, and ends it when it is revoked; null for other ways to sign in."},
+        "client": TEXT | {"description": "The browser's own description of itself."},
+        "created": INSTANT,
+        "used": INSTANT | {"description": "The last use, to within five minutes."},
+        "expires": INSTANT
+        | {"description": "When it ends unless it is used before; never later than its absolute limit."},
+    }
+)
+LINK: Final = closed(
+    {"url": TEXT | {"description": "Signs one browser in, once."}, "expires": INSTANT},
+)
+
 SECRET: Final = closed(
     {
         "name": TEXT,
@@ -110,6 +128,10 @@ SHAPES: Final[dict[str, Schema]] = {
         MADE_TOKEN, {"file": nullable(TEXT) | {"description": "Where the token was written, with --output."}}
     )
     | answer_of("token make"),
+    "session": SESSION | answer_of("session rm"),
+    "sessions": list_of(ref("session")) | answer_of("session ls"),
+    "sign-in-link": extend(LINK, {"opened": BOOLEAN | {"description": "Whether a browser was started with it."}})
+    | answer_of("open"),
     "secret": SECRET | answer_of("secret set", "secret grant", "secret revoke"),
     "secrets": list_of(SECRET) | answer_of("secret ls"),
     "secret-removed": closed({"removed": TEXT}) | answer_of("secret rm"),
@@ -158,6 +180,8 @@ SHAPES: Final[dict[str, Schema]] = {
     "OwnerPage": page_of("owner"),
     "TokenPage": page_of("token"),
     "MadeToken": MADE_TOKEN,
+    "SessionPage": page_of("session"),
+    "SignInLink": LINK,
     "Stopped": closed({"agent": TEXT, "tasks": INTEGER, "dry_run": BOOLEAN}),
     "SecretPage": page_of("secret"),
     "AuditPage": page_of("audit-row"),

@@ -7,7 +7,18 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from tests.api.api_server import TASK
 
 Subject: TypeAlias = Literal[
-    "task", "run", "owner", "token", "session", "secret", "key", "webhook", "delivery", "schedule", "operation"
+    "task",
+    "run",
+    "owner",
+    "token",
+    "session",
+    "secret",
+    "key",
+    "webhook",
+    "delivery",
+    "schedule",
+    "operation",
+    "calendar_token",
 ]
 Needs: TypeAlias = Literal["public", "read", "write", "run", "admin", "callback"]
 
@@ -69,6 +80,8 @@ RIGHTS: Final[dict[str, Row]] = {
     "GET /v1/runs/{run_id}": Row("read", "run"),
     "GET /v1/runs/{run_id}/attempts": Row("read", "run"),
     "GET /v1/runs/{run_id}/logs": Row("read", "run"),
+    "GET /v1/failures": Row("read"),
+    "POST /v1/failures/retry": Row("run", body={"run_ids": []}),
     "POST /v1/runs/{run_id}/cancel": Row("run", "run"),
     "POST /v1/runs/{run_id}/retry": Row("run", "run"),
     "POST /v1/runs/{run_id}/callback": Row("callback", "run", {}),
@@ -93,6 +106,9 @@ RIGHTS: Final[dict[str, Row]] = {
     "GET /v1/sessions": Row("read", agents=False),
     "DELETE /v1/sessions/{session_id}": Row("read", "session", agents=False),
     "POST /v1/sign-in-links": Row("read", agents=False),
+    "GET /v1/calendar-tokens": Row("read", agents=False),
+    "POST /v1/calendar-tokens": Row("write", body={"name": "x"}, agents=False),
+    "DELETE /v1/calendar-tokens/{token_id}": Row("write", "calendar_token", agents=False, admin_sees_all=False),
     "GET /v1/agents/{agent}": Row("read", agents=False),
     "PUT /v1/agents/{agent}": Row("admin", body={"quotas": {"active_tasks": 5}}),
     "POST /v1/agents/{agent}/stop": Row("write", agents=False),

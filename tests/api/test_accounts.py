@@ -196,6 +196,11 @@ async def test_audit_trail_names_action_subject_and_request_and_verifies() -> No
         assert [row["action"] for row in rows] == ["task.pause", "task.create"]
         assert (rows[0]["subject"], rows[0]["request"], rows[0]["via"]) == (task["id"], "my-request", "http")
         assert (await api.get("/v1/audit", who="bob")).json["items"] == []
+        for query in ("action=secret", "actor=bob", "subject=tsk_0000"):
+            assert (await api.get(f"/v1/audit?{query}")).json["items"] == []
+        assert (
+            len((await api.get(f"/v1/audit?action=task&actor=ada&subject={rows[0]['subject'][:12]}")).json["items"]) > 0
+        )
         assert (await api.get("/v1/audit/verify")).status == 403
         assert (await api.get("/v1/audit/verify", who="admin")).json["ok"]
 

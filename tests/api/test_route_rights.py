@@ -21,6 +21,7 @@ ABSENT: Final[dict[Subject, str]] = {
     "delivery": "whk_" + "0" * 32 + "/dlv_" + "0" * 26,
     "schedule": "tsk_" + "0" * 32,
     "operation": "opn_" + "0" * 32,
+    "calendar_token": "cal_" + "0" * 32,
 }
 _PART: Final = re.compile(r"\{(\w+)(?::path)?\}")
 ALLOWED: Final = frozenset({200, 201, 202, 204, 409, 412, 422, 503})
@@ -113,8 +114,8 @@ async def _make(api: Api, subject: Subject) -> str:
             return await start_run(api)
         case "owner":
             return "ada"
-        case "token":
-            return str((await api.post("/v1/tokens", {"name": "x"})).json["id"])
+        case "token" | "calendar_token":
+            return str((await api.post(f"/v1/{subject.replace('_', '-')}s", {"name": "x"})).json["id"])
         case "session":
             return (await api.service.sessions.open_with_token(api.tokens["ada"])).session.id
         case "secret":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import Page
 
 _LOOK_RULES: Final = (

@@ -9,10 +9,10 @@ from typing import Final
 from playwright.async_api import Page
 
 from tests.console.accessibility import violations_of
-from tests.console.console_server import Console
+from tests.console.console_server import Console, Language, Theme
 
 _REFUSED: Final = re.compile(r"the server responded with a status of 4\d\d")
-COMBINATIONS: Final = (("en", "light", "laptop"), ("zh", "dark", "phone"))
+COMBINATIONS: Final[tuple[tuple[Language, Theme, str], ...]] = (("en", "light", "laptop"), ("zh", "dark", "phone"))
 """Language, theme and size: each of them once."""
 
 

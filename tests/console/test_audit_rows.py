@@ -19,6 +19,7 @@ from horae.console.audit_rows import (
 )
 from horae.console.quota_forms import quota_fields, quota_inputs, read_quota_form
 from horae.console.request import Form
+from horae.model.accounts.account import Limit
 from horae.model.accounts.principal import Quotas
 from horae.service.accounts.audit import AuditFilter, AuditRow
 
@@ -111,7 +112,7 @@ def test_filter_matches_groups_actors_and_beginnings() -> None:
 
 
 def test_quota_form_sends_changed_limits_only() -> None:
-    chosen = {"active_tasks": 5, "shortest_interval": timedelta(minutes=5), "tokens": None}
+    chosen: dict[str, Limit] = {"active_tasks": 5, "shortest_interval": timedelta(minutes=5), "tokens": None}
     inputs = quota_inputs(chosen)
     assert (inputs["quota_active_tasks"], inputs["quota_shortest_interval"], inputs["quota_tokens"]) == (
         "5",

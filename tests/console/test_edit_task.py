@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 from playwright.async_api import Page, Route, expect
@@ -10,6 +9,8 @@ from playwright.async_api import Page, Route, expect
 from horae.model.accounts.principal import LOCAL
 from horae.model.change import Facts
 from horae.ports.store import TaskFilter
+from horae.service.tasks.function_records import NO_DEFAULTS, Argument, Registration, Signature
+from horae.testing.factories import NOON
 from horae.wire.tasks import definition_json
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console
@@ -50,9 +51,13 @@ async def land_on_edit(page: Page) -> None:
 
 async def test_new_and_edit_page_are_accessible_in_both_languages_and_themes(console: Console) -> None:
     task = await console.api.create_task(name=HOSTILE, when="every weekday at 9am", zone="Asia/Shanghai")
-    for path, (language, theme) in product(
-        ("/tasks/new?when=9", f"/tasks/{task['id']}/edit", "/schedule-preview?when=2+30"),
-        (("en", "light"), ("zh", "dark")),
+    new, edit = "/tasks/new?when=9", f"/tasks/{task['id']}/edit"
+    for path, language, theme in (
+        (new, "en", "light"),
+        (new, "zh", "dark"),
+        (edit, "en", "dark"),
+        (edit, "zh", "light"),
+        ("/schedule-preview?when=2+30", "en", "light"),
     ):
         page = await console.open(path, language=language, theme=theme)
         await page.evaluate("document.querySelectorAll('main details').forEach((each) => { each.open = true; })")
@@ -221,15 +226,35 @@ async def test_preview_choice_and_fields_work_without_scripts(console: Console) 
     allow_refusals(console)
 
 
-async def test_code_secrets_and_functions_are_offered(console: Console) -> None:
+async def test_code_secrets_functions_and_load_are_shown(console: Console) -> None:
+    ada = await console.service.tokens.authenticate(console.api.tokens["ada"], via="test")
+    await console.service.secrets.set(ada, "signing", "whsec_x")
+    arguments = (
+        Argument("city", required=True, wanted="text"),
+        Argument("days", required=False, wanted="whole number"),
+    )
+    registration = Registration("shop.report", "shop.py", Signature(arguments), NO_DEFAULTS, NOON)
+    await console.service.functions.register(LOCAL, [registration])
+    for number in range(12):
+        await console.api.create_task(name=f"{number}", when="every day at 09:00", zone="UTC")
     page = await console.open("/tasks/new?name=call&when=every+day+at+09:00&zone=UTC&target.kind=http")
-    await expect(page.get_by_text("There are no secrets yet")).to_be_visible()
+    await expect(page.locator("#preview")).to_contain_text("12 tasks are due already")
     await page.get_by_label("URL", exact=False).fill("https://example.com/hook")
+    await page.locator("details:has(#field-target-http-sign) > summary").click()
+    await page.get_by_label("Sign with").select_option("signing")
     await page.locator("#code summary").click()
     await page.get_by_role("button", name="Show as code").click()
-    await expect(page.locator("#code pre").first).to_contain_text("--http https://example.com/hook")
+    await expect(page.locator("#code pre").first).to_contain_text("""{"secret": "signing"}""")
     await expect(page.locator("#code pre").nth(1)).to_contain_text(f"{console.api.base}/v1/tasks")
     await expect(page.locator("#code pre")).to_have_count(4)
+    await page.get_by_label("Python function").check()
+    await page.get_by_label("Function", exact=False).last.fill("shop.report")
+    await page.get_by_role("button", name="Check").click()
+    await expect(page.locator("#field-payload-problem")).to_contain_text("city")
+    await expect(page.locator("#arguments")).to_have_text(
+        "Arguments of shop.report: city (text), [days] (whole number)"
+    )
+    allow_refusals(console)
 
 
 async def test_roles_and_owners_are_respected(console: Console) -> None:

@@ -76,7 +76,7 @@ async def test_token_text_is_shown_once_and_revoking_needs_its_name(console: Con
     await page.get_by_role("button", name="Make a token").click()
     text = str(await page.locator(".once code").text_content())
     principal = await tokens.authenticate(text, via="http")
-    assert (principal.owner, principal.agent, principal.scopes) == ("ada", "helper", {Scope.READ, Scope.RUN})
+    assert (principal.owner, principal.agent, principal.scopes) == ("ada", "helper", frozenset({Scope.READ, Scope.RUN}))
     await page.get_by_role("link", name="I have kept it").click()
     assert text not in await page.content()
     (made,) = [each for each in (await tokens.page(LOCAL, "ada")).items if each.name == "deploy <i>"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import timedelta
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -92,6 +92,33 @@ async def test_forms_of_other_sites_and_without_the_token_of_the_session_change_
         for origin in ("https://evil.example", "null", None):
             stolen = await post(api, "/sign-in", {"token": api.tokens["ada"]}, Origin=origin)
             assert (stolen.status, "set-cookie" in stolen.headers) == (403, False)
+
+
+async def test_link_changes_the_owner_of_a_browser_and_ends_its_former_session() -> None:
+    async with serve_console_api() as api:
+        former = await api.service.sessions.open_with_token(api.tokens["bob"])
+        link, code = await make_link(api)
+        shown = await get(api, link.removeprefix(f"{api.base}/console"), former.cookie)
+        assert (shown.status, code in shown.text) == (200, True)
+        signed_in = await post(api, "/sign-in", {"code": code}, former.cookie)
+        assert signed_in.status == 303
+        assert (await sessions_of(api, "bob"), len(await sessions_of(api, "local"))) == ([], 1)
+
+
+async def test_kept_form_has_its_address_and_hides_secrets_until_it_is_sent() -> None:
+    async with serve_console_api() as api:
+        fields = {"name": "deploy", "value": "hush-hush", "csrf": "old"}
+        interrupted = await post(api, "/preferences?tz=UTC", fields)
+        assert (interrupted.status, "/console/preferences?tz=UTC" in interrupted.text) == (401, True)
+        kept = {"kept": urlencode(fields), "next": "/console/preferences?tz=UTC"}
+        elsewhere = await post(api, "/sign-in", kept)
+        assert elsewhere.status == 401, "neither a token nor a session"
+        opened = await api.service.sessions.open_with_token(api.tokens["ada"])
+        resumed = await post(api, "/sign-in", kept, opened.cookie)
+        assert resumed.status == 200
+        assert resumed.text.count("hush-hush") == 1, "in the hidden field, and not shown"
+        assert csrf_token(opened.cookie) in resumed.text
+        assert 'action="/console/preferences?tz=UTC"' in resumed.text
 
 
 async def test_sign_in_goes_on_to_a_page_of_the_console_only() -> None:

@@ -27,6 +27,10 @@ async def test_page_is_accessible_with_and_without_runs_in_both_languages_and_th
     await expect(page.locator(".heat a").nth(82)).to_be_focused()
     page = await console.open(f"/tasks/{busy.id}", size="phone")
     assert await fits(page)
+    for name in ("head", "charts", "runs"):
+        part = await page.request.get(f"{console.url}/tasks/{busy.id}?part={name}")
+        assert part.status == 200
+        assert f'id="{name}"' in (await part.text())[:200]
     for tab in ("definition", "activity"):
         await page.goto(f"{console.url}/tasks/{busy.id}?tab={tab}")
         assert await violations_of(page) == []
@@ -100,6 +104,7 @@ async def test_backfill_is_previewed_and_queued(console: Console) -> None:
     await page.get_by_role("button", name="Run 5 occurrences").click()
     await expect(page.locator("#notice")).to_contain_text("5 occurrences were queued")
     await expect(page.locator("#head")).to_contain_text("Backfill: 5 occurrences left")
+    await expect(page.locator("#head progress")).to_have_attribute("max", "5")
     facts = await console.service.tasks.get(ADA, task.id)
     assert [entry.origin for entry in facts.entries if entry.origin == "backfill"] == ["backfill"]
     console.problems.clear()
@@ -116,6 +121,11 @@ async def test_why_explains_an_instant_with_facts_and_fixes(console: Console) ->
     assert await violations_of(page) == []
     await page.goto(f"{console.url}/tasks/{task.id}/why?at={runs[-1].planned:%Y-%m-%dT%H:%M:%SZ}")
     await expect(page.locator(".answer")).to_contain_text("It was not run.")
+    at = runs[-1].planned
+    await page.locator("li", has_text="run that occurrence after all").get_by_role("button", name="Do it").click()
+    await expect(page.locator("#notice")).to_contain_text("1 occurrence was queued")
+    entries = (await console.service.tasks.get(ADA, task.id)).entries
+    assert [entry.planned for entry in entries if entry.origin == "backfill"] == [at]
     response = await page.goto(f"{console.url}/tasks/{task.id}/why?at=whenever")
     assert response is not None
     assert response.status == 422

@@ -29,7 +29,7 @@ async def add_task(console: Console, name: str, when: str = "every day at 09:00"
 
 
 async def add_history(console: Console, task: Task) -> list[Run]:
-    """Import one ended run in each state, an hour apart."""
+    """Import one ended run in each state, an hour apart, and a missed one of yesterday at 09:00 in Shanghai."""
     now = console.api.app.context.clock.now().replace(microsecond=0)
     states = (RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.CANCELLED, RunState.SUCCEEDED)
     runs = []
@@ -40,7 +40,7 @@ async def add_history(console: Console, task: Task) -> list[Run]:
         runs.append(
             Run("", task.id, "ada", Origin.SCHEDULED, at, at, 1, state, None, started=started, ended=ended, error=error)
         )
-    at = now - 26 * HOUR
+    at = (now - 24 * HOUR).replace(hour=1, minute=0, second=0)
     runs.append(Run("", task.id, "ada", Origin.SCHEDULED, at, at, 1, RunState.SKIPPED, Reason.MISSED_SKIPPED, ended=at))
     await console.service.tasks.import_history(ADA, task.id, runs)
     return runs
@@ -71,6 +71,8 @@ async def test_list_shows_rows_that_are_accessible_in_both_languages_and_themes(
         await expect(page.locator(f"#task-{held.id}")).to_contain_text("on holiday")
     page = await console.open("/tasks", size="phone")
     assert await fits(page)
+    part = await page.request.get(f"{console.url}/tasks?part=rows")
+    assert (part.status, (await part.text()).strip()[:14]) == (200, '<div id="rows"')
     await expect(page.get_by_text("<script>alert(1)</script>")).to_have_count(1)
     row = page.locator(f"#task-{report.id}")
     await expect(row).to_contain_text("every day at 09:00")
@@ -95,7 +97,8 @@ async def test_filter_pages_and_refused_query(console: Console) -> None:
     await page.goto(console.url + "/tasks?q=name:nothing")
     await expect(page.get_by_text("Nothing matches the filter.")).to_be_visible()
     await page.goto(console.url + "/tasks?sort=next")
-    await expect(page.locator("table.tasks tbody tr")).to_have_count(27)
+    await expect(page.locator("table.tasks tbody tr")).to_have_count(25)
+    await expect(page.locator(".bulk-bar")).to_contain_text("25 of 27")
     response = await page.goto(console.url + "/tasks?q=late:>5s")
     assert response is not None
     assert response.status == 422
@@ -128,6 +131,21 @@ async def test_selected_tasks_are_paused_and_the_pause_is_undone(console: Consol
     await expect(page.locator("#notice")).to_contain_text("2 tasks were resumed.")
     assert [await state_of(console, task) for task in tasks] == ["active"] * 3
     console.problems.clear()  # The refused form answered 4xx, which the browser reports.
+
+
+async def test_row_buttons_pause_with_undo_and_run_without_scripts(console: Console) -> None:
+    task = await add_task(console, "report", "every 1h")
+    page = await console.open("/tasks", scripts=False)
+    await page.get_by_role("button", name="Pause report").click()
+    await expect(page.locator("#notice")).to_contain_text("report is paused.")
+    assert page.url == f"{console.url}/tasks"
+    assert await state_of(console, task) == "paused"
+    await page.get_by_role("button", name="Undo").click()
+    assert await state_of(console, task) == "active"
+    await page.get_by_role("button", name="Run report now").click()
+    await expect(page.locator("#notice")).to_contain_text("runs once more")
+    facts = await console.service.tasks.get(ADA, task.id)
+    assert sum(entry.kind == "manual" for entry in facts.entries) == 1
 
 
 async def test_deletion_of_all_matching_tasks_needs_their_number(console: Console) -> None:
@@ -193,3 +211,23 @@ async def test_viewers_see_no_actions_and_are_refused(console: Console) -> None:
         )
         assert answer.status == 403, await answer.text()
     assert await state_of(console, task) == "active"
+
+
+async def test_view_is_saved_used_and_removed_with_undo(console: Console) -> None:
+    await add_task(console, "failing", labels={"team": "ops"})
+    page = await console.open("/tasks?q=label:team%3Dops", scripts=False)
+    await page.get_by_text("Save or remove views").click()
+    await page.get_by_label("Save this filter as").fill("我们的 ops")
+    await page.get_by_role("button", name="Save view").click()
+    (view,) = await console.service.views.all(ADA, "tasks")
+    assert (view.name, view.query) == ("我们的 ops", "label:team=ops")
+    await page.goto(console.url + "/tasks")
+    await page.get_by_role("link", name="我们的 ops").click()
+    await expect(page.get_by_label("Filter tasks")).to_have_value("label:team=ops")
+    await page.get_by_text("Save or remove views").click()
+    await page.get_by_role("button", name="Remove 我们的 ops").click()
+    await expect(page.locator("#notice")).to_contain_text("was removed")
+    assert await console.service.views.all(ADA, "tasks") == ()
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_role("link", name="我们的 ops")).to_be_visible()
+    assert await console.service.views.all(ADA, "tasks") == (view,)

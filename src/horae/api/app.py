@@ -17,7 +17,7 @@ from ..web.application import Application
 from ..web.event_streams import EventStreams
 from ..web.middleware import RequestMiddleware
 from ..web.rate_limit import RateLimits
-from ..web.request_context import AppContext, WebSettings
+from ..web.request_context import AppContext, ExternalSignIn, WebSettings
 from ..web.routing import ApiRoute, IndexedRouter
 from .compat import health as scheduler_health
 from .compat import schedule_actions, scheduled_tasks
@@ -26,8 +26,10 @@ from .resources import (
     agents,
     audit,
     bulk_tasks,
+    calendar_tokens,
     documentation,
     events,
+    failures,
     functions,
     health,
     lanes,
@@ -61,6 +63,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
     *documentation.routes,
     *runs.routes,
     *runs.callbacks,
+    *failures.routes,
     *operations.routes,
     *schedules.routes,
     *overview.routes,
@@ -71,6 +74,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
     *owners.routes,
     *tokens.routes,
     *sessions.routes,
+    *calendar_tokens.routes,
     *agents.routes,
     *secrets.routes,
     *audit.routes,
@@ -116,6 +120,7 @@ def make_app(
     *,
     tail: Any = None,
     observability: Observability | None = None,
+    external_sign_in: ExternalSignIn | None = None,
 ) -> Application:
     """Build the application. `tail` serves the event streams, `observability` provides health and metrics."""
     web_settings = WebSettings() if settings is None else settings
@@ -128,7 +133,7 @@ def make_app(
     )
     return Application(
         IndexedRouter(ROUTES),
-        AppContext(service, clock, web_settings, RateLimits(clock), streams, observability),
+        AppContext(service, clock, web_settings, RateLimits(clock), streams, observability, external_sign_in),
         [
             Middleware(RequestMiddleware),
             *cors,

@@ -13,7 +13,7 @@ from ..model.accounts.session import Session
 from ..model.change import Facts
 from ..model.page import Page
 from ..schedule.durations import format_iso_duration
-from ..service.accounts.audit import AuditRow, ChainVerdict
+from ..service.accounts.audit import ALL_ROWS, AuditFilter, AuditRow, ChainVerdict
 from ..service.accounts.sessions import MadeLink
 from ..wire.accounts import read_agent, read_audit_row, read_owner, read_session, read_token, read_verdict
 from ..wire.instants import parse_instant, utc
@@ -181,9 +181,12 @@ class RemoteAudit:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[AuditRow]:
+    async def page(
+        self, principal: Principal, after: str | None = None, limit: int = 100, wanted: AuditFilter = ALL_ROWS
+    ) -> Page[AuditRow]:
         del principal
-        return await fetch_page(self._connection, "/v1/audit", read_audit_row, (), after, limit)
+        query = [(name, value) for name, value in wanted._asdict().items() if value is not None]
+        return await fetch_page(self._connection, "/v1/audit", read_audit_row, query, after, limit)
 
     async def verify(self, principal: Principal) -> ChainVerdict:
         del principal

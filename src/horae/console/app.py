@@ -19,10 +19,12 @@ from .pages import (
     approvals,
     bulk_tasks,
     calendar,
+    calendar_feed,
     edit_task,
     lanes,
     live,
     now,
+    oidc,
     palette,
     preferences,
     run,
@@ -62,6 +64,7 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *schedule_preview.ROUTES,
     *calendar.ROUTES,
     *palette.ROUTES,
+    *calendar_feed.ROUTES,
     # Last: its path has a parameter where others have a fixed name.
     *task.ROUTES,
 )
@@ -117,6 +120,9 @@ def _routes(pages: tuple[PageRoute, ...]) -> Iterator[Route]:
         yield _ConsoleRoute(path, signed_in(handler, sign_in.require_sign_in), methods=[method])
     yield _ConsoleRoute("/sign-in", sign_in.show_sign_in)
     yield _ConsoleRoute("/sign-in", sign_in.sign_in, methods=["POST"])
+    yield _ConsoleRoute(calendar_feed.FEED_PATH, calendar_feed.serve)
+    yield _ConsoleRoute(oidc.START_PATH, oidc.start)
+    yield _ConsoleRoute(oidc.CALLBACK_PATH, oidc.finish)
     yield _ConsoleRoute("/static/{version}/{name}", _static)
 
 

@@ -101,11 +101,13 @@ def changed_names(row: AuditRow) -> list[str]:
 
 
 def other_details(row: AuditRow) -> list[tuple[str, str]]:
-    """Return the remaining facts of a row as text."""
+    """Return the facts of a row, besides its changes, as text."""
+    changes = row.detail.get(CHANGES)
+    shown = {*_HIDDEN_DETAILS, *changes} if isinstance(changes, Mapping) else _HIDDEN_DETAILS
     return [
-        (str(name), value if isinstance(value, str) else _text(value))
+        (str(name), _text(value))
         for name, value in row.detail.items()
-        if name not in _HIDDEN_DETAILS and value not in (None, "", [], {})
+        if name not in shown and value not in (None, "", [], {})
     ]
 
 

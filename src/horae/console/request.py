@@ -90,13 +90,14 @@ def check_csrf(request: Request, form: Form) -> None:
         raise refuse("form_outdated")
 
 
-def set_session_cookie(request: Request, response: Response, cookie: str) -> None:
+def set_session_cookie(request: Request, response: Response, cookie: str, *, is_secure: bool | None = None) -> None:
+    """Set the cookie of a session. `is_secure`: whether the browser uses HTTPS, where the request does not say so."""
     response.set_cookie(
         SESSION_COOKIE,
         cookie,
         max_age=int(ABSOLUTE_LIMIT.total_seconds()),
         path=cookie_path(request),
-        secure=is_encrypted(request),
+        secure=is_encrypted(request) if is_secure is None else is_secure,
         httponly=True,
         samesite="strict",
     )

@@ -179,8 +179,8 @@ def _minute(at: datetime) -> datetime:
 def _problem(request: PageRequest, when: str, zone: str, refusal: Refusal) -> SchedulePreview:
     language = request.viewer.language
     sentence = refusal.in_language(language)
-    source, place = refusal.source or when, refusal.position
-    parts = (source, "", "") if place is None else (source[:place], source[place : place + 1], source[place + 1 :])
+    source, place = refusal.source or "", refusal.position
+    parts = ("", "", "") if place is None else (source[:place], source[place : place + 1], source[place + 1 :])
     choices = tuple(Choice(text, _meaning(request, text, zone)) for text in possible_texts(refusal))
     problem = TextProblem(sentence.message, sentence.hint, refusal.code, *parts)
     return SchedulePreview(when, zone, problem=problem, choices=choices)

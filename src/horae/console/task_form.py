@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..choices import Language
-from ..errors import HoraeError, Refusal
+from ..errors import HoraeError, InvalidSchedule, Refusal
 from ..model.policy import policies_for
 from ..model.refusals import refuse
 from ..model.task import Task
-from ..schedule import Schedule, to_json
+from ..schedule import Cron, Schedule, to_json
 from ..schedule.describe import describe_schedule
 from ..wire.pointers import pointer_to
 from ..wire.policies import policies_json
@@ -69,8 +69,11 @@ def texts_of_task(task: Task, language: Language) -> dict[str, str]:
 
 
 def when_text(schedule: Schedule, language: Language) -> str:
-    """Return the text of a schedule without its zone, which has a field of its own."""
-    return describe_schedule(replace(schedule, zone=None), language)
+    """Return the text of a schedule without its zone, which has a field of its own; cron as the expression itself."""
+    schedule = replace(schedule, zone=None)
+    if isinstance(schedule, Cron) and schedule == Cron(schedule.expression):
+        return schedule.expression
+    return describe_schedule(schedule, language)
 
 
 def is_same_schedule(texts: Texts, task: Task) -> bool:
@@ -94,7 +97,7 @@ def body_of(texts: Texts, task: Task | None = None) -> dict[str, Any]:
             raise refuse("missing_field", name=name)
     if task is not None and is_same_schedule(texts, task):
         body["when"] = to_json(task.schedule)
-    elif (zone := read_zone(texts.get("zone", "").strip())) is not None:
+    elif (zone := _read_zone_field(texts)) is not None:
         body["zone"] = zone
     body["target"] = read_target(texts)
     fields: dict[str, MaybeAbsent] = {
@@ -104,6 +107,14 @@ def body_of(texts: Texts, task: Task | None = None) -> dict[str, Any]:
     for name, shape in further_shape(is_new=task is None, is_admin=True)["properties"].items():
         fields[name] = read_value(shape, texts, name)
     return body | {name: value for name, value in fields.items() if value is not ABSENT}
+
+
+def _read_zone_field(texts: Texts) -> str | None:
+    try:
+        return read_zone(texts.get("zone", "").strip())
+    except InvalidSchedule as refusal:
+        refusal.facts["field"] = "zone"
+        raise
 
 
 def read_target(texts: Texts) -> dict[str, Any]:
@@ -131,6 +142,8 @@ def field_of(error: HoraeError, texts: Texts) -> str | None:
     if not isinstance(error, Refusal):
         return None
     name = error.facts.get("name")
+    if "field" in error.facts:
+        return str(error.facts["field"])
     if error.code in ("bad_json_field", "bad_schedule_fields") and isinstance(name, str):
         return name
     for prefix, part in _FIELD_BY_PREFIX.items():

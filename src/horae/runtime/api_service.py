@@ -22,6 +22,7 @@ from ..service.service import Service
 from ..settings import Settings
 from ..store_retry import StoreRetry, repeat_with_backoff, restart_on_error
 from ..wire.accounts import CONSOLE_PATH as CONSOLE_PATH  # noqa: PLC0414 - callers find it where the console is mounted
+from .external_sign_in import open_external_sign_in
 from .observability import make_observability
 from .plain_connection import warn_about_plain_connection
 from .process_settings import read_wake_mode
@@ -91,8 +92,17 @@ async def open_api(
         orchestrator=settings.value("orchestrator_url"),
     )
     observability = observability or make_observability(Observer("api", clock), settings)
-    app = make_app(service, clock, web_settings, observability=observability)
-    mount_console(app)
+    async with open_external_sign_in(settings, service, clock) as external:
+        app = make_app(service, clock, web_settings, observability=observability, external_sign_in=external)
+        mount_console(app)
+        async with _background_work(app, settings, observability):
+            yield app
+
+
+@asynccontextmanager
+async def _background_work(app: Application, settings: Settings, observability: Observability) -> AsyncIterator[None]:
+    """Run the background loops and the MCP endpoint of an application while the block runs."""
+    service, clock = app.context.service, app.context.clock
     await report_signer(service.store, can_sign=service.webhooks.client.can_sign)
     dispatcher = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
     dispatcher.on_attempt = observability.observer.count_webhook_attempt
@@ -103,7 +113,7 @@ async def open_api(
     ]
     try:
         async with _mounted_mcp(app, service, clock):
-            yield app
+            yield
     finally:
         await service.operations.close()
         for loop in loops:

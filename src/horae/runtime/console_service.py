@@ -14,6 +14,7 @@ from ..service.service import Service
 from ..settings import Settings
 from ..store_retry import restart_on_error
 from .api_service import AuditSealer, has_console_libraries
+from .external_sign_in import open_external_sign_in
 from .observability import make_observability
 
 if TYPE_CHECKING:
@@ -35,10 +36,11 @@ async def open_console(service: Service, clock: Clock, settings: Settings) -> As
 
     streams = EventStreams(service, clock, max_seconds=_STREAM_SECONDS)
     observability = make_observability(Observer("api", clock), settings)
-    context = AppContext(service, clock, WebSettings(makes_links=False), RateLimits(clock), streams, observability)
     sealer = asyncio.ensure_future(restart_on_error("steward", AuditSealer(service, clock).run, clock))
     try:
-        yield make_console(context)
+        async with open_external_sign_in(settings, service, clock) as external:
+            limits, own = RateLimits(clock), WebSettings(makes_links=False)
+            yield make_console(AppContext(service, clock, own, limits, streams, observability, external))
     finally:
         sealer.cancel()
         await asyncio.gather(sealer, return_exceptions=True)

@@ -38,6 +38,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # Also where a program has configured the loggers: URLs of calendar feeds and sign-in links hold secrets.
+        self.access_log = False
         self._received_bytes = 0
         self._parsed_bytes = 0
         self._reading_head = True

@@ -15,6 +15,7 @@ from .accounts.agents import Agents
 from .accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from .accounts.approvals import Approvals
 from .accounts.audit import Audit
+from .accounts.calendar_tokens import CalendarTokens
 from .accounts.key_budget import KeyBudget
 from .accounts.owners import Accounts
 from .accounts.quota_sweep import QuotaSweep
@@ -23,6 +24,7 @@ from .accounts.sessions import Sessions
 from .accounts.storage_limit import StorageLimit
 from .accounts.stored_output import StoredOutput
 from .accounts.tokens import Tokens
+from .accounts.views import Views
 from .events.delivery import WebhookClient
 from .events.event_bodies import EventEncoder
 from .events.listeners import ListenerRegistry, topic_of
@@ -200,6 +202,14 @@ class Service:
     @cached_property
     def sessions(self) -> Sessions:
         return Sessions(self.store, self._clock, self.accounts, self.tokens, self.audit)
+
+    @cached_property
+    def calendar_tokens(self) -> CalendarTokens:
+        return CalendarTokens(self.store, self._clock, self.accounts, self.audit)
+
+    @cached_property
+    def views(self) -> Views:
+        return Views(self.store)
 
     @cached_property
     def key_budget(self) -> KeyBudget:

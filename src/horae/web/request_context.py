@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from secrets import token_hex
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
 from ..clock import Clock
+from ..outgoing.identity_provider import IdentityProvider
+from ..service.accounts.identity import ClaimRules
 from ..service.service import Service
 from .rate_limit import RateLimits
 
@@ -39,6 +41,15 @@ class WebSettings:
     """URL that tasks of `/scheduled-tasks` call; without one, they cannot be created."""
 
 
+class ExternalSignIn(NamedTuple):
+    """Sign-in with an identity provider. `console_url` is the address of the console for browsers; None: as requested."""
+
+    provider: IdentityProvider
+    rules: ClaimRules = ClaimRules()
+    creates_owners: bool = False
+    console_url: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class AppContext:
     """Objects that requests use. `tail` reads the event log once for all event streams, where there is one; `observability`
@@ -50,6 +61,7 @@ class AppContext:
     rate_limits: RateLimits
     tail: Any = None
     observability: Any = None
+    external_sign_in: ExternalSignIn | None = None
 
 
 def app_context(request: Request) -> AppContext:

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 from ..model.accounts.account import Agent, FullStorage, Limit, Owner, Token
+from ..model.accounts.calendar_token import CalendarToken
 from ..model.accounts.principal import Quotas, Role, Scope
 from ..model.accounts.session import Session
 from ..schedule.durations import format_iso_duration, parse_duration
@@ -158,6 +159,10 @@ def read_session(data: Mapping[str, Any]) -> Session:
 def sign_in_url(server: str, code: str) -> str:
     """Return the URL that signs a browser in at this server, once."""
     return f"{server}{CONSOLE_PATH}/sign-in?code={code}"
+
+
+def calendar_token_json(token: CalendarToken) -> dict[str, Any]:
+    return {"id": token.id, "owner": token.owner, "name": token.name, "created": utc(token.created)}
 
 
 def audit_json(row: AuditRow) -> dict[str, Any]:

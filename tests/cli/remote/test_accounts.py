@@ -118,6 +118,9 @@ def test_audit_trail_is_shown_and_verified(cli: RemoteCli, session: str) -> None
     check_schema("audit-verify", verdict.json)
     assert verdict.json["ok"] is True
     assert horae("audit", "ls", "--limit", "1").err.count("audit ls --limit 1 --after") == 1
+    row = rows.json[0]
+    assert row in horae("audit", "ls", "--action", row["action"], "--subject", row["subject"], "--json").json
+    assert horae("audit", "ls", "--actor", "nobody-here", "--json").json == []
 
 
 @in_both_sessions

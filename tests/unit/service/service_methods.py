@@ -8,12 +8,14 @@ from typing import Final
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
+from horae.service.accounts.calendar_tokens import CalendarTokens
 from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.quota_sweep import QuotaSweep
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
+from horae.service.accounts.views import Views
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerRegistry
 from horae.service.events.owner_sequence import Events
@@ -65,6 +67,8 @@ SERVICES: Final = (
     Sessions,
     Webhooks,
     PlannedRuns,
+    CalendarTokens,
+    Views,
 )
 
 

@@ -97,13 +97,13 @@ async def test_retry_of_a_group_reports_what_was_refused(monkeypatch: pytest.Mon
         await harness.runs.retry(ADA, first.id)
         (again,) = await harness.claim()
         await harness.settle(again)
-        report = await harness.service.failures.retry(ADA, [first, second])
-        assert report.retried == (second,)
-        assert [(each.run, each.error.code) for each in report.refused] == [(first, "nothing_to_retry")]
+        report = await harness.service.failures.retry(ADA, [first.id, second.id, second.id])
+        assert report.retried == (second.id,)
+        assert [(each.run_id, each.error.code) for each in report.refused] == [(first.id, "nothing_to_retry")]
         (retried,) = await harness.claim()
         assert (retried.planned, retried.attempt) == (second.planned, 2)
         monkeypatch.setattr(failures, "MAX_RETRIES", 1)
-        assert (await harness.service.failures.retry(ADA, [first, second])).left == 1
+        assert (await harness.service.failures.retry(ADA, [first.id, second.id])).left == 1
 
 
 async def test_attempts_are_those_of_one_occurrence_in_order() -> None:

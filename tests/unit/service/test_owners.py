@@ -11,7 +11,7 @@ import pytest
 
 from horae.encryption import Key
 from horae.errors import Refusal
-from horae.model.accounts.principal import Principal, Quotas
+from horae.model.accounts.principal import Principal, Quotas, Role
 from horae.model.change import Facts
 from horae.model.outcome import Failed, Succeeded
 from horae.model.run import Run
@@ -21,12 +21,15 @@ from horae.ports.store import RunFilter, TaskFilter
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
+from horae.service.accounts.calendar_tokens import CalendarTokens
+from horae.service.accounts.identity import Identity
 from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.quota_sweep import QuotaSweep
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
+from horae.service.accounts.views import Views
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerKind, ListenerRegistry
 from horae.service.events.owner_sequence import Events, Gap
@@ -53,7 +56,7 @@ from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import DAY, HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
-from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, open_harness
+from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, code_of, open_harness
 from tests.unit.service.service_methods import SERVICES, public_methods
 
 ABSENT: Final = "tsk_000000000000"
@@ -171,7 +174,8 @@ async def _names_of_all(harness: ServiceHarness) -> object:
 
 async def _retry_all(harness: ServiceHarness) -> object:
     """Bob retries runs of Ada: each is refused as absent."""
-    report = await harness.service.failures.retry(BOB, (await harness.store.runs(RunFilter())).items)
+    runs = (await harness.store.runs(RunFilter())).items
+    report = await harness.service.failures.retry(BOB, [run.id for run in runs])
     return report.retried, {each.error.code for each in report.refused} - {"no_such_run"}
 
 
@@ -207,9 +211,11 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Approvals, "page"): lambda harness: harness.service.approvals.page(BOB),
     (Accounts, "page"): lambda harness: harness.service.accounts.page(BOB),
     (Tokens, "page"): lambda harness: harness.service.tokens.page(BOB, "ada"),
+    (Views, "all"): lambda harness: harness.service.views.all(BOB, "tasks"),
     (Sessions, "page"): lambda harness: harness.service.sessions.page(BOB, "ada"),
     (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
     (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
+    (CalendarTokens, "all"): lambda harness: harness.service.calendar_tokens.all(BOB),
     (Overviews, "hours"): lambda harness: harness.service.overview.hours(BOB, NOON, NOON + DAY),
     (PlannedRuns, "clock_changes"): lambda harness: harness.service.planned.clock_changes(BOB, NOON, NOON + 60 * DAY),
     (PlannedRuns, "per_hour"): lambda harness: harness.service.planned.per_hour(BOB, NOON, NOON + DAY),
@@ -256,9 +262,12 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Tokens, "make"): "test_account_of_another_owner_is_absent",
     (Tokens, "revoke"): "test_account_of_another_owner_is_absent",
     (Tokens, "authenticate"): "test_operator_methods_return_nothing_of_owners",
+    (Views, "save"): "test_view_of_another_owner_is_absent",
+    (Views, "remove"): "test_view_of_another_owner_is_absent",
     (Sessions, "revoke"): "test_session_of_another_owner_is_absent",
     (Sessions, "make_link"): "test_session_of_another_owner_is_absent",
     (Sessions, "open_with_link"): "test_session_of_another_owner_is_absent",
+    (Sessions, "open_for_identity"): "test_session_of_another_owner_is_absent",
     (Sessions, "open_with_token"): "test_session_of_another_owner_is_absent",
     (Sessions, "authenticate"): "test_session_of_another_owner_is_absent",
     (Tokens, "make_first"): "test_operator_methods_return_nothing_of_owners",
@@ -304,9 +313,25 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Functions, "complete_edits"): "test_functions_belong_to_the_deployment",
     (Functions, "by_node"): "test_functions_belong_to_the_deployment",
     (Functions, "check_edits"): "test_functions_belong_to_the_deployment",
+    (CalendarTokens, "make"): "test_calendar_token_of_another_owner_is_absent",
+    (CalendarTokens, "revoke"): "test_calendar_token_of_another_owner_is_absent",
+    (CalendarTokens, "authenticate"): "test_calendar_token_of_another_owner_is_absent",
     (PlannedRuns, "note_write"): "test_operator_methods_return_nothing_of_owners",
 }
 """What no row of the tables above fits; the test that looks at it."""
+
+
+async def test_calendar_token_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        tokens = harness.service.calendar_tokens
+        for name in ("ada", "bob"):
+            await harness.service.accounts.put(CHIEF, name)
+        token, text = await tokens.make(ADA, "phone")
+        for asked in ("cal_" + "0" * 32, token.id):
+            assert await code_of(tokens.revoke(BOB, asked)) == "no_such_calendar_token"
+        assert (await tokens.make(BOB, "mine"))[0].owner == "bob"
+        assert [each.name for each in await tokens.all(ADA)] == ["phone"]
+        assert (await tokens.authenticate(text)).owner == "ada"
 
 
 async def event_numbers_say_nothing_about_other_owners(harness: ServiceHarness) -> None:
@@ -432,6 +457,17 @@ async def test_lists_show_no_foreign_resources(method: tuple[type, str]) -> None
         assert await harness.store.facts(mine.task.id, None) == before
 
 
+async def test_view_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        views = harness.service.views
+        await views.save(ADA, "tasks", "mine", "state:failed")
+        with pytest.raises(Refusal) as absent:
+            await views.remove(BOB, "tasks", "mine")
+        assert absent.value.code == "no_such_view"
+        await views.save(BOB, "tasks", "mine", "")
+        assert [view.query for view in await views.all(ADA, "tasks")] == ["state:failed"]
+
+
 async def test_bulk_operation_affects_own_tasks_only() -> None:
     async with open_harness() as harness:
         mine = await make_resources_of_ada(harness)
@@ -522,6 +558,8 @@ async def test_session_of_another_owner_is_absent() -> None:
         answers = [answer_without_id(await answer_code(sessions.revoke(bob, name)), name) for name in (foreign, absent)]
         assert answers[0] == answers[1]
         assert (await sessions.authenticate(hers.cookie)).owner == "ada"
+        known = await sessions.open_for_identity(Identity("bob", Role.VIEWER, "https://id.example.org", "7"))
+        assert (await sessions.authenticate(known.cookie)).owner == "bob"
         own = await sessions.open_with_link((await sessions.make_link(bob)).code)
         assert (await sessions.authenticate(own.cookie)).owner == "bob"
 

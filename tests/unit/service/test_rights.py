@@ -17,10 +17,12 @@ from horae.ports.store import RunFilter, TaskFilter
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
+from horae.service.accounts.calendar_tokens import CalendarTokens
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
+from horae.service.accounts.views import Views
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.explanations import Explanations
@@ -78,6 +80,11 @@ def _runs(needs: Scope, ask: Callable[[Runs, Principal, str], Awaitable[Any]]) -
     return Call(needs, lambda harness, who, things: ask(harness.runs, who, things.run))
 
 
+async def _remove_view(harness: ServiceHarness, who: Principal) -> None:
+    with suppress(NotFound):
+        await harness.service.views.remove(who, "tasks", "mine")
+
+
 def _hooks(needs: Scope, ask: Callable[[Webhooks, Principal, str], Awaitable[Any]]) -> Call:
     return Call(needs, lambda harness, who, things: ask(harness.service.webhooks, who, things.webhook))
 
@@ -90,6 +97,12 @@ async def _function(harness: ServiceHarness, who: Principal) -> None:
     """The right is checked first: without it the answer is a refusal, not that the function is unknown."""
     with suppress(NotFound):
         await harness.service.functions.get(who, "x")
+
+
+async def _revoke_calendar(harness: ServiceHarness, who: Principal) -> None:
+    """The right is checked first: without it the answer is a refusal, not that the token is unknown."""
+    with suppress(NotFound):
+        await harness.service.calendar_tokens.revoke(who, "cal_" + "0" * 32)
 
 
 CALLS: Final[dict[tuple[type, str], Call]] = {
@@ -252,6 +265,11 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Nodes, "drain_host"): Call(
         Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain_host(who, "north"), owned=False
     ),
+    (Views, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.views.all(who, "tasks"), owned=False),
+    (Views, "save"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.views.save(who, "tasks", "mine", ""), owned=False
+    ),
+    (Views, "remove"): Call(Scope.READ, lambda harness, who, _: _remove_view(harness, who), owned=False),
     (Sessions, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.sessions.page(who), owned=False),
     (Sessions, "make_link"): Call(
         Scope.READ, lambda harness, who, _: harness.service.sessions.make_link(who), owned=False
@@ -260,6 +278,13 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Accounts, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.accounts.page(who), owned=False),
     (Audit, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.audit.page(who), owned=False),
     (Audit, "verify"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.audit.verify(who), owned=False),
+    (CalendarTokens, "make"): Call(
+        Scope.WRITE, lambda harness, who, _: harness.service.calendar_tokens.make(who, "phone"), owned=False
+    ),
+    (CalendarTokens, "all"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.calendar_tokens.all(who), owned=False
+    ),
+    (CalendarTokens, "revoke"): Call(Scope.WRITE, lambda harness, who, _: _revoke_calendar(harness, who), owned=False),
     (Overviews, "hours"): Call(
         Scope.READ, lambda harness, who, _: harness.service.overview.hours(who, NOON, NOON + HOUR), owned=False
     ),
@@ -312,6 +337,7 @@ UNASKED: Final = frozenset(
         "load",
         "make_first",
         "note_write",
+        "open_for_identity",
         "open_with_link",
         "open_with_token",
         "quotas",

@@ -73,6 +73,25 @@ TEXTS: Final[dict[str, Message]] = {
     ),
     "calendar_no_hour": Message("This hour does not exist on this day.", "当天没有这个小时。"),
     "calendar_clock_mark": Message("clock change", "时钟变动"),
+    # --- feed ------------------------------------------------------------------------------------------------------
+    "feed_title": Message("In your calendar program", "在您的日历程序中"),
+    "feed_about": Message(
+        "An address to subscribe to: what ran in the last 7 days, and what is planned for the next 30. It shows your own "
+        "tasks and can do nothing else.",
+        "可供订阅的地址:过去 7 天的运行和未来 30 天的计划。它只显示您自己的任务,不能做其他事。",
+    ),
+    "feed_name": Message("Name", "名称"),
+    "feed_name_hint": Message("phone, team calendar …", "手机、团队日历……"),
+    "feed_make": Message("Make an address", "新建地址"),
+    "feed_once": Message(
+        "Copy this address now: it is shown once. Everyone who has it can read your calendar.",
+        "请立即复制此地址:只显示一次。持有此地址的人可以读取您的日历。",
+    ),
+    "feed_list": Message("Addresses", "地址"),
+    "feed_created": Message("made {day}", "创建于 {day}"),
+    "feed_revoke": Message("Revoke", "撤销"),
+    "feed_revoked": Message("The calendar address '{feed}' was revoked.", "日历地址“{feed}”已撤销。"),
+    "feed_calendar_name": Message("Horae: {owner}", "Horae:{owner}"),
     "calendar_kept": Message(
         "Numbers of past runs are kept for 62 days; the list of runs goes back further.",
         "过去运行的数量保留 62 天;运行列表可以追溯更早。",

@@ -31,7 +31,7 @@ TEXTS: Final[dict[str, Message]] = {
         "There are no secrets yet. Set one on a terminal: horae secret set NAME",
         "还没有机密。在终端设置:horae secret set NAME",
     ),
-    "edit_arguments": Message("Arguments of {task}: {arguments}", "{task} 的参数:{arguments}"),
+    "edit_arguments": Message("Arguments of {function}: {arguments}", "{function} 的参数:{arguments}"),
     # --- actions -----------------------------------------------------------------------------------------------------
     "edit_preview": Message("Preview", "预览"),
     "edit_check": Message("Check", "检查"),

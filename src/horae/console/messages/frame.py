@@ -41,6 +41,11 @@ TEXTS: Final[dict[str, Message]] = {
     "sign_in_terminal_effect": Message(
         "It opens this page with a link that signs you in.", "它会用可直接登录的链接打开此页面。"
     ),
+    "sign_in_with": Message("Sign in with {provider}", "使用 {provider} 登录"),
+    "sign_in_continue": Message("Continue to the console", "继续前往控制台"),
+    "sign_in_elsewhere": Message(
+        "Signed in in another tab of this browser? Then go on here.", "已在此浏览器的其他标签页登录?请在这里继续。"
+    ),
     "sign_in_token": Message("Or paste a token", "或粘贴令牌"),
     "token": Message("Token", "令牌"),
     "token_hint": Message(
@@ -48,8 +53,8 @@ TEXTS: Final[dict[str, Message]] = {
         "以 horae_ 开头。它会换成此浏览器的会话,不会被保存。",
     ),
     "session_expired": Message(
-        "Your session has ended. Sign in again: what you entered is kept below.",
-        "会话已结束。请重新登录:您输入的内容保留在下面。",
+        "Your session has ended. Sign in again: what you entered is kept.",
+        "会话已结束。请重新登录:您输入的内容已保留。",
     ),
     "continue_form": Message("Continue where you were", "继续之前的操作"),
     "continue_form_about": Message(

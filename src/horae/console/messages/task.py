@@ -18,6 +18,8 @@ TEXTS: Final[dict[str, Message]] = {
     "task_occurrences": Message("{number} occurrences", "{number} 次"),
     "task_skips_left": Message("The next {number} occurrences are skipped.", "接下来的 {number} 次将被跳过。"),
     "task_backfill_left": Message("Backfill: {number} occurrences left", "补跑:还剩 {number} 次"),
+    "task_backfill_done": Message("The backfill is done.", "补跑已完成。"),
+    "task_failures": Message("{number} occurrences failed in a row.", "已连续失败 {number} 次。"),
     # --- actions -----------------------------------------------------------------------------------------------------
     "task_pause_change": Message("Change the pause", "更改暂停"),
     "task_skip_next": Message("Skip next", "跳过下一次"),
@@ -108,5 +110,7 @@ TEXTS: Final[dict[str, Message]] = {
     "why_outage": Message("No node ran from {since} to {until}.", "{since} 至 {until} 没有节点在运行。"),
     "why_outage_clean": Message("It was stopped gracefully.", "此前为正常停止。"),
     "why_outage_died": Message("It died.", "此前为异常终止。"),
+    "why_do_it": Message("Do it", "执行"),
+    "why_go": Message("Go there", "前往"),
     "why_back": Message("Back to the task", "返回任务"),
 }

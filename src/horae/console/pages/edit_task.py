@@ -11,39 +11,27 @@ from starlette.responses import Response
 from ...errors import HoraeError, Refusal
 from ...model.accounts.principal import Scope
 from ...model.change import Facts
-from ...model.policy import policies_for
 from ...model.refusals import refuse as refuse_task
 from ...model.task import Task
 from ...service.tasks.edits import EditResult
 from ...service.tasks.parsed_task import ParsedTask, parse_request, replacing_edits
 from ...service.tasks.task_request import read_when
 from ...web.problems import status_of
-from ...wire.policies import policies_json
 from ...wire.problems import problem_json
 from ...wire.receipts import changed_fields
-from ...wire.shapes.targets import TARGET_SPECS
 from ...wire.task_code import TaskCode, task_code
 from ...wire.tasks import next_due, read_edits, read_task
 from ..formats import format_clock, format_distance
 from ..notice import Undo
 from ..page import PageRequest, form, page
-from ..schedule_fields import KINDS, PREFIX, WEEKDAYS, text_of_fields
+from ..schedule_fields import PREFIX, text_of_fields
 from ..schedule_preview import SchedulePreview, preview_task, preview_text
-from ..shape_form import FormContext, FormField, make_field, make_fields
 from ..task_check import CheckResult, check_edit, check_new
+from ..task_fields import form_data, load_choices
 from ..task_form import (
     KIND_FIELD,
-    NAME,
-    OMITTED,
-    OTHER,
-    OTHER_KIND,
-    OTHER_SPEC,
-    PAYLOAD,
-    POLICIES,
-    TARGET_KINDS,
     body_of,
     field_of,
-    further_shape,
     is_same_schedule,
     texts_of_task,
 )
@@ -295,12 +283,16 @@ async def _render(request: PageRequest, state: EditState) -> Response:
     if state.problem is None and preview.problem is not None and state.status == 200 and state.texts.get("when"):
         # The preview shows what is wrong with the text; the field itself is marked.
         state = replace(state, problem_field="when")
+    problems = {}
+    if state.problem is not None and state.problem_field is not None:
+        problems[state.problem_field] = f"{state.problem['detail']} {state.problem['hint']}".strip()
+    choices = await load_choices(request, state.task)
     data = {
         "page": "tasks",
         "state": state,
         "preview": preview,
         "action": request.request.url.path,
-        **await _fields(request, state, preview),
+        **form_data(request.viewer, state.texts, choices, preview, problems, state.days, is_new=state.facts is None),
     }
     return request.render("edit_task.html", data, state.status)
 
@@ -311,71 +303,6 @@ async def _preview(request: PageRequest, state: EditState) -> SchedulePreview:
         return await preview_task(request, when, zone, state.task.id)
     return await preview_text(request, when, zone, state.task)
 
-
-async def _fields(request: PageRequest, state: EditState, preview: SchedulePreview) -> dict[str, Any]:
-    context = await _form_context(request, state)
-    usual = None if preview.schedule is None else policies_json(policies_for(preview.schedule))
-    schedule_texts = {**preview.fields, **{name: text for name, text in state.texts.items() if name.startswith(PREFIX)}}
-    if request.form.text(_ACTIONS) == "fields" or not state.days:
-        schedule_texts = {**schedule_texts, **preview.fields}
-    is_new = state.facts is None
-    return {
-        "name_field": make_field(NAME, context, "name", is_required=True),
-        "targets": [(kind, _target_fields(kind, context)) for kind in TARGET_KINDS],
-        "payload_field": make_field(PAYLOAD, context, "payload"),
-        "policy_fields": make_fields(POLICIES, context, "policies", omitted=OMITTED, defaults=usual or {}),
-        "further_fields": make_fields(
-            further_shape(is_new=is_new, is_admin=request.viewer.is_admin), context, omitted=OMITTED
-        ),
-        "secrets": context.secrets,
-        "zones": context.suggestions.get("zone", ()),
-        "schedule_kinds": KINDS,
-        "weekdays": WEEKDAYS,
-        "schedule_texts": schedule_texts,
-        "schedule_days": preview.fields.get(f"{PREFIX}.days", "").split(","),
-    }
-
-
-def _target_fields(kind: str, context: FormContext) -> tuple[FormField, ...]:
-    if kind == OTHER:
-        return make_field({"type": "string"}, context, OTHER_KIND), make_field({}, context, OTHER_SPEC)
-    return make_fields(TARGET_SPECS[kind], context, f"target.{kind}")
-
-
-async def _form_context(request: PageRequest, state: EditState) -> FormContext:
-    service, principal = request.service, request.viewer.principal
-    owner = principal.owner if state.task is None else state.task.owner
-    secrets = await service.secrets.names(principal, owner, limit=_MAX_NAMES)
-    functions = await service.functions.all(principal)
-    lanes = await service.lanes.all(principal)
-    problems = {}
-    if state.problem_field is not None and state.problem is not None:
-        problems[state.problem_field] = f"{state.problem['detail']} {state.problem['hint']}".strip()
-    suggestions = {
-        "target.function.name": tuple(each.registration.name for each in functions)[:_MAX_NAMES],
-        "lane": tuple(each.name for each in lanes)[:_MAX_NAMES],
-        "zone": tuple(dict.fromkeys((request.viewer.zone, "UTC", *_ZONES))),
-    }
-    names = tuple(each.name for each in secrets.items)
-    return FormContext(state.texts, TaskWords(request.viewer.language), problems, suggestions, names)
-
-
-_ZONES: Final = (
-    "Asia/Shanghai",
-    "Asia/Hong_Kong",
-    "Asia/Tokyo",
-    "Asia/Singapore",
-    "Asia/Kolkata",
-    "Europe/Berlin",
-    "Europe/London",
-    "Europe/Paris",
-    "America/New_York",
-    "America/Chicago",
-    "America/Los_Angeles",
-    "America/Sao_Paulo",
-    "Australia/Sydney",
-)
-"""Zones that the field suggests; every other one can be typed, also as a city."""
 
 ROUTES: Final = (
     page("/tasks/new", show_new),

@@ -147,7 +147,7 @@ async def retry_group(request: PageRequest) -> Response:
     count, typed = len(group.occurrences), request.form.text("confirm")
     if count > UNCONFIRMED_RETRIES and typed != str(count):
         return await _confirm(request, query, group, is_wrong=bool(typed))
-    report = await request.service.failures.retry(request.viewer.principal, group.runs)
+    report = await request.service.failures.retry(request.viewer.principal, [run.id for run in group.occurrences])
     return await _show_report(request, query, group, report)
 
 
@@ -165,15 +165,14 @@ async def _confirm(request: PageRequest, query: RunQuery, group: FailureGroup, *
 
 
 async def _show_report(request: PageRequest, query: RunQuery, group: FailureGroup, report: RetryReport) -> Response:
-    language = request.viewer.language
-    refused = [each.run for each in report.refused]
-    reasons = {each.run.id: sentence_of(each.error, language) for each in report.refused}
+    rows = {row.run.id: row for row in await load_rows(request, group.occurrences)}
+    refused = [(rows[each.run_id], sentence_of(each.error, request.viewer.language)) for each in report.refused]
     data = {
         **_frame_data(query),
         "title": _title(request, group),
         "report": report,
-        "retried": await load_rows(request, report.retried),
-        "refused": [(row, reasons[row.run.id]) for row in await load_rows(request, refused)],
+        "retried": [rows[run_id] for run_id in report.retried],
+        "refused": refused,
     }
     return request.render("run_retry_report.html", data)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ...errors import HoraeError, NotAuthenticated
+from ...errors import HoraeError, NotAuthenticated, NotFound, Refusal, StoreError
 from ...service.accounts.sessions import OpenedSession, csrf_token
 from ...web.authentication import count_failure
+from ...web.problems import status_of
 from ...web.request_context import app_context, request_id
 from ...wire.problems import problem_json
 from ..page import NO_FORM, PageRequest, anonymous_viewer, error_response, load_viewer
@@ -32,38 +34,44 @@ KEPT_FIELD = "kept"
 """The interrupted form, URL-encoded."""
 _PATH = "/sign-in"
 _CODE_FIELD = "code"
+_TOKEN_FIELD = "token"  # noqa: S105 - the name of a field
+_SECRET_WORDS = ("secret", "token", "password", "value")
 _REFERRER_POLICY = "strict-origin"
 """The address of this page may hold a code: requests from here name the origin only, also those to this server."""
 
 
 async def require_sign_in(request: Request, form: Form) -> Response:
     """Answer a request without a valid session: a GET is sent to the sign-in page, a POST gets it with its form kept."""
+    wanted = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
     if request.method != "GET":
-        return _sign_in_page(request, next_path=request.url.path, kept=_kept(form), status=401)
+        return _sign_in_page(request, next_path=wanted, kept=_kept(form), status=401)
     if request.headers.get("sec-fetch-site") == "cross-site" and not session_cookie(request):
         # The browser withholds a strict cookie from a link on another site; it sends it with a reload.
         return page_response(request, anonymous_viewer(request), "reload.html", {})
-    base, wanted = request.scope.get("root_path", ""), request.url.path
-    wanted += f"?{request.url.query}" if request.url.query else ""
+    base = request.scope.get("root_path", "")
     query = "" if wanted == f"{base}/" else f"?{NEXT_FIELD}={quote(wanted)}"
     return RedirectResponse(f"{base}{_PATH}{query}", 303)
 
 
 async def show_sign_in(request: Request) -> Response:
-    """Show the form; with `?code=…` of a link one button signs in, so that no preview of the link can use it up."""
+    """Show the form; with `?code=…` of a link one button signs in, so that no preview of the link can use it up.
+
+    A link also signs in where the browser is signed in already: it may be for another owner.
+    """
     code, next_path = request.query_params.get(_CODE_FIELD, ""), request.query_params.get(NEXT_FIELD, "")
     if code:
-        _hide_query(request)
+        hide_query(request)
+        return _sign_in_page(request, code=code, next_path=next_path)
     try:
         await load_viewer(request)
     except NotAuthenticated:
-        return _sign_in_page(request, code=code, next_path=next_path)
+        return _sign_in_page(request, next_path=next_path)
     except HoraeError as error:
         return error_response(request, error)
     return RedirectResponse(_next_path(request, next_path), 303)
 
 
-def _hide_query(request: Request) -> None:
+def hide_query(request: Request) -> None:
     """Remove the query from the scope: servers and middleware that log requests read it there when the response starts."""
     request.scope["query_string"] = b""
 
@@ -73,7 +81,12 @@ async def sign_in(request: Request) -> Response:
     try:
         check_origin(request)
         form = await read_form(request)
+        if form.get(KEPT_FIELD) and not form.text(_CODE_FIELD) and not form.text(_TOKEN_FIELD):
+            # The browser has signed in elsewhere, in another tab.
+            await load_viewer(request)
+            return _resume_page(request, session_cookie(request), form)
         opened = await _open_session(request, form)
+        await _end_former_session(request)
     except NotAuthenticated as error:
         problem = problem_json(error, anonymous_viewer(request).language)
         return _sign_in_page(
@@ -81,11 +94,33 @@ async def sign_in(request: Request) -> Response:
         )
     except HoraeError as error:
         return error_response(request, error)
-    kept = form.get(KEPT_FIELD, "")
-    next_path = _next_path(request, form.text(NEXT_FIELD))
-    response = _resume_page(request, opened, next_path, kept) if kept else RedirectResponse(next_path, 303)
+    response = (
+        _resume_page(request, opened.cookie, form)
+        if form.get(KEPT_FIELD)
+        else RedirectResponse(_next_path(request, form.text(NEXT_FIELD)), 303)
+    )
     set_session_cookie(request, response, opened.cookie)
     return response
+
+
+async def _end_former_session(request: Request) -> None:
+    """Revoke the session that this browser had before: nothing uses its cookie any more."""
+    cookie, sessions = session_cookie(request), app_context(request).service.sessions
+    with suppress(NotAuthenticated, NotFound):
+        principal = await sessions.authenticate(cookie, request=request_id(request))
+        await sessions.revoke(principal, cookie.rpartition("_")[0])
+
+
+def show_refusal(request: Request, error: HoraeError, next_path: str) -> Response:
+    """Show the sign-in page with the reason why another way to sign in failed."""
+    problem = problem_json(error, anonymous_viewer(request).language)
+    if isinstance(error, StoreError) and not isinstance(error, Refusal):
+        return error_response(request, error)
+    return _sign_in_page(request, next_path=next_path, problem=problem, status=status_of(error))
+
+
+def not_found(request: Request) -> Response:
+    return page_response(request, anonymous_viewer(request), "not_found.html", {}, 404)
 
 
 async def sign_out(page: PageRequest) -> Response:
@@ -101,7 +136,7 @@ async def _open_session(request: Request, form: Form) -> OpenedSession:
     try:
         if form.text(_CODE_FIELD):
             return await sessions.open_with_link(form.text(_CODE_FIELD), client=client, request=request_id(request))
-        return await sessions.open_with_token(form.text("token"), client=client, request=request_id(request))
+        return await sessions.open_with_token(form.text(_TOKEN_FIELD), client=client, request=request_id(request))
     except NotAuthenticated:
         count_failure(request)
         raise
@@ -116,18 +151,33 @@ def _sign_in_page(
     problem: dict[str, object] | None = None,
     status: int = 200,
 ) -> Response:
-    makes_links = app_context(request).settings.makes_links
-    data = {"code": code, "next": next_path, "kept": kept, "problem": problem, "makes_links": makes_links}
+    context = app_context(request)
+    external = context.external_sign_in
+    data = {
+        "code": code,
+        "next": next_path,
+        "kept": kept,
+        "problem": problem,
+        "makes_links": context.settings.makes_links,
+        "provider": None if external is None else external.provider.name,
+    }
     response = page_response(request, anonymous_viewer(request), "sign_in.html", data, status)
     response.headers["Referrer-Policy"] = _REFERRER_POLICY
     return response
 
 
-def _resume_page(request: Request, opened: OpenedSession, path: str, kept: str) -> Response:
+def _resume_page(request: Request, cookie: str, form: Form) -> Response:
     """Show the interrupted form with a button that sends it, now with the token of the new session."""
-    fields = [(name, value) for name, value in parse_qsl(kept, keep_blank_values=True) if name != CSRF_FIELD]
-    data = {"action": path, "fields": fields, "token": csrf_token(opened.cookie)}
+    kept = parse_qsl(form.get(KEPT_FIELD, ""), keep_blank_values=True)
+    fields = [(name, value, _is_secret(name)) for name, value in kept if name != CSRF_FIELD]
+    path = _next_path(request, form.text(NEXT_FIELD))
+    data = {"action": path, "fields": fields, "token": csrf_token(cookie)}
     return page_response(request, anonymous_viewer(request), "resume.html", data)
+
+
+def _is_secret(name: str) -> bool:
+    """Whether the page does not show the value of this field, only sends it."""
+    return any(word in name.lower() for word in _SECRET_WORDS)
 
 
 def _kept(form: Form) -> str:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from ...errors import HoraeError
 from ...model.accounts.principal import AGENT_LABEL, RESERVED_LABEL_PREFIX, TOKEN_LABEL, VIA_LABEL
 from ...model.change import Facts
+from ...model.reason import describe_reason
 from ...model.run import Run
 from ...model.task import OPEN_STATES, TaskState
 from ...ports.store import RunFilter
@@ -52,6 +53,7 @@ _FIRES: Final = 5
 _RUNS: Final = 25
 _AUDIT_ROWS: Final = 1_000
 """Newest rows of the audit trail that are searched for those about a task."""
+_DIGITS: Final = 10
 TABS: Final = ("runs", "definition", "activity")
 
 
@@ -95,13 +97,14 @@ async def refused(request: PageRequest, facts: Facts, refusal: HoraeError, opene
 async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
     viewer, task = request.viewer, facts.task
     runs = await _newest_runs(request, facts)
-    tab = request.request.query_params.get("tab", TABS[0])
+    query = request.request.query_params
+    tab = query.get("tab", TABS[0])
     due = next_due(facts)
     when, meaning = describe_when(task.schedule, viewer.language)
     return {
         "page": "tasks",
         "problem": None,
-        "opened": "",
+        "opened": query.get("open", ""),
         "values": {},
         "task": task,
         "status": facts.status,
@@ -112,12 +115,16 @@ async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
         "waits": waiting_for(facts),
         "next": due,
         "next_zone": other_zone(viewer, task.schedule.zone, due),
-        "fires": _fires(viewer, facts),
+        "reason": None if facts.status.reason is None else describe_reason(facts.status.reason, viewer.language),
+        **_fires(viewer, facts),
         "is_open": facts.status.state in OPEN_STATES,
         "can_pause": facts.status.state in OPEN_STATES,
         "can_resume": facts.status.state in (TaskState.PAUSED, TaskState.FAILED),
         "choices": compute_resume_choices(facts, viewer.now),
         "backfill_left": count_backfill_left(facts),
+        "backfill_total": int(total)
+        if (total := query.get("backfill", "")).isdecimal() and len(total) < _DIGITS
+        else 0,
         "labels": {name: value for name, value in task.labels if not name.startswith(RESERVED_LABEL_PREFIX)},
         "origin": _origin(facts),
         "heat": _heat(viewer, facts, runs),
@@ -154,15 +161,16 @@ async def _tab_data(request: PageRequest, facts: Facts, tab: str) -> dict[str, A
     return {"runs": listed.items, "after": listed.after, "query": query}
 
 
-def _fires(viewer: Viewer, facts: Facts) -> list[tuple[Fire, str | None, bool]]:
+def _fires(viewer: Viewer, facts: Facts) -> dict[str, Any]:
     """Return the next planned instants, each with the zone of the task where it differs, and whether it is skipped."""
     if facts.status.state not in OPEN_STATES:
-        return []
+        return {"fires": [], "warnings": []}
     preview = compute_task_preview(facts.task, facts.status, viewer.now, _FIRES)
-    return [
+    fires: list[tuple[Fire, str | None, bool]] = [
         (fire, other_zone(viewer, facts.task.schedule.zone, fire.utc), number < facts.status.skips_left)
         for number, fire in enumerate(preview.fires)
     ]
+    return {"fires": fires, "warnings": [each.in_language(viewer.language) for each in preview.warnings]}
 
 
 def _origin(facts: Facts) -> dict[str, str]:

@@ -108,7 +108,8 @@ async def backfill(request: PageRequest) -> Response:
         await request.service.tasks.backfill(principal, facts.task.id, preview.first, preview.last, again=again)
     except Refusal as refusal:
         return await _show_backfill(request, facts, fields, refusal)
-    return request.redirect(_path(facts), request.notice("task_backfill_queued", number=preview.number))
+    notice = request.notice("task_backfill_queued", number=preview.number)
+    return request.redirect(_path(facts), notice, backfill=preview.number)
 
 
 async def _show_backfill(

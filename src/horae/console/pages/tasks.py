@@ -18,6 +18,7 @@ from ...service.query.filters import narrow_task_filter
 from ...service.tasks.demo_tasks import DEMO_LABEL, create_demo_tasks, remove_demo_tasks
 from ...service.tasks.lookup import TaskCount
 from ...wire.tasks import next_due, waiting_for
+from ..notice import Undo
 from ..outcomes import was_missed
 from ..page import PageRequest, form, page
 from ..task_charts import MARK_HEIGHT, MARK_STEP, Mark, outcome_marks
@@ -26,7 +27,7 @@ from ..viewer import Viewer
 
 PAGE_SIZE: Final = 25
 OUTCOMES: Final = 30
-_MAX_SOONEST: Final = PAGE_SIZE
+_LIST: Final = "tasks"
 DEFAULT_QUERY: Final = "-state:" + ",".join(sorted(FINISHED_STATES))
 """Filter of a URL without one: finished tasks are left out."""
 _QUERY_HINTS: Final = (
@@ -66,7 +67,8 @@ async def show(request: PageRequest) -> Response:
     rows = [make_row(request.viewer, facts, outcomes.get(facts.task.id, ())) for facts in found.tasks]
     has_demo = any(DEMO_LABEL in facts.task.labels for facts in found.tasks)
     total = await request.service.tasks.count(request.viewer.principal) if not rows else found.number
-    data = _data(request, text, found)
+    views = await request.service.views.all(request.viewer.principal, _LIST)
+    data = {**_data(request, text, found), "views": views}
     return request.render("tasks.html", {**data, "rows": rows, "has_tasks": total.number > 0, "has_demo": has_demo})
 
 
@@ -84,8 +86,9 @@ async def _filtered(request: PageRequest, text: str, after: str | None) -> _Foun
 
 
 async def _soonest(request: PageRequest) -> _Found:
-    listed = await request.service.tasks.upcoming(request.viewer.principal, _MAX_SOONEST)
-    return _Found(listed, TaskCount(len(listed), more=len(listed) == _MAX_SOONEST), None)
+    principal, tasks = request.viewer.principal, request.service.tasks
+    active = TaskFilter(states=frozenset({TaskState.ACTIVE}))
+    return _Found(await tasks.upcoming(principal, PAGE_SIZE), await tasks.count(principal, active), None)
 
 
 def _data(request: PageRequest, text: str, found: _Found) -> dict[str, Any]:
@@ -98,6 +101,7 @@ def _data(request: PageRequest, text: str, found: _Found) -> dict[str, Any]:
         "has_tasks": True,
         "has_demo": False,
         "problem": None,
+        "views": (),
         "q": text,
         "by_next": by_next,
         "is_filtered": bool(text.strip()),
@@ -130,6 +134,24 @@ def make_row(viewer: Viewer, facts: Facts, runs: Sequence[Run]) -> TaskRow:
     )
 
 
+async def save_view(request: PageRequest) -> Response:
+    """Store the filter of the list under a name; the page of the list is shown again."""
+    fields, principal = request.form, request.viewer.principal
+    view = await request.service.views.save(principal, _LIST, fields.text("name"), fields.text("q"))
+    undo = Undo("/tasks/views/remove", {"name": view.name, "q": view.query}) if view.version == 1 else None
+    return request.redirect("/tasks", request.notice("tasks_view_saved", undo, view=view.name), q=view.query)
+
+
+async def remove_view(request: PageRequest) -> Response:
+    fields, principal = request.form, request.viewer.principal
+    views = await request.service.views.all(principal, _LIST)
+    query = next((view.query for view in views if view.name == fields.text("name")), "")
+    await request.service.views.remove(principal, _LIST, fields.text("name"))
+    undo = Undo("/tasks/views", {"name": fields.text("name"), "q": query})
+    notice = request.notice("tasks_view_removed", undo, view=fields.text("name"))
+    return request.redirect("/tasks", notice, **({"q": fields["q"]} if "q" in fields else {}))
+
+
 async def load_demo(request: PageRequest) -> Response:
     created = await create_demo_tasks(request.service.tasks, request.viewer.principal)
     return request.redirect("/tasks", request.notice("tasks_demo_loaded", number=created))
@@ -141,4 +163,10 @@ async def remove_demo(request: PageRequest) -> Response:
     return request.redirect("/tasks", request.notice(name, number=report.done, refused=len(report.refused)))
 
 
-ROUTES: Final = (page("/tasks", show), form("/tasks/demo", load_demo), form("/tasks/demo/remove", remove_demo))
+ROUTES: Final = (
+    page("/tasks", show),
+    form("/tasks/demo", load_demo),
+    form("/tasks/demo/remove", remove_demo),
+    form("/tasks/views", save_view),
+    form("/tasks/views/remove", remove_view),
+)

@@ -249,6 +249,18 @@ class LogPane {
     return response.json();
   }
 
+  // Returns the numbers of the lines that match, and the last number; null if the server does not answer.
+  async requestNumbers(parameters) {
+    try {
+      const answer = await this.request({ numbers: 1, level: this.level, ...parameters });
+      this.showState("");
+      return answer;
+    } catch {
+      this.showState(this.root.dataset.textUnreachable);
+      return null;
+    }
+  }
+
   load(first, last) {
     const missing = [];
     for (let block = first; block <= last; block += 1) {
@@ -417,8 +429,8 @@ class LogPane {
     this.matches = [];
     this.at = -1;
     if (text) {
-      const answer = await this.request({ numbers: 1, find: text, level: this.level });
-      if (text !== this.found) return;
+      const answer = await this.requestNumbers({ find: text });
+      if (!answer || text !== this.found) return;
       this.matches = answer.numbers;
     }
     const top = this.topNumber();
@@ -439,8 +451,8 @@ class LogPane {
     this.level = this.tools.elements.level.value;
     const view = (this.view += 1);
     this.keepAddress();
-    const answer = this.level === "all" ? null : await this.request({ numbers: 1, level: this.level });
-    if (view !== this.view) return;
+    const answer = this.level === "all" ? null : await this.requestNumbers({});
+    if (view !== this.view || (this.level !== "all" && !answer)) return;
     this.numbers = answer?.numbers ?? null;
     if (answer) this.polled = Math.max(answer.total, this.numbers.at(-1) ?? 0);
     this.root.scrollTop = 0;

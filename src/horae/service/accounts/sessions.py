@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import sha256
 from hmac import compare_digest
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from ...clock import Clock
 from ...entropy import entropy
 from ...model.accounts.account import OWNER_KIND, TOKEN_KIND, Owner, owner_record, token_from
-from ...model.accounts.principal import SCOPES_OF, Principal, Scope
+from ...model.accounts.principal import LOCAL, SCOPES_OF, Principal, Scope
 from ...model.accounts.session import (
     LINK_KIND,
     LINK_LIFETIME,
@@ -36,12 +36,15 @@ from ...ports.full_store import FullStore
 from ..query.argument_checks import check_page
 from ..query.id_prefix import resolve_record
 from .audit import Audit
+from .identity import Identity
 from .owners import Accounts, new_local_owner
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, is_foreign, refuse_agent
 from .tokens import Tokens
 
 VIA: Final = "console"
+IDENTITY_ACTOR: Final = "identity"
+"""Actor of owners that a sign-in with an identity provider creates."""
 CACHED_SECONDS: Final = 0.5
 """Cache lifetime: another process may honour a revoked session for so long."""
 _SECRET_BYTES: Final = 32
@@ -140,10 +143,34 @@ class Sessions:
             _principal_of(account, request), opened, RecordWrite(record, link.version, dropped=True)
         )
 
-    async def _open(self, principal: Principal, opened: OpenedSession, *extra: RecordWrite) -> OpenedSession:
+    async def open_for_identity(
+        self, identity: Identity, *, creates_owner: bool = False, client: str = "", request: str = ""
+    ) -> OpenedSession:
+        """Open a session for a verified identity, with its role and never more than the role of its owner.
+
+        An unknown owner is refused, or created with that role.
+        """
+        record = await self._store.get_record(OWNER_KIND, identity.owner)
+        if record is None and creates_owner:
+            maker = LOCAL._replace(actor=IDENTITY_ACTOR, via=VIA, request=request)
+            await self._accounts.put(maker, identity.owner, role=identity.role, note=f"by {identity.issuer}")
+        opened = self._generate(identity.owner, SCOPES_OF[identity.role], "", client)
+        account = await self._load_account(opened.session)
+        if account is None:
+            raise refuse("identity_without_owner", name=identity.owner)
+        detail = {"issuer": identity.issuer, "subject": identity.subject}
+        return await self._open(_principal_of(account, request), opened, detail=detail)
+
+    async def _open(
+        self,
+        principal: Principal,
+        opened: OpenedSession,
+        *extra: RecordWrite,
+        detail: Mapping[str, str] | None = None,
+    ) -> OpenedSession:
         session = opened.session
-        detail = {"token": session.token, "client": session.client}
-        row = self._audit.row(principal, "session.open", session.id, detail, owner=session.owner)
+        facts = {"token": session.token, "client": session.client, **(detail or {})}
+        row = self._audit.row(principal, "session.open", session.id, facts, owner=session.owner)
         if not await self._store.write_records((RecordWrite(session_record(session)), *extra, *row)):
             # Another request used the link at the same time.
             raise refuse("bad_sign_in_link")

@@ -64,14 +64,14 @@ class FailureGroups(NamedTuple):
 
 
 class RefusedRetry(NamedTuple):
-    run: Run
+    run_id: str
     error: Refusal
 
 
 class RetryReport(NamedTuple):
-    """`left`: occurrences beyond the number that one call retries."""
+    """`retried` are run ids. `left` is the number of runs beyond those that one call retries."""
 
-    retried: tuple[Run, ...] = ()
+    retried: tuple[str, ...] = ()
     refused: tuple[RefusedRetry, ...] = ()
     left: int = 0
 
@@ -96,19 +96,22 @@ class Failures:
                 break
         return FailureGroups(group_failures(found[:MAX_FAILURES]), min(len(found), MAX_FAILURES), after is not None)
 
-    async def retry(self, principal: Principal, runs: Iterable[Run]) -> RetryReport:
-        """Retry the occurrences of these runs, each once; a refusal of one does not keep the others from it."""
+    async def retry(self, principal: Principal, run_ids: Iterable[str]) -> RetryReport:
+        """Retry the occurrences of these runs; the refusal of one does not keep the others from it.
+
+        An occurrence that has an attempt waiting gets no second one, so a call may be repeated.
+        """
         principal.require_scope(Scope.RUN)
-        occurrences = newest_attempts(runs)
-        retried: list[Run] = []
+        wanted = tuple(dict.fromkeys(run_ids))
+        retried: list[str] = []
         refused: list[RefusedRetry] = []
-        for run in occurrences[:MAX_RETRIES]:
+        for run_id in wanted[:MAX_RETRIES]:
             try:
-                await self._runs.retry(principal, run.id)
-                retried.append(run)
+                await self._runs.retry(principal, run_id)
+                retried.append(run_id)
             except Refusal as error:
-                refused.append(RefusedRetry(run, error))
-        return RetryReport(tuple(retried), tuple(refused), max(0, len(occurrences) - MAX_RETRIES))
+                refused.append(RefusedRetry(run_id, error))
+        return RetryReport(tuple(retried), tuple(refused), max(0, len(wanted) - MAX_RETRIES))
 
 
 def group_failures(runs: Iterable[Run]) -> tuple[FailureGroup, ...]:

@@ -9,6 +9,7 @@ from .notation import (
     BOOLEAN,
     INSTANT,
     INTEGER,
+    NULL,
     OBJECT,
     TEXT,
     Schema,
@@ -73,6 +74,7 @@ SESSION: Final = closed(
 LINK: Final = closed(
     {"url": TEXT | {"description": "Signs one browser in, once."}, "expires": INSTANT},
 )
+CALENDAR_TOKEN: Final = closed({"id": TEXT | {"pattern": "^cal_"}, "owner": TEXT, "name": TEXT, "created": INSTANT})
 
 SECRET: Final = closed(
     {
@@ -84,6 +86,11 @@ SECRET: Final = closed(
 )
 
 SHAPES: Final[dict[str, Schema]] = {
+    "CalendarToken": CALENDAR_TOKEN,
+    "CalendarTokenList": closed({"items": list_of(ref("CalendarToken")), "next_cursor": NULL}),
+    "MadeCalendarToken": extend(
+        CALENDAR_TOKEN, {"text": nullable(TEXT) | {"description": "Shown only once; null if the request is repeated."}}
+    ),
     "owner": closed(
         {
             "name": TEXT,

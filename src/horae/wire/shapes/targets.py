@@ -90,3 +90,8 @@ TARGET_SPECS: Final[dict[str, Schema]] = {
     ),
 }
 """By kind. A kind that is not listed here, such as that of a plug-in, is written as JSON."""
+
+SHAPES: Final[dict[str, Schema]] = {
+    f"target-{kind}": {"title": f"Specification of a target of the kind {kind}", **shape}
+    for kind, shape in TARGET_SPECS.items()
+}

@@ -29,7 +29,7 @@ async def test_profile_stores_the_zone_and_language_and_undoes_them(console: Con
     await expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
     assert (await console.service.accounts.get(LOCAL, "ada")).zone == "Asia/Shanghai"
     await expect(page.locator("footer")).to_contain_text("Asia/Shanghai")
-    await page.locator("#notice").get_by_role("button").click()
+    await page.get_by_role("button", name="撤销").click()
     await expect(page.locator("html")).to_have_attribute("lang", "en")
     assert (await console.service.accounts.get(LOCAL, "ada")).zone is None
     take_refusals(console, 1)
@@ -242,7 +242,7 @@ async def test_roles_and_owners_see_and_change_only_their_own(console: Console) 
     page = await console.open("/settings/webhooks", "vic")
     for path in ("/settings/webhooks", "/settings/secrets", "/settings/tokens"):
         await page.goto(console.url + path)
-        assert await page.locator("main button:visible").count() == 0
+        assert await page.locator("main form[method=post] button:visible").count() == 0
     assert (await post(console, page, "/settings/secrets/set", {"name": "x", "value": "y"}))[0] == 403
     assert (await post(console, page, "/settings/tokens/make", {"name": "x", "scope": "tasks:read"}))[0] == 403
     assert (await console.service.webhooks.get(LOCAL, webhook.id)).enabled

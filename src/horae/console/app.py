@@ -26,7 +26,6 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *bulk_tasks.ROUTES,
     *task_actions.ROUTES,
     *why.ROUTES,
-    # Last: its path has a parameter where others have a fixed name.
     *task.ROUTES,
 )
 _MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -61,7 +60,8 @@ class _ConsoleRoute(Route):
 
 
 def _routes() -> Iterator[Route]:
-    for method, path, handler in _PAGES:
+    # Fixed paths first: `/tasks/{id}` would match `/tasks/new`.
+    for method, path, handler in sorted(_PAGES, key=lambda route: "{" in route.path):
         yield _ConsoleRoute(path, signed_in(handler, sign_in.require_sign_in), methods=[method])
     yield _ConsoleRoute("/sign-in", sign_in.show_sign_in)
     yield _ConsoleRoute("/sign-in", sign_in.sign_in, methods=["POST"])

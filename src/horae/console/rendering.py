@@ -170,6 +170,12 @@ def _with_value(query: Mapping[str, Any], name: str, value: object) -> dict[str,
     return {**query, name: value}
 
 
+def requested_part(request: Request) -> str | None:
+    """Return the name of the block that a script asks for; a browser that opens the URL gets the whole page."""
+    is_script = request.headers.get("sec-fetch-dest", "empty") == "empty"
+    return request.query_params.get(PART_PARAMETER) if is_script else None
+
+
 def page_response(
     request: Request, viewer: Viewer, template: str, data: Mapping[str, Any], status: int = 200
 ) -> Response:
@@ -178,9 +184,8 @@ def page_response(
     The instant in the header tells the scripts the offset of the browser's clock.
     """
     headers = {**_HEADERS, "X-Now": formats.machine_time(viewer.now)}
-    part = request.query_params.get(PART_PARAMETER)
-    blocks = _environment().get_template(template).blocks
-    if part in blocks and request.headers.get("sec-fetch-dest", "empty") == "empty":
+    part = requested_part(request)
+    if part in _environment().get_template(template).blocks:
         return Response(render(viewer, template, data, part), status, headers, HTML)
     notice = read_notice(request)
     here = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path

@@ -94,6 +94,8 @@ async def test_pane_shows_any_part_of_a_hundred_thousand_lines(console: Console)
     await page.locator("#log").focus()
     await page.keyboard.press("Home")
     await expect(line_of(page, 1)).to_be_in_viewport()
+    await page.keyboard.press("End")
+    await expect(line_of(page, MANY)).to_be_in_viewport()
 
 
 async def test_pane_follows_a_run_until_a_person_scrolls_up(console: Console) -> None:

@@ -39,6 +39,7 @@ async def _sign_in(console: Console, who: str) -> str:
 
 async def _find_reader(console: Console, path: str, cookies: dict[str, str]) -> str | None:
     """Return the first account that gets the page. One that none of them gets is for the first, whose visit then fails."""
+    is_refused = False
     for who, cookie in cookies.items():
         headers = {"Cookie": f"{SESSION_COOKIE}={cookie}"}
         async with console.api.session.get(console.url + path, headers=headers) as answer:

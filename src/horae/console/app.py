@@ -72,6 +72,7 @@ _SIMPLE_PAGES: Final[tuple[PageRoute, ...]] = (
     page("/", simple.go_to_list),
     *simple.ROUTES,
     *simple_runs.ROUTES,
+    *palette.ROUTES,
     *live.ROUTES,
     *preferences.ROUTES,
     *sign_in.ROUTES,

@@ -150,7 +150,6 @@ TEXTS: Final[dict[str, Message]] = {
     "simple_error": Message("Error", "错误"),
     "simple_why_not": Message("Reason", "原因"),
     "simple_result": Message("Result", "返回结果"),
-    "simple_no_result": Message("no result", "无返回结果"),
     "simple_attempt": Message("attempt {number}", "第 {number} 次尝试"),
     "simple_manual": Message("by hand", "手动"),
     "simple_show_more": Message("Show all", "展开全部"),

@@ -126,7 +126,7 @@ async def create(request: PageRequest) -> Response:
     except Refusal as error:
         return _show_form(request, filled, error=error)
     facts = await tasks.get(principal, task.id)
-    return request.redirect(LIST, _receipt(request, "simple_created", facts, Undo(f"{LIST}/{task.id}/delete", {})))
+    return request.redirect(LIST, _receipt(request, _CREATED, facts, Undo(f"{LIST}/{task.id}/delete", {})))
 
 
 async def preview(request: PageRequest) -> Response:
@@ -156,7 +156,7 @@ async def save(request: PageRequest) -> Response:
             filled = filled._replace(version=before.version)
         return _show_form(request, filled, facts, error)
     undo = Undo(f"{LIST}/{facts.task.id}/edit", before.to_fields())
-    return request.redirect(LIST, _receipt(request, "simple_saved", after, undo))
+    return request.redirect(LIST, _receipt(request, _SAVED, after, undo))
 
 
 async def toggle(request: PageRequest) -> Response:
@@ -170,9 +170,7 @@ async def toggle(request: PageRequest) -> Response:
     after = await request.service.tasks.resume(principal, task.id)
     if after.status.state is not TaskState.ACTIVE:
         return request.back(LIST, request.notice("simple_nothing_left", task=task.name))
-    return request.back(
-        LIST, _receipt(request, "simple_enabled", after, Undo(f"{LIST}/{task.id}/toggle", {"enabled": "0"}))
-    )
+    return request.back(LIST, _receipt(request, _ENABLED, after, Undo(f"{LIST}/{task.id}/toggle", {"enabled": "0"})))
 
 
 async def show_delete(request: PageRequest) -> Response:
@@ -253,15 +251,27 @@ def _example(request: PageRequest) -> str:
     return f"curl -X POST {base}/scheduled-tasks -H 'Authorization: Bearer TOKEN' -H 'Content-Type: application/json' -d '{body}'"
 
 
-def _receipt(request: PageRequest, name: str, facts: Facts, undo: Undo | None = None) -> Notice:
+class _ReceiptTexts(NamedTuple):
+    """Names of the texts after a change: of a task with a next instant, and of one without."""
+
+    planned: str
+    asleep: str
+
+
+_CREATED: Final = _ReceiptTexts("simple_created", "simple_created_asleep")
+_SAVED: Final = _ReceiptTexts("simple_saved", "simple_saved_asleep")
+_ENABLED: Final = _ReceiptTexts("simple_enabled", "simple_enabled_asleep")
+
+
+def _receipt(request: PageRequest, texts: _ReceiptTexts, facts: Facts, undo: Undo | None = None) -> Notice:
     """Return the notice after a change: when the task runs, in words, and the next instant in the zone of the task."""
     viewer, due = request.viewer, next_due(facts)
     zone = facts.task.schedule.zone or viewer.zone
     when = describe_core(facts.task.schedule, viewer.language)
     if due is None:
-        return request.notice(f"{name}_asleep", undo=undo, task=facts.task.name, when=when)
+        return request.notice(texts.asleep, undo=undo, task=facts.task.name, when=when)
     return request.notice(
-        name,
+        texts.planned,
         undo=undo,
         task=facts.task.name,
         when=when,

@@ -93,6 +93,23 @@ async def test_live_part_shows_a_new_task_and_pauses_and_closes_when_hidden(cons
     await _until(lambda: streams.listening == 0)
 
 
+async def test_several_parts_of_a_page_come_in_one_answer(console: Console) -> None:
+    task = await console.api.create_task(name="parts", when="every 10m")
+    page = await console.open(f"/tasks/{task['id']}")
+    await expect(page.locator("#live")).to_have_attribute("data-state", "open")
+    ask = "async (url) => (await fetch(url)).text()"
+    both = await page.evaluate(ask, f"{console.url}/tasks/{task['id']}?part=head,runs")
+    assert 'id="head"' in both
+    assert 'id="runs"' in both
+    assert "<html" not in both
+    unknown = await page.evaluate(ask, f"{console.url}/tasks/{task['id']}?part=head,nothing")
+    assert "<html" in unknown, "a part that is not there gives the page"
+    async with page.expect_response(lambda answer: "part=" in answer.url) as refreshed:
+        await console.service.tasks.pause(LOCAL, task["id"], note="for a test")
+    assert "part=head%2Ccharts%2Cruns" in (await refreshed.value).url
+    await expect(page.locator("#head")).to_contain_text("for a test")
+
+
 async def test_new_rows_wait_while_the_list_has_the_focus_or_the_pointer(console: Console) -> None:
     await console.api.create_task(name="row 0", when="every 10m")
     page = await console.open()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from hashlib import blake2b
 from importlib.resources import files
@@ -97,13 +97,13 @@ def static_version() -> str:
     return digest.hexdigest()
 
 
-def render(viewer: Viewer, template: str, data: Mapping[str, Any], part: str | None = None) -> str:
-    """Render a template, or only one block of it."""
+def render(viewer: Viewer, template: str, data: Mapping[str, Any], parts: Sequence[str] = ()) -> str:
+    """Render a template, or only some blocks of it."""
     page = _environment().get_template(template)
     context = page.new_context({**_globals(viewer), **data})
-    if part is None:
+    if not parts:
         return "".join(page.root_render_func(context))
-    return "".join(page.blocks[part](context))
+    return "".join(text for part in parts for text in page.blocks[part](context))
 
 
 def _globals(viewer: Viewer) -> dict[str, Any]:
@@ -170,23 +170,24 @@ def _with_value(query: Mapping[str, Any], name: str, value: object) -> dict[str,
     return {**query, name: value}
 
 
-def requested_part(request: Request) -> str | None:
-    """Return the name of the block that a script asks for; a browser that opens the URL gets the whole page."""
+def requested_parts(request: Request) -> list[str]:
+    """Return the names of the blocks that a script asks for; a browser that opens the URL gets the whole page."""
     is_script = request.headers.get("sec-fetch-dest", "empty") == "empty"
-    return request.query_params.get(PART_PARAMETER) if is_script else None
+    names = request.query_params.get(PART_PARAMETER, "")
+    return names.split(",") if is_script and names else []
 
 
 def page_response(
     request: Request, viewer: Viewer, template: str, data: Mapping[str, Any], status: int = 200
 ) -> Response:
-    """Respond with a page; with `?part=NAME`, which scripts add, only with that block of it.
+    """Respond with a page; with `?part=NAME,NAME`, which scripts add, only with those blocks of it.
 
     The instant in the header tells the scripts the offset of the browser's clock.
     """
     headers = {**_HEADERS, "X-Now": formats.machine_time(viewer.now)}
-    part = requested_part(request)
-    if part in _environment().get_template(template).blocks:
-        return Response(render(viewer, template, data, part), status, headers, HTML)
+    parts = requested_parts(request)
+    if parts and set(parts) <= _environment().get_template(template).blocks.keys():
+        return Response(render(viewer, template, data, parts), status, headers, HTML)
     notice = read_notice(request)
     here = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
     content = render(viewer, template, {"notice": notice, "here": here, **data})

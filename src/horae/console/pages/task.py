@@ -52,13 +52,13 @@ async def refused(request: PageRequest, facts: Facts, refusal: HoraeError, opene
 
 
 async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
-    """Return the data of the page, or only of the part that a script asks for."""
+    """Return the data of the page, or only of the parts that a script asks for."""
     data = _head_data(request, facts)
-    part = request.part if request.part in _PARTS else None
-    if part in (None, "charts"):
+    parts = request.parts if _PARTS.issuperset(request.parts) else []
+    if not parts or "charts" in parts:
         data |= await chart_data(request, facts)
-    if part in (None, "runs"):
-        data |= await _tab_data(request, facts, part or data["tab"])
+    if not parts or "runs" in parts:
+        data |= await _tab_data(request, facts, "runs" if parts else data["tab"])
     return data
 
 

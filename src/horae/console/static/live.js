@@ -40,7 +40,7 @@ async function refresh() {
   live.again = false;
   const started = performance.now();
   try {
-    for (const part of parts()) if (!(await refreshPart(part))) break;
+    await refreshParts(parts());
   } catch {
     // The server is unreachable; the stream shows that, and a later refresh makes up for this one.
   }
@@ -53,19 +53,21 @@ async function refresh() {
   if (live.again) schedule();
 }
 
-async function refreshPart(part) {
+// One request for all parts: the server loads the data of the page once.
+async function refreshParts(shown) {
   const address = new URL(location.href);
   address.hash = "";
-  address.searchParams.set("part", part.dataset.live);
+  address.searchParams.set("part", [...new Set(shown.map((part) => part.dataset.live))].join(","));
   const asked = Date.now();
   const response = await fetch(address, { headers: { Accept: "text/html" }, cache: "no-store", credentials: "same-origin" });
   takeServerTime(response.headers.get("X-Now"), asked, Date.now());
   if (response.redirected || response.status === 401) return endSession();
-  if (!response.ok || isPaused()) return false;
+  if (!response.ok || isPaused()) return;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  const wanted = page.getElementById(part.id);
-  if (wanted && part.isConnected) apply(part, wanted);
-  return true;
+  for (const part of shown) {
+    const wanted = page.getElementById(part.id);
+    if (wanted && part.isConnected) apply(part, wanted);
+  }
 }
 
 function apply(part, wanted) {
@@ -117,12 +119,11 @@ function endSession() {
   clearTimeout(live.quietTimer);
   if (!hasInput()) {
     location.reload();
-    return false;
+    return;
   }
   // The form is kept by the sign-in page when it is sent.
   showState("ended");
   announce(text("js_session_ended"));
-  return false;
 }
 
 const STATES = { open: "js_live_on", connecting: "js_live_connecting", waiting: "js_live_waiting", paused: "js_live_paused", ended: "js_session_ended" };

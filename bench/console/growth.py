@@ -16,7 +16,7 @@ from tests.console.console_server import Console, serve_console
 
 _FASTER: Final = 50
 """Time in the page passes so many times faster, so that the throttle of the script lets a day of refreshes through."""
-_BATCH: Final = 50
+_BATCH: Final = 200
 _WARM_UP: Final = 0.2
 """Share of the events before the first measurement."""
 _PREPARE: Final = f"""{{

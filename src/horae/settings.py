@@ -340,7 +340,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_OIDC_ROLES",),
         "list",
         (),
-        "Roles by value of that claim: ops=admin, staff=member, *=viewer; without a match nobody signs in; empty: member",
+        "Roles by value of that claim: ops=admin, staff=member, *=viewer; no match: refused; empty: all are members",
         "按该声明的值分配角色:ops=admin、staff=member、*=viewer;无匹配则不能登录;为空时均为 member",
     ),
     Setting(

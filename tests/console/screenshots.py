@@ -18,6 +18,7 @@ from tests.console.pages import html_pages
 from tests.console.seeded import seed_store
 
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
+ACCOUNTS: Final = ("admin", "ada")
 THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 
 
@@ -25,15 +26,17 @@ async def take(chromium: str, folder: Path, routes: Sequence[str]) -> int:
     """Take the pictures; returns how many."""
     number = 0
     async with serve_console(chromium) as console:
-        pages = await html_pages(console, await seed_store(console.api), "admin")
+        pages = await html_pages(console, await seed_store(console.api), *ACCOUNTS)
         wanted = [each for each in pages if not routes or each.route in routes]
         for language, theme in product(LANGUAGES, THEMES):
-            context = await console.open_context("admin", language=language, theme=theme)
-            page = await context.new_page()
+            contexts = {who: await console.open_context(who, language=language, theme=theme) for who in ACCOUNTS}
+            tabs = {who: await context.new_page() for who, context in contexts.items()}
             for each in wanted:
+                page = tabs[each.who]
                 await page.goto(console.url + each.paths[0], wait_until="load")
                 number += await _take_sizes(page, folder, f"{_file_name(each.route)}-{language}-{theme}")
-            await context.close()
+            for tab in tabs.values():
+                await tab.close()
         number += await _take_sign_in(console, folder)
         console.problems.clear()
     return number

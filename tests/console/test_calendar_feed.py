@@ -41,6 +41,7 @@ async def test_address_is_made_read_and_revoked(console: Console, caplog: pytest
     await page.get_by_role("button", name="Make an address").click()
     address = await page.locator("#feeds .command code").inner_text()
     assert await violations_of(page) == []
+    assert (await page.request.get(f"{console.url}/calendar/feeds?part=calendar")).ok, "its live part"
     (token,) = await console.service.calendar_tokens.all(ADA)
     assert (token.name, token.id in address) == ("my phone", True)
     await page.goto(f"{console.url}/calendar")

@@ -7,10 +7,11 @@ from urllib.parse import quote
 
 from playwright.async_api import expect
 
+from horae.console.pages.lanes import make_lane_row
 from horae.lifecycle.fire import fire
 from horae.lifecycle.start import ClaimContext
 from horae.model.accounts.principal import LOCAL
-from horae.model.lane import LaneQueue
+from horae.model.lane import LaneQueue, LaneUse
 from horae.ports.store import Node
 from tests.console.accessibility import violations_of
 from tests.console.admin_steps import check_pages, post, take_refusals
@@ -59,7 +60,7 @@ async def test_limit_waiters_and_drain_are_changed_and_undone(console: Console) 
     await node.get_by_role("button", name="Drain").click()
     await expect(page.locator("#node-nod_1")).to_contain_text("draining")
     assert (await console.service.store.nodes())[0].draining
-    await expect(page.get_by_text("No node is running.")).to_be_visible()
+    await expect(page.get_by_text("No node claims due tasks.")).to_be_visible()
     await page.get_by_role("button", name="Undo").click()
     await expect(page.locator("#node-nod_1")).to_contain_text("running")
     assert not (await console.service.store.nodes())[0].draining
@@ -101,3 +102,13 @@ async def test_members_see_their_own_lanes_and_viewers_no_buttons(console: Conso
     page = await console.open("/lanes", "ada")
     for path, fields in (("/lanes/drain", {"node": "nod_1"}), ("/lanes/limit", {"lane": "owner:bob", "limit": "1"})):
         assert (await post(console, page, path, fields))[0] == 403
+
+
+def test_lane_rows_query_the_tasks_that_use_them() -> None:
+    rows = [make_lane_row(LaneUse(name, 1, 0), None) for name in ('a "b" c', "owner:ada", "ada/agent:robot")]
+    assert [(row.query, row.is_quota) for row in rows] == [
+        (r'lane:"a \"b\" c"', False),
+        ('owner:"ada"', True),
+        ('agent:"robot"', True),
+    ]
+    assert make_lane_row(LaneUse("x", 1_000_000, 0), None).is_unlimited

@@ -102,7 +102,8 @@ async def test_pane_follows_a_run_until_a_person_scrolls_up(console: Console) ->
     follow = page.get_by_role("checkbox", name="跟随")
     await expect(follow).to_be_checked()
     await page.locator("#log").hover()
-    await page.mouse.wheel(0, -800)
+    for _ in range(8):
+        await page.mouse.wheel(0, -100)
     await expect(follow).not_to_be_checked()
     await store.write_lines([a_line(run, number) for number in range(200, 400)])
     await expect(page.locator("[data-log=total]")).to_have_text("399 行")

@@ -7,9 +7,11 @@ from typing import Final
 
 from playwright.async_api import Page, expect
 
+from horae.lifecycle.settle import settle
 from horae.model.accounts.principal import Principal
 from horae.model.entry import EntryKind
 from horae.model.ids import run_id
+from horae.model.outcome import Settlement, Succeeded
 from horae.model.reason import Reason
 from horae.model.run import Origin, RunState
 from horae.model.task import NEW_TASK_STATUS, Pause, Task, TaskState
@@ -77,6 +79,15 @@ async def test_list_filters_pages_and_shows_hostile_text_as_text(console: Consol
     drop_refusals(console)
     await page.goto(f"{console.url}/runs?q=state:failed task:many")
     await expect(page.get_by_text("Nothing matches the filter.")).to_be_visible()
+    # The query is kept under a name.
+    await page.get_by_text("Save or remove views").click()
+    await page.get_by_label("Save this filter as").fill("failures of many")
+    await page.get_by_role("button", name="Save view").click()
+    await page.goto(f"{console.url}/runs")
+    await page.get_by_role("link", name="failures of many").click()
+    await expect(page.get_by_label("Filter runs")).to_have_value("state:failed task:many")
+    views = await console.service.views.all(Principal("ada"), "runs")
+    assert [(view.name, view.query) for view in views] == [("failures of many", "state:failed task:many")]
     page = await console.open("/runs", size="phone")
     of_run = [f"/runs/{runs[state].id}{tab}" for state in ("failed", "timed_out") for tab in ("", "/log")]
     for path in ("/runs", "/runs?group=error", *of_run):
@@ -146,6 +157,23 @@ async def test_run_page_shows_its_course_and_retries_and_cancels(console: Consol
     stored = await console.service.store.run(runs["running"].id, None)
     assert stored is not None
     assert stored.cancel is Reason.CANCELLED
+
+
+async def test_list_and_run_page_follow_the_end_of_a_run(console: Console) -> None:
+    runs = await add_every_state(console)
+    run = runs["running"]
+    context = await console.open_context()
+    listed, opened = await context.new_page(), await context.new_page()
+    await listed.goto(f"{console.url}/runs")
+    await opened.goto(f"{console.url}/runs/{run.id}")
+    await expect(opened.locator("#head")).to_contain_text("running")
+    end = Settlement(run.id, run.token, Succeeded('"watered"'), run.started, moment())
+    assert await console.service.store.settle([end], settle) == frozenset()
+    await expect(opened.locator("#head")).to_contain_text("succeeded", timeout=20_000)
+    await expect(opened.locator("pre")).to_have_text('"watered"')
+    await expect(opened.get_by_role("button", name="Cancel the run")).to_have_count(0)
+    await listed.bring_to_front()
+    await expect(listed.locator(f"#run-{run.id}")).to_contain_text("succeeded", timeout=20_000)
 
 
 async def test_run_with_a_transcript_has_a_tab_for_it(console: Console) -> None:

@@ -6,8 +6,12 @@ from playwright.async_api import expect
 
 from horae.errors import NotFound
 from horae.model.accounts.principal import LOCAL, Role, Scope
+from horae.outgoing.addresses import read_networks
+from horae.service.events.delivery import WebhookClient
+from horae.service.events.webhooks import Webhooks
 from tests.console.admin_steps import check_pages, post, take_refusals
 from tests.console.console_server import Console
+from tests.events.event_server import webhook_receiver
 
 URL = "https://93.184.216.34/hook"
 TABS = ("", "/tokens", "/webhooks", "/secrets", "/sessions", "/about")
@@ -141,6 +145,29 @@ async def test_webhook_is_created_edited_tested_and_removed(console: Console) ->
     take_refusals(console, 1)
 
 
+async def test_webhook_is_tested_and_a_failed_delivery_is_sent_again(console: Console) -> None:
+    service = console.service
+    client = WebhookClient(service.secrets, console.api.app.context.clock, read_networks(["127.0.0.0/8"]))
+    service.webhooks = Webhooks(service.store, client, service.audit, console.api.app.context.clock)
+    async with webhook_receiver() as receiver:
+        webhook, secret = await service.webhooks.create(LOCAL._replace(owner="ada"), receiver.base + "/hook")
+        receiver.answers = lambda _request: 500 if len(receiver.requests) == 1 else 200
+        page = await console.open(f"/settings/webhooks/{webhook.id}", "ada", scripts=False)
+        await page.get_by_role("button", name="Send a test").click()
+        await expect(page.locator("#notice")).to_contain_text("Not delivered: 500")
+        row = page.locator("tbody tr")
+        await expect(row).to_contain_text("failed")
+        await row.get_by_role("button", name="Send again").click()
+        await expect(page.locator("#notice")).to_contain_text("Delivered.")
+        await expect(row).to_contain_text("delivered")
+        (delivery,) = (await service.webhooks.deliveries(LOCAL, webhook.id)).items
+        assert [attempt.status for attempt in delivery.attempts] == [500, 200]
+        await page.get_by_role("button", name="New secret").click()
+        rotated = str(await page.locator(".once code").text_content())
+        assert rotated != secret
+        assert (await service.webhooks.get(LOCAL, webhook.id)).former is not None
+
+
 async def test_secret_is_stored_granted_and_deleted_but_never_shown(console: Console) -> None:
     secrets = console.service.secrets
     page = await console.open("/settings/secrets", "ada", scripts=False)
@@ -210,6 +237,8 @@ async def test_roles_and_owners_see_and_change_only_their_own(console: Console) 
         ("/settings/tokens/make", {"name": "x", "owner": "ada", "scope": "tasks:read"}, 404),
     ):
         assert (await post(console, page, path, fields))[0] == status, path
+    for path in (f"/settings/webhooks/{webhook.id}", "/settings/webhooks/whk_none"):
+        assert (await page.request.get(console.url + path)).status == 404
     page = await console.open("/settings/webhooks", "vic")
     for path in ("/settings/webhooks", "/settings/secrets", "/settings/tokens"):
         await page.goto(console.url + path)

@@ -177,6 +177,17 @@ async def test_revoked_session_ends_its_open_event_stream_within_a_second() -> N
         assert (await get(api, "/", opened.cookie)).status == 303
 
 
+async def test_stream_resumes_after_the_last_event_that_the_browser_has() -> None:
+    async with serve_console_api() as api:
+        opened = await api.service.sessions.open_with_token(api.tokens["ada"])
+        headers = {"Cookie": f"{SESSION_COOKIE}={opened.cookie}", "Last-Event-ID": "0"}
+        await api.create_task(name="made before")
+        async with api.session.get(f"{api.base}/console/events", headers=headers) as stream:
+            found = b""
+            while b"task.created" not in found:
+                found += await asyncio.wait_for(stream.content.readline(), 20)
+
+
 async def test_link_of_a_viewer_gives_no_more_rights_than_its_role() -> None:
     async with serve_console_api() as api:
         _, code = await make_link(api, "vic")

@@ -52,7 +52,7 @@ async def test_task_is_run_paused_resumed_and_skipped_by_clicks(console: Console
     await expect(page.locator("#notice")).to_contain_text("next 1 occurrence of report")
     assert (await console.service.tasks.get(ADA, task.id)).status.skips_left == 1
     await page.get_by_role("button", name="Undo").click()
-    await expect(page.locator("#notice")).to_contain_text("next 0 occurrences")
+    await expect(page.locator("#notice")).to_contain_text("No occurrence of report is skipped")
     assert (await console.service.tasks.get(ADA, task.id)).status.skips_left == 0
     await page.locator("summary", has_text="Pause").click()
     await page.get_by_label("Reason").fill("stock-taking")
@@ -151,3 +151,13 @@ async def test_other_owners_and_viewers_get_nothing(console: Console) -> None:
         assert answer.status in (403, 404)
     assert await state_of(console, task) == "active"
     console.problems.clear()
+
+
+async def test_activity_shows_what_the_viewer_did(console: Console) -> None:
+    task = await add_task(console, "report", "every 1h")
+    page = await console.open(f"/tasks/{task.id}", scripts=False)
+    await page.get_by_role("button", name="Run now").click()
+    await page.get_by_role("link", name="Activity").last.click()
+    await expect(page.locator("#tab")).to_contain_text("task.run")
+    await page.get_by_role("link", name="Definition").click()
+    await expect(page.locator("#tab pre")).to_contain_text('"name": "report"')

@@ -24,7 +24,7 @@ from horae.console.task_charts import (
     percentile,
     scatter_plot,
 )
-from horae.console.task_texts import describe_when
+from horae.console.task_texts import describe_when, error_line
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState, Span
 from horae.schedule.text import parse_text
@@ -118,3 +118,19 @@ def test_sentence_of_a_schedule_names_the_city_where_it_matters(text: str, engli
     schedule = parse_text(text, zone="Asia/Shanghai", now=now).schedule.with_defaults("Asia/Shanghai")
     assert describe_when(schedule, "en")[0] == english
     assert describe_when(schedule, "zh")[0] == chinese
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (None, ""),
+        ("ValueError: bad\nTraceback", "ValueError: bad"),
+        ("\x1b[1;31mred\x1b[0m text", "red text"),
+        ("\x1b]0;title\x07shown", "shown"),
+        ("\x1b]8;;https://evil.example\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("bell\x07 and null\x00", "bell and null"),
+        ("x" * 300, "x" * 199 + "…"),
+    ],
+)
+def test_error_line_has_no_escape_sequences(error: str | None, line: str) -> None:
+    assert error_line(_run(RunState.FAILED)._replace(error=error)) == line

@@ -186,8 +186,8 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "agent": CommandEntry(
                 "commands.access.approve:agent_commands",
                 Message(
-                    "Limit an agent, stop it with all its tasks, or restart it.",
-                    "限制智能体,停止其创建的全部任务,或让其继续。",
+                    "List agents, limit one, stop it with all its tasks, or restart it.",
+                    "列出智能体,限制其中一个,停止其创建的全部任务,或让其继续。",
                 ),
             ),
             "config": CommandEntry("commands.operate.config:config", Message("Show every setting.", "查看所有设置。")),

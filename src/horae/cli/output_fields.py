@@ -90,6 +90,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
 
 _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "add": "receipt",
+    "agent ls": "agent-limits",
     "agent restart": "agent",
     "agent set": "agent-limits",
     "agent show": "agent-limits",

@@ -85,6 +85,10 @@ class RemoteAgents:
         answer = await self._connection.get(_agent_path(agent), _owner_parameter(owner))
         return await decode_response(self._connection, read_agent, answer)
 
+    async def page(self, principal: Principal, after: str | None = None, limit: int = 20) -> Page[Agent]:
+        del principal
+        return await fetch_page(self._connection, "/v1/agents", read_agent, (), after, limit)
+
     async def put(self, principal: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
         del principal
         answer = await self._connection.put(

@@ -81,9 +81,9 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "bad_schedule_fields": RefusalEntry(
             InvalidTask,
-            "The field '{name}' is missing or does not fit: '{value}'.",
+            "This field of the schedule is missing or does not fit: '{value}'.",
             "Fill it in, or write the schedule as text.",
-            "字段“{name}”缺失或不合适:“{value}”。",
+            "时间规则的这个字段缺失或不合适:“{value}”。",
             "请填写该字段,或直接用文字写出时间规则。",
         ),
     }

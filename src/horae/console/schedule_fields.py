@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, Final
 
 from ..choices import Language
@@ -25,7 +26,7 @@ WEEKDAYS: Final = WEEKDAY_NAMES
 _MODIFIERS: Final = ("zone", "start", "end", "repeat", "counting", "jitter", "gap", "fold", "exclude")
 _TIMES: Final = re.compile(r"[\s,;、,]+")
 _UNITS: Final = {"daily": "day", "weekly": "week", "monthly": "month"}
-_LAST_DAY: Final = -1
+_SHORTEST_MONTH: Final = 28
 
 
 def fields_of(schedule: Schedule) -> dict[str, str]:
@@ -45,6 +46,38 @@ def fields_of(schedule: Schedule) -> dict[str, str]:
 
 
 def _calendar_fields(calendar: Calendar) -> dict[str, str]:
+    fields = _unit_fields(calendar)
+    cron = cron_of(calendar)
+    return fields if cron is None or not fields[f"{PREFIX}.kind"] else fields | _named(cron=cron)
+
+
+def cron_of(calendar: Calendar) -> str | None:
+    """Return the cron expression with the same times; None where there is none, such as for the 31st, which cron skips
+    in short months."""
+    minutes = {each.minute for each in calendar.at}
+    if len(minutes) != 1 or any(each.second for each in calendar.at) or calendar.exclude:
+        return None
+    clock = f"{minutes.pop()} {','.join(str(each.hour) for each in calendar.at)}"
+    on = [each for each in calendar.on if isinstance(each, int)]
+    match calendar.unit:
+        case "day":
+            return f"{clock} * * *"
+        case "week":
+            return f"{clock} * * {_cron_days(on)}"
+        case "month" if all(0 < each <= _SHORTEST_MONTH for each in on):
+            return f"{clock} {','.join(map(str, on))} * *"
+        case _:
+            return None
+
+
+def _cron_days(days: list[int]) -> str:
+    """Return `1-5` for a run of weekdays, else `1,3`; cron counts Sunday as 0."""
+    numbers = [(each + 1) % 7 for each in days]
+    is_run = len(numbers) > 2 and all(after == before + 1 for before, after in pairwise(numbers))
+    return f"{numbers[0]}-{numbers[-1]}" if is_run else ",".join(map(str, sorted(numbers)))
+
+
+def _unit_fields(calendar: Calendar) -> dict[str, str]:
     times = ", ".join(map(format_time, calendar.at))
     match calendar.unit:
         case "day" if not calendar.on:

@@ -4,6 +4,7 @@ the texts that may be meant instead."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from ..errors import InvalidSchedule, Refusal
 from ..model.task import Task
-from ..schedule import Schedule, to_json
+from ..schedule import Schedule
 from ..schedule.describe import describe_schedule
 from ..schedule.preview import Fire
 from ..schedule.text.possible_texts import possible_texts
@@ -30,6 +31,7 @@ from .viewer import Viewer
 SHOWN_FIRES: Final = 5
 _MAX_LOAD: Final = 100
 _NOTABLE_LOAD: Final = 10
+_WORD: Final = re.compile("[A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class SchedulePreview:
     choices: tuple[Choice, ...] = ()
     changes: FireChanges | None = None
     load: int = 0
+    is_past: bool = False
 
     @property
     def kind(self) -> str:
@@ -74,6 +77,11 @@ class SchedulePreview:
     @property
     def fields(self) -> dict[str, str]:
         return {} if self.schedule is None else fields_of(self.schedule)
+
+    @property
+    def is_immediate(self) -> bool:
+        """Whether a task with this schedule is due as soon as it is saved."""
+        return self.kind == "now" or self.is_past
 
     @property
     def fields_json(self) -> str:
@@ -92,7 +100,8 @@ class SchedulePreview:
 
     @property
     def cron(self) -> str:
-        return str(to_json(self.schedule).get("expression", "")) if self.schedule is not None else ""
+        """Return the cron expression of a schedule that has an equal one."""
+        return self.fields.get("schedule.cron", "")
 
     @property
     def task_zone(self) -> str:
@@ -149,6 +158,7 @@ async def _shown(
         tuple(each.in_language(language) for each in preview.warnings),
         changes=changes,
         load=await _load_at(request, preview.fires),
+        is_past=changes is None and any(each.code == "in_the_past" for each in preview.warnings),
     )
 
 
@@ -180,10 +190,27 @@ def _problem(request: PageRequest, when: str, zone: str, refusal: Refusal) -> Sc
     language = request.viewer.language
     sentence = refusal.in_language(language)
     source, place = refusal.source or "", refusal.position
-    parts = ("", "", "") if place is None else (source[:place], source[place : place + 1], source[place + 1 :])
+    parts = ("", "", "") if place is None else _split_at(source, place)
     choices = tuple(Choice(text, _meaning(request, text, zone)) for text in possible_texts(refusal))
     problem = TextProblem(sentence.message, sentence.hint, refusal.code, *parts)
     return SchedulePreview(when, zone, problem=problem, choices=choices)
+
+
+def _split_at(source: str, place: int) -> tuple[str, str, str]:
+    """Return the text before, at and after a place: a word in Latin letters or digits as a whole, else one character."""
+    match = _WORD.match(source, place)
+    end = place + 1 if match is None else match.end()
+    return source[:place], source[place:end], source[end:]
+
+
+def fields_problem(request: PageRequest, when: str, zone: str, refusal: Refusal) -> SchedulePreview:
+    """Return the preview of structured fields that do not say a schedule: which field is missing."""
+    language = request.viewer.language
+    field = str(refusal.facts.get("name", "")).partition(".")[2]
+    label = TEXTS[f"edit_field_{field}"].in_language(language) if f"edit_field_{field}" in TEXTS else field
+    sentence = refusal.in_language(language)
+    detail = f"{label}: {sentence.message}" if label else sentence.message
+    return SchedulePreview(when, zone, problem=TextProblem(detail, sentence.hint, refusal.code))
 
 
 def _meaning(request: PageRequest, text: str, zone: str) -> str:

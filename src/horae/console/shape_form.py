@@ -24,7 +24,8 @@ NEVER: Final = "never"
 """Text of JSON null in a number or a duration: there is no limit."""
 LONG_TEXT: Final = 2_500
 """Characters above which a text gets several lines."""
-_SEPARATOR: Final = re.compile(r"[:=]")
+_SEPARATOR: Final = re.compile("[:=\uff1a\uff1d]")
+"""Also in full width, as Chinese keyboards write them."""
 _SECRET_IN_TEXT: Final = re.compile(r"@secret:([A-Za-z0-9_.-]+)")
 _WHOLE: Final = re.compile(r"-?\d{1,18}")
 _DECIMAL: Final = re.compile(r"-?\d{1,18}\.\d{1,18}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ..model.accounts.secret_reference import secret_name
 from ..model.change import Facts
 from ..model.record import RecordWrite
+from ..model.refusals import refuse
 from ..model.task import Task
 from ..schedule.warnings import ScheduleWarning
 from ..service.tasks.advisories import Advisory
@@ -41,6 +42,16 @@ class CheckResult:
     changes: tuple[FieldChange, ...] | None = None
 
 
+def only_new(key: str | None) -> Callable[[Facts | None], None]:
+    """Return a condition that refuses a key which a task has already: this form creates, and never edits by key."""
+
+    def check(existing: Facts | None) -> None:
+        if existing is not None:
+            raise refuse("key_taken", key=key)
+
+    return check
+
+
 async def check_new(request: PageRequest, parsed: ParsedTask) -> CheckResult:
     """Create the task in a service that writes nothing; it refuses what the real one would refuse."""
     seen: list[Facts] = []
@@ -49,7 +60,7 @@ async def check_new(request: PageRequest, parsed: ParsedTask) -> CheckResult:
         seen[:] = created
         return ()
 
-    tasks = request.service.dry_run.tasks
+    tasks = request.service.dry_run.tasks.with_condition(only_new(parsed.request.key))
     task = await tasks.create(request.viewer.principal, parsed.request, attach_records=capture)
     return _result(request, seen[0].task if seen else task, parsed.warnings, parsed.declared)
 

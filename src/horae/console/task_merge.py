@@ -53,5 +53,5 @@ def _read_base(base: str) -> tuple[dict[str, str] | None, Language]:
     try:
         language, texts = json.loads(base)
         return {str(name): str(text) for name, text in texts.items()}, "zh" if language == "zh" else "en"
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return None, "en"

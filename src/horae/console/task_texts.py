@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from ..choices import Language
+from ..model.change import Facts
 from ..model.pauses import pause_note
-from ..model.reason import describe_reason
+from ..model.reason import Reason, describe_reason
 from ..model.run import Run
 from ..model.task import Pause, PauseCause
 from ..schedule import Once, Schedule
 from ..schedule.describe import describe_core, describe_schedule
+from ..wire.tasks import OWNER_BLOCKED, waiting_for
 from .formats import format_clock, format_duration, format_lateness
 from .messages import TEXTS
 from .outcomes import run_sign
@@ -20,6 +23,13 @@ from .viewer import Viewer
 
 _WITHOUT_ZONE: Final = frozenset({"every", "now"})
 """Kinds of schedules whose instants do not depend on the zone."""
+
+
+_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+"""Control sequences (colours, cursor) and operating system commands (titles, links)."""
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_MAX_ERROR: Final = 4_000
+_MAX_LINE: Final = 200
 
 
 def describe_when(schedule: Schedule, language: Language) -> tuple[str, str]:
@@ -58,6 +68,22 @@ def describe_pause(viewer: Viewer, pause: Pause | None) -> str | None:
     if pause.until is not None:
         parts.append(TEXTS["pause_until_time"].in_language(language, time=format_clock(pause.until, viewer)))
     return " · ".join(parts)
+
+
+def describe_wait(viewer: Viewer, facts: Facts) -> str | None:
+    """Return what a due entry of the task waits for; None if it waits for nothing."""
+    kind, _, name = (waiting_for(facts) or "").partition(":")
+    if not kind:
+        return None
+    shown = describe_reason(Reason(name), viewer.language) if kind == OWNER_BLOCKED else name
+    return TEXTS[f"tasks_waits_{kind}"].in_language(viewer.language, what=shown)
+
+
+def error_line(run: Run) -> str:
+    """Return the first line of the error of a run, shortened, without escape sequences of terminals."""
+    plain = _CONTROLS.sub("", _ESCAPES.sub("", (run.error or "")[:_MAX_ERROR])).strip()
+    first = plain.partition("\n")[0].rstrip()
+    return first if len(first) <= _MAX_LINE else f"{first[: _MAX_LINE - 1]}…"
 
 
 def outcome_label(viewer: Viewer, run: Run) -> str:

@@ -9,15 +9,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from typing import Final, NamedTuple
 
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, EntryState
 from ..model.run import Origin
 from ..model.task import Task, TaskState, TaskStatus, past_of
-from ..schedule import Past, RRule, count, due, iterate
+from ..schedule import Past, RRule, count, count_each, due, iterate
 from ..schedule import next as next_after
+from ..schedule.instants import to_instant
 from .agenda import entry_at, next_entry
 from .due_backlog import MICROSECOND, DueBacklog, compute_due_backlog, counts_from_end, without_repeat
 from .missed import apply_requested_skips
@@ -60,12 +61,23 @@ def iterate_planned(facts: Facts, now: datetime, since: datetime, until: datetim
     yield from extra
 
 
-def count_planned(facts: Facts, now: datetime, bounds: Sequence[datetime]) -> PlannedNumbers:
-    """Count the occurrences in each period between two neighbours of `bounds`, which are sorted.
+class Bounds(NamedTuple):
+    """Rising instants that separate periods; `last_instants` are the microseconds right before each of them."""
+
+    instants: tuple[datetime, ...]
+    last_instants: tuple[int, ...]
+
+    @classmethod
+    def of(cls, instants: Sequence[datetime]) -> Bounds:
+        return cls(tuple(instants), tuple(to_instant(at) - 1 for at in instants))
+
+
+def count_planned(facts: Facts, now: datetime, bounds: Bounds) -> PlannedNumbers:
+    """Count the occurrences in each period between two neighbours of `bounds`.
 
     Frequent tasks are counted by arithmetic, so that the cost depends on the number of periods and not of occurrences.
     """
-    numbers = [0] * (len(bounds) - 1)
+    numbers = [0] * (len(bounds.instants) - 1)
     if facts.block_reason is not None:
         return PlannedNumbers(numbers)
     course = _find_course(facts, now)
@@ -101,35 +113,32 @@ class _Course(NamedTuple):
             if since <= at < until:
                 yield PlannedOccurrence(at, planned, is_estimate=is_estimate)
 
-    def add_numbers(self, bounds: Sequence[datetime], numbers: list[int]) -> PlannedNumbers:
+    def add_numbers(self, bounds: Bounds, numbers: list[int]) -> PlannedNumbers:
         """Add the occurrences to the numbers of their periods."""
         _add(numbers, bounds, self.first.due)
-        must_iterate = isinstance(self.task.schedule, RRule)
-        most = MAX_ITERATED if must_iterate else 2 * len(bounds)
-        listed = list(islice(self._rest_between(bounds[0], bounds[-1]), most + 1))
-        if len(listed) > most and not must_iterate:
-            self._count_by_arithmetic(bounds, numbers)
-            return PlannedNumbers(numbers)
-        for each in listed[:most]:
-            _add(numbers, bounds, each.due)
-        return PlannedNumbers(numbers, listed[most].due if len(listed) > most else None)
+        if isinstance(self.task.schedule, RRule):
+            return self._add_listed(bounds, numbers)
+        schedule, after = self.task.schedule, to_instant(self.after)
+        begin = bounds.last_instants[0] if schedule.repeat is None else min(after, bounds.last_instants[0])
+        # What lies before the first period matters only where repeats are limited.
+        marks = [max(after, each) for each in (begin, *bounds.last_instants)]
+        planned = list(accumulate(count_each(without_repeat(schedule), marks, self.past)))
+        if schedule.jitter is not None:
+            moved = map(self._is_last_due_at_or_after, bounds.instants)
+            planned = [number - is_moved for number, is_moved in zip(planned, moved, strict=True)]
+        if schedule.repeat is not None:
+            left = schedule.repeat - self.past.counted
+            planned = [min(number, left) for number in planned]
+        for place, (before, total) in enumerate(pairwise(planned)):
+            numbers[place] += total - before
+        return PlannedNumbers(numbers)
 
-    def _count_by_arithmetic(self, bounds: Sequence[datetime], numbers: list[int]) -> None:
-        schedule, past = self.task.schedule, self.past
-        endless = without_repeat(schedule)
-        left = None if schedule.repeat is None else schedule.repeat - past.counted
-        planned, at, before = 0, self.after, 0
-        for number, bound in enumerate(bounds):
-            if bound - MICROSECOND > at:
-                # What lies before the first period matters only where repeats are limited.
-                if number or left is not None:
-                    planned += count(endless, at, bound - MICROSECOND, past)
-                at = bound - MICROSECOND
-            total = planned - self._is_last_due_at_or_after(bound)
-            total = total if left is None else min(total, left)
-            if number:
-                numbers[number - 1] += total - before
-            before = total
+    def _add_listed(self, bounds: Bounds, numbers: list[int]) -> PlannedNumbers:
+        """Add the occurrences of a rule that only iterating can count, up to a limit."""
+        listed = list(islice(self._rest_between(bounds.instants[0], bounds.instants[-1]), MAX_ITERATED + 1))
+        for each in listed[:MAX_ITERATED]:
+            _add(numbers, bounds, each.due)
+        return PlannedNumbers(numbers, listed[-1].due if len(listed) > MAX_ITERATED else None)
 
     def _is_last_due_at_or_after(self, bound: datetime) -> bool:
         """Whether jitter moves the last occurrence that is planned before `bound` to it or beyond; no other one can be."""
@@ -233,6 +242,6 @@ def _resume_entry(facts: Facts) -> Entry | None:
     return next((each for each in facts.entries if each.kind is EntryKind.RESUME), None)
 
 
-def _add(numbers: list[int], bounds: Sequence[datetime], at: datetime) -> None:
-    if bounds[0] <= at < bounds[-1]:
-        numbers[bisect_right(bounds, at) - 1] += 1
+def _add(numbers: list[int], bounds: Bounds, at: datetime) -> None:
+    if bounds.instants[0] <= at < bounds.instants[-1]:
+        numbers[bisect_right(bounds.instants, at) - 1] += 1

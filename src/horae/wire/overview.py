@@ -12,7 +12,7 @@ from ..model.counts import HourSummary, Lateness
 from ..model.entry import NEXT_SLOT, Entry, EntryKind
 from ..model.events.event import Event, EventKind, NumberedEvent
 from ..model.ids import EPOCH
-from ..model.lane import LaneUse
+from ..model.lane import LaneQueue, LaneUse
 from ..model.policy import policies_for
 from ..model.run import Run
 from ..model.task import Target, Task, TaskState, TaskStatus
@@ -217,6 +217,10 @@ def partial_task(task_id: str, name: str, zone: str | None) -> Task:
 
 def lane_json(lane: LaneUse) -> dict[str, Any]:
     return {"name": lane.name, "limit": lane.limit, "taken": lane.used}
+
+
+def lane_queue_json(queue: LaneQueue) -> dict[str, Any]:
+    return {"lane": queue.lane, "waiting": queue.waiting, "oldest": utc(queue.oldest)}
 
 
 def read_lane(data: Mapping[str, Any]) -> LaneUse:

@@ -1,15 +1,11 @@
-"""Planned runs and their numbers per hour to JSON and back."""
+"""Planned runs and their numbers per hour to JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from ..lifecycle.planned import PlannedOccurrence
-from ..model.run import Origin
 from ..service.runs.planned import PlannedCounts, PlannedList, PlannedRun
-from .instants import local, parse_instant, utc
-from .overview import partial_task
+from .instants import local, utc
 
 
 def planned_json(runs: PlannedList, hours: PlannedCounts) -> dict[str, Any]:
@@ -35,17 +31,3 @@ def planned_run_json(run: PlannedRun) -> dict[str, Any]:
         "attempt": occurrence.attempt,
         "estimate": occurrence.is_estimate,
     }
-
-
-def read_planned_run(data: Mapping[str, Any]) -> PlannedRun:
-    """Decode a planned run. Its task holds only the fields that it carries."""
-    occurrence = PlannedOccurrence(
-        parse_instant(data["due"]),
-        parse_instant(data["planned"]),
-        Origin(data["origin"]),
-        data["attempt"],
-        data["estimate"],
-    )
-    return PlannedRun(
-        partial_task(data["task_id"], data["task"], data["zone"])._replace(owner=data["owner"]), occurrence
-    )

@@ -264,3 +264,13 @@ def test_task_of_an_agent_waits_for_approval(cli: RemoteCli, session: str) -> No
     assert horae("agent", "stop", "helper", "--json").json == {"agent": "helper", "tasks": 1, "stopped": True}
     assert_restart_is_recommended(horae)
     assert horae("agent", "restart", "helper", "--json").json == {"agent": "helper", "tasks": 1, "stopped": False}
+
+
+@in_both_sessions
+def test_agents_are_listed(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
+    horae("token", "make", "helper", "--agent", "helper")
+    found = horae("agent", "ls", "--json")
+    check_schema("agents", found.json)
+    assert [each["name"] for each in found.json] == ["helper"]
+    assert "helper" in horae("agent", "ls").out

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from horae import parse
-from horae.console.schedule_fields import fields_of, text_of_fields
+from horae import parse, preview
+from horae.console.schedule_fields import cron_of, fields_of, text_of_fields
 from horae.errors import Refusal
+from horae.schedule import Calendar
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -30,7 +31,9 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 def test_fields_are_filled_from_the_text_and_write_it_again(text: str, fields: dict[str, str], language: str) -> None:
     schedule = parse(text, zone="Asia/Shanghai", now=NOW)
     found = fields_of(schedule)
-    assert found == {f"schedule.{name}": value for name, value in fields.items()}
+    shown = {name.removeprefix("schedule."): value for name, value in found.items()}
+    assert shown | fields == shown
+    assert shown.keys() - fields.keys() <= {"cron"}
     if fields["kind"]:
         days = found.get("schedule.days", "").split(",")
         written = text_of_fields(found, days, "zh" if language == "zh" else "en", schedule)
@@ -61,3 +64,27 @@ def test_missing_field_is_refused_by_its_name(texts: dict[str, str], field: str)
     with pytest.raises(Refusal) as refused:
         text_of_fields({f"schedule.{name}": value for name, value in texts.items()}, [], "en")
     assert refused.value.facts["name"] == field
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "every day at 09:15",
+        "every day at 9:00 and 17:00",
+        "every weekday at 9am",
+        "every monday, wednesday and sunday at 07:30",
+        "on the 1st and 15th of every month at 8:00",
+    ],
+)
+def test_cron_of_a_calendar_has_the_same_fires(text: str) -> None:
+    calendar = parse(text, zone="Europe/Berlin", now=NOW)
+    assert isinstance(calendar, Calendar)
+    expression = cron_of(calendar)
+    assert expression is not None
+    fires = [preview(each, zone="Europe/Berlin", after=NOW, limit=400) for each in (text, expression)]
+    assert fires[0] == fires[1]
+
+
+@pytest.mark.parametrize("text", ["every day at 9:00 and 17:30", "on the 31st of every month at 8:00", "every 10s"])
+def test_schedule_that_cron_says_otherwise_has_no_expression(text: str) -> None:
+    assert "schedule.cron" not in fields_of(parse(text, zone="UTC", now=NOW))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from horae.console.messages.edit_fields import LABELS
 from horae.console.shape_form import (
     ABSENT,
     FieldKind,
@@ -121,6 +122,7 @@ def test_kind_of_a_field_follows_its_shape() -> None:
         ("whole", "never", "never"),
         ("whole", "many", "many"),
         ("mapping", "a=1\n\n b : two: three\nflag", {"a": "1", "b": "two: three", "flag": ""}),
+        ("mapping", "团队：运维", {"团队": "运维"}),
         ("mapping", '{"a: b": " c "}', {"a: b": " c "}),
         (
             "headers",
@@ -175,15 +177,12 @@ def test_form_has_every_field_of_the_declared_task() -> None:
     assert set(TARGET_SPECS) < set(TARGET_KINDS)
 
 
-def test_words_of_every_declared_field_exist_in_both_languages() -> None:
-    for language in ("en", "zh"):
-        words = TaskWords(language)
-        for kind, shape in TARGET_SPECS.items():
-            for name in shape["properties"]:
-                assert (
-                    words.label(f"target.{kind}.{name}") != FieldWords().label(f"target.{kind}.{name}")
-                    or language == "en"
-                )
+def test_every_declared_field_has_a_label_and_a_help_of_its_own() -> None:
+    context = FormContext({}, FieldWords(), {}, {})
+    shapes = {**{f"target.{kind}": shape for kind, shape in TARGET_SPECS.items()}, "policies": POLICIES}
+    fields = [each for prefix, shape in shapes.items() for each in make_fields(shape, context, prefix, omitted=OMITTED)]
+    names = {part.name for field in fields for part in (field, *field.fields)}
+    assert names - LABELS.keys() == set()
 
 
 def test_unchanged_form_of_a_task_is_its_definition() -> None:

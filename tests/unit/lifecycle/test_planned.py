@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from horae.lifecycle.plan import Draft, plan
-from horae.lifecycle.planned import MAX_ITERATED, count_planned, iterate_planned
+from horae.lifecycle.planned import MAX_ITERATED, Bounds, count_planned, iterate_planned
 from horae.model.change import Facts
 from horae.model.policy import policies_for
 from horae.model.reason import Reason
@@ -67,7 +67,7 @@ def test_counts_are_those_of_the_list(when: str, skips: int, hours: list[int], s
     bounds = [begin]
     for length in hours:
         bounds.append(bounds[-1] + length * HOUR)
-    assert count_planned(facts, START, bounds).numbers == count_listed(facts, START, bounds)
+    assert count_planned(facts, START, Bounds.of(bounds)).numbers == count_listed(facts, START, bounds)
 
 
 def test_list_is_sorted_and_within_its_period() -> None:
@@ -98,7 +98,7 @@ def test_nothing_is_planned_for_a_blocked_or_paused_task() -> None:
     paused = facts._replace(status=facts.status._replace(state=TaskState.PAUSED, pause=Pause(START)))
     for each in (blocked, paused):
         assert list(iterate_planned(each, START, START, START + DAY)) == []
-        assert count_planned(each, START, [START, START + DAY]).numbers == [0]
+        assert count_planned(each, START, Bounds.of([START, START + DAY])).numbers == [0]
 
 
 def test_overdue_task_is_planned_once_and_goes_on_in_the_future() -> None:
@@ -109,7 +109,7 @@ def test_overdue_task_is_planned_once_and_goes_on_in_the_future() -> None:
 
 def test_rule_that_only_iterating_can_count_is_counted_up_to_a_bound() -> None:
     facts = facts_of("RRULE:FREQ=MINUTELY")
-    numbers, complete_until = count_planned(facts, START, [START, START + 30 * DAY])
+    numbers, complete_until = count_planned(facts, START, Bounds.of([START, START + 30 * DAY]))
     assert numbers == [MAX_ITERATED + 1]
     assert complete_until is not None
     assert complete_until < START + 4 * DAY
@@ -118,14 +118,14 @@ def test_rule_that_only_iterating_can_count_is_counted_up_to_a_bound() -> None:
 @pytest.mark.parametrize("when", ["* * * * *", "every 1s", "every 1s with jitter up to 1s"])
 def test_count_of_a_frequent_task_costs_as_much_as_its_periods(when: str) -> None:
     facts, bounds = facts_of(when), [START + place * HOUR for place in range(25)]
-    count_planned(facts, START, bounds)
+    count_planned(facts, START, Bounds.of(bounds))
     begin = perf_counter()
-    numbers = count_planned(facts, START, bounds).numbers
+    numbers = count_planned(facts, START, Bounds.of(bounds)).numbers
     assert perf_counter() - begin < 0.2, "a list of all would take longer"
     assert numbers[1:] == [60 if when.startswith("*") else 3600] * 23
 
 
 def test_overlong_interval_has_no_occurrence() -> None:
     facts = facts_of("every 30d")
-    assert count_planned(facts, START, [START, START + DAY]).numbers == [0]
+    assert count_planned(facts, START, Bounds.of([START, START + DAY])).numbers == [0]
     assert [each.due for each in iterate_planned(facts, START, START, START + 31 * DAY)] == [START + 30 * DAY]

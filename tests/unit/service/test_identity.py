@@ -75,7 +75,7 @@ def test_highest_role_of_the_groups_counts(groups: object, role: Role) -> None:
 
 
 @pytest.mark.parametrize("groups", [None, [], ["other"], "other", {"ops": True}, [["ops"]], ["OPS"], "*"])
-def test_without_a_group_that_has_a_role_nobody_signs_in(groups: object) -> None:
+def test_sign_in_without_a_group_that_has_a_role_is_refused(groups: object) -> None:
     assert code(ClaimRules(roles=GROUPS), ADA | {"groups": groups}) == "identity_role_refused"
 
 

@@ -30,7 +30,7 @@ Subject = Annotated[str | None, Query(max_length=200, description="An id or a na
     "/audit",
     Operation(
         "list_audit",
-        "Who did what, newest first; a filtered page searches 2,000 rows, and may be empty and still have a next one",
+        "Who did what, newest first; a filtered page searches 1,000 rows, and may be empty and still have a next one",
         "AuditPage",
     ),
 )

@@ -139,6 +139,10 @@ QUOTA_NAMES: Final = {
     "idempotency_keys": Message("{limit} idempotency keys a day", "每天 {limit} 个幂等键"),
 }
 ALL_AGENTS: Final = Message("all agents", "所有智能体")
+AGENT_TITLES: Final = Message("NAME|OWNER|STATE", "名称|所有者|状态")
+NO_AGENTS: Final = Message(
+    "No agents yet: horae token make NAME --agent NAME", "还没有智能体:horae token make 名称 --agent 名称"
+)
 AGENT_STATES: Final = {
     "active": Message("active", "正常"),
     "stopped": Message("stopped by its owner", "已被其所有者停止"),

@@ -124,6 +124,7 @@ OPTIONS: Final[dict[str, str]] = {
     "active_tasks=50, shortest_interval=1m, longest_life=never; repeatable.": (
         "例如 active_tasks=50、shortest_interval=1m、longest_life=never；可重复。"
     ),
+    "List agents that have a token or have made something.": "列出有令牌或创建过任务的智能体。",
     "Show the rights and limits of an agent.": "显示一个智能体的权限和限额。",
     "Zone of the times in the file. Default: as the times show.": "文件中使用的时区。默认：根据其中的时间判断。",
     "Allow http:// to another machine: others can read the token.": "允许用 http:// 访问其他机器：他人可能读到令牌。",

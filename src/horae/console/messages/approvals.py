@@ -56,6 +56,7 @@ TEXTS: Final[dict[str, Message]] = {
     "approvals_agent_stopped": Message("stopped", "已停止"),
     "approvals_agent_revoked": Message("its last token was revoked", "其最后一个令牌已作废"),
     "approvals_limits": Message("Limits", "限额"),
+    "approvals_limit": Message("Limit…", "限制…"),
     # --- quotas ------------------------------------------------------------------------------------------------------
     "quota_shortest_interval": Message("Shortest interval", "最短间隔"),
     "quota_active_tasks": Message("Active tasks", "活动任务数"),

@@ -44,6 +44,7 @@ TEXTS: Final[dict[str, Message]] = {
     ),
     "edit_understood": Message("understood as", "理解为"),
     "edit_next": Message("Next times", "接下来的时刻"),
+    "edit_at_once": Message("It runs as soon as it is saved.", "保存后立即运行。"),
     "edit_no_fires": Message("It does not fire any more.", "不会再执行。"),
     "edit_in_task_zone": Message("In {zone}", "{zone} 时间"),
     "edit_in_viewer_zone": Message("For you ({zone})", "您的时间({zone})"),

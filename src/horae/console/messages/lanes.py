@@ -7,10 +7,10 @@ from typing import Final
 from ...message import Message
 
 TEXTS: Final[dict[str, Message]] = {
-    "lanes_no_node": Message("No node is running.", "没有节点在运行。"),
+    "lanes_no_node": Message("No node claims due tasks.", "没有节点在领取到期的任务。"),
     "lanes_no_node_about": Message(
-        "Tasks that come due wait until a node claims them. Start one on any machine that reaches the store:",
-        "到期的任务会一直等待,直到有节点领取。请在任意能访问存储的机器上启动一个节点:",
+        "None is running, or all are draining or silent: what comes due waits. Start one on a machine that reaches the store:",
+        "没有节点在运行,或全部处于排空、失联状态:到期的任务会一直等待。请在能访问存储的机器上启动一个节点:",
     ),
     "lanes_nodes_none": Message("No node has a lease.", "没有节点持有租约。"),
     "lanes_node_live": Message("running", "运行中"),

@@ -35,6 +35,7 @@ TEXTS: Final[dict[str, Message]] = {
     "task_skips": Message(
         "The next {number} occurrences of {task} are skipped.", "{task} 接下来的 {number} 次将被跳过。"
     ),
+    "task_skips_none": Message("No occurrence of {task} is skipped any more.", "不再跳过 {task} 的任何一次。"),
     "task_deleted": Message("{task} was deleted.", "已删除 {task}。"),
     "task_backfill_queued": Message(
         "{number} occurrences were queued. They run one by one.", "已排队 {number} 次,将逐一运行。"
@@ -74,6 +75,9 @@ TEXTS: Final[dict[str, Message]] = {
     "task_tab_definition": Message("Definition", "定义"),
     "task_tab_activity": Message("Activity", "活动"),
     "task_definition_about": Message("Revision {number}, as JSON.", "第 {number} 版,JSON 格式。"),
+    "task_definition_cut": Message(
+        "Cut after 64 kB; the command shows all of it.", "已截断至 64 kB;上面的命令可显示全部。"
+    ),
     "task_attempt": Message("Attempt", "尝试"),
     "task_error": Message("Error", "错误"),
     "origin_manual": Message("by hand", "手动"),

@@ -20,7 +20,9 @@ from ..outcomes import Sign
 from ..page import PageRequest, form, page
 from ..quota_forms import QuotaField, quota_fields, quota_inputs, read_quota_form
 
-PAGE_SIZE: Final = 20
+PROPOSALS: Final = 10
+"""Tasks on a page: each is shown whole, with its payload."""
+AGENTS: Final = 20
 _FIRES: Final = 5
 _ERRORS: Final = (*FORM_ERRORS, NotAllowed)
 """A secret without a grant and an agent without a token are refused as not allowed, and mended on other pages."""
@@ -47,8 +49,8 @@ class AgentRow(NamedTuple):
 
 async def show(request: PageRequest, error: HoraeError | None = None) -> Response:
     principal, query = request.viewer.principal, request.request.query_params
-    waiting = await request.service.approvals.page(principal, query.get("after") or None, PAGE_SIZE)
-    agents = await request.service.agents.page(principal, query.get("agents_after") or None, PAGE_SIZE)
+    waiting = await request.service.approvals.page(principal, query.get("after") or None, PROPOSALS)
+    agents = await request.service.agents.page(principal, query.get("agents_after") or None, AGENTS)
     known = {(each.owner, each.name): each for each in agents.items}
     data = {
         "page": "approvals",

@@ -30,9 +30,9 @@ from ...wire.problems import problem_json
 from ..formats import format_duration
 from ..messages import TEXTS
 from ..outcomes import run_sign
-from ..page import PageRequest, form
+from ..page import PageRequest, form, page
 from ..viewer import viewer_language
-from .calendar import PATH, load
+from .calendar import PATH, load, show
 
 FEED_PATH: Final = "/calendar.ics"
 TOKEN_PARAMETER: Final = "token"  # noqa: S105 - the name of a parameter
@@ -192,4 +192,9 @@ async def revoke(request: PageRequest) -> Response:
     return request.redirect(PATH, request.notice("feed_revoked", feed=token.name))
 
 
-ROUTES: Final = (form("/calendar/feeds", make), form("/calendar/feeds/{id}/revoke", revoke))
+# The page after the form refreshes its live part from its own address.
+ROUTES: Final = (
+    page("/calendar/feeds", show),
+    form("/calendar/feeds", make),
+    form("/calendar/feeds/{id}/revoke", revoke),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -24,9 +25,10 @@ from ...wire.tasks import next_due, read_edits, read_task
 from ..formats import format_clock, format_distance
 from ..notice import Undo
 from ..page import PageRequest, form, page
+from ..request import Form
 from ..schedule_fields import PREFIX, text_of_fields
 from ..schedule_preview import SchedulePreview, preview_task, preview_text
-from ..task_check import CheckResult, check_edit, check_new
+from ..task_check import CheckResult, check_edit, check_new, only_new
 from ..task_fields import form_data, load_choices
 from ..task_form import (
     KIND_FIELD,
@@ -95,10 +97,15 @@ async def submit_new(request: PageRequest) -> Response:
 async def submit_edit(request: PageRequest) -> Response:
     request.viewer.principal.require_scope(Scope.WRITE)
     facts = await request.service.tasks.get(request.viewer.principal, request.request.path_params["id"])
-    form_ = request.form
-    version = int(form_.text("version")) if form_.text("version").isdecimal() else 0
-    state = EditState(dict(form_), facts, form_.text("base"), version, form_.all(f"{PREFIX}.days"))
+    sent = request.form
+    state = EditState(dict(sent), facts, sent.text("base"), _version(sent), sent.all(f"{PREFIX}.days"))
     return await _submit(request, state)
+
+
+def _version(sent: Form) -> int:
+    """Return the version that the form was loaded with; 0, which no task has, for any other text."""
+    text = sent.text("version")
+    return int(text) if re.fullmatch("[0-9]{1,15}", text) else 0
 
 
 async def _submit(request: PageRequest, state: EditState) -> Response:
@@ -149,12 +156,7 @@ async def _parse(request: PageRequest, state: EditState) -> ParsedTask:
 
 async def _create(request: PageRequest, state: EditState, *, runs: bool) -> Response:
     parsed, principal = await _parse(request, state), request.viewer.principal
-
-    def refuse_existing(existing: Facts | None) -> None:
-        if existing is not None:
-            raise refuse_task("key_taken", key=parsed.request.key)
-
-    tasks = request.service.tasks.with_condition(refuse_existing)
+    tasks = request.service.tasks.with_condition(only_new(parsed.request.key))
     task = await tasks.create(principal, parsed.request)
     facts = await request.service.tasks.get(principal, task.id)
     undo = Undo(f"/tasks/{task.id}/undo-new", {"version": str(task.version)})
@@ -216,10 +218,10 @@ async def undo_new(request: PageRequest) -> Response:
     """Remove a task that was just created, unless it was edited since."""
     task_id, principal = request.request.path_params["id"], request.viewer.principal
     facts = await request.service.tasks.get(principal, task_id)
-    expected = request.form.text("version")
+    expected = _version(request.form)
 
     def check(current: Facts | None) -> None:
-        if current is not None and str(current.task.version) != expected:
+        if current is not None and current.task.version != expected:
             raise refuse_task("stale_version", version=current.task.version, expected=expected)
 
     await request.service.tasks.with_condition(check).delete(principal, task_id)
@@ -228,14 +230,13 @@ async def undo_new(request: PageRequest) -> Response:
 
 async def undo_edit(request: PageRequest) -> Response:
     """Restore the fields that an edit changed, unless the task was edited since."""
-    task_id, expected = request.request.path_params["id"], request.form.text("version")
+    task_id = request.request.path_params["id"]
     try:
         edits = read_edits(json.loads(request.form.text("fields")))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise refuse_task("bad_payload", value="fields") from None
-    edited = await request.service.tasks.edit(
-        request.viewer.principal, task_id, edits, expected=int(expected) if expected.isdecimal() else 0
-    )
+    principal = request.viewer.principal
+    edited = await request.service.tasks.edit(principal, task_id, edits, expected=_version(request.form))
     return request.back(f"/tasks/{task_id}", request.notice("edit_undone", task=edited.after.name))
 
 
@@ -263,7 +264,8 @@ def _code(request: PageRequest, state: EditState, *, strict: bool = False) -> Ta
     """Return the task in the form as code; None while the form is not complete. `strict`: raise what is wrong."""
     texts, task = state.texts, state.task
     if task is not None:
-        texts = {**texts, "key": task.key or "", "owner": task.owner}
+        is_own = task.owner == request.viewer.principal.owner
+        texts = {**texts, "key": task.key or "", "owner": "" if is_own else task.owner}
     try:
         body = body_of(texts)
         schedule = read_when(body["when"], body.get("zone"), request.context.clock.now())

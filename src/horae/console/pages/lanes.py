@@ -12,6 +12,7 @@ from ...model.change import Facts
 from ...model.entry import Entry, EntryState
 from ...model.lane import OWNER_LANE_PREFIX, LaneQueue, LaneUse, agent_of_lane
 from ...model.refusals import refuse
+from ...service.query.parser import Term, render_query
 from ...service.runs.lanes import MAX_LANE_LIMIT
 from ...service.runs.nodes import NodeState, NodeStatus
 from ..form_problems import FORM_ERRORS, form_problem, form_status
@@ -36,6 +37,12 @@ class LaneRow(NamedTuple):
     @property
     def is_quota(self) -> bool:
         return self.owner is not None
+
+    @property
+    def query(self) -> str:
+        """Query for the tasks that use the lane; a quota covers all tasks of its owner or agent."""
+        key, value = ("agent", self.agent) if self.agent else ("owner", self.owner) if self.owner else ("lane", None)
+        return render_query((Term(key, (value or self.use.name,)),))
 
     @property
     def is_unlimited(self) -> bool:

@@ -17,8 +17,8 @@ from ...model.reason import reason_phrase
 from ...model.run import Run
 from ...service.runs.failures import MAX_FAILURES, FailureGroup, FailureGroups, RetryReport
 from ...state_names import state_name
-from ...web.problems import status_of
-from ...wire.problems import problem_json, sentence_of
+from ...wire.problems import sentence_of
+from ..notice import Undo
 from ..outcomes import run_sign
 from ..page import PageRequest, form, page
 from ..run_query import RunQuery, build_run_filter, read_run_query
@@ -30,6 +30,8 @@ MAX_SHOWN_RUNS: Final = 200
 UNCONFIRMED_RETRIES: Final = 20
 """Retries of a group without a typed confirmation."""
 _SHOWN_TASKS: Final = 3
+_LIST: Final = "runs"
+"""Name of the list among the saved views."""
 _STATES: Final = ("failed", "timed_out", "lost", "running", "succeeded", "skipped", "cancelled")
 """States that the page offers as links."""
 
@@ -66,9 +68,7 @@ async def show(request: PageRequest) -> Response:
             request.viewer.principal, run_filter, parameters.get("after") or None, PAGE_SIZE
         )
     except Refusal as error:
-        problem = problem_json(error, request.viewer.language)
-        data = await _list_data(request, query, Page(()))
-        return request.render("runs.html", {**data, "problem": problem}, status_of(error))
+        return request.render_refused("runs.html", await _list_data(request, query, Page(())), error)
     return request.render("runs.html", await _list_data(request, query, found))
 
 
@@ -79,6 +79,7 @@ async def _list_data(request: PageRequest, query: RunQuery, found: Page[Run]) ->
         "rows": await load_rows(request, found.items),
         "after": found.after,
         "position": {"after": after} if after else {},
+        "views": await request.service.views.all(request.viewer.principal, _LIST),
         "states": [(state, state_name(state, request.viewer.language).replace("_", " ")) for state in _STATES],
     }
 
@@ -177,6 +178,24 @@ async def _show_report(request: PageRequest, query: RunQuery, group: FailureGrou
     return request.render("run_retry_report.html", data)
 
 
+async def save_view(request: PageRequest) -> Response:
+    """Store the query under a name."""
+    fields, principal = request.form, request.viewer.principal
+    view = await request.service.views.save(principal, _LIST, fields.text("name"), fields.text("q"))
+    undo = Undo("/runs/views/remove", {"name": view.name, "q": view.query}) if view.version == 1 else None
+    return request.redirect("/runs", request.notice("tasks_view_saved", undo, view=view.name), q=view.query)
+
+
+async def remove_view(request: PageRequest) -> Response:
+    fields, principal = request.form, request.viewer.principal
+    views = await request.service.views.all(principal, _LIST)
+    query = next((view.query for view in views if view.name == fields.text("name")), "")
+    await request.service.views.remove(principal, _LIST, fields.text("name"))
+    undo = Undo("/runs/views", {"name": fields.text("name"), "q": query})
+    notice = request.notice("tasks_view_removed", undo, view=fields.text("name"))
+    return request.redirect("/runs", notice, q=fields.text("q") or None)
+
+
 async def load_rows(request: PageRequest, runs: Sequence[Run]) -> list[RunRow]:
     """Return rows of runs with the names of their tasks, which are read at once."""
     names = await request.service.tasks.names(request.viewer.principal, [run.task_id for run in runs])
@@ -204,4 +223,9 @@ def shown_lanes(lanes: Iterable[str], owner: str) -> tuple[str, ...]:
     )
 
 
-ROUTES: Final = (page("/runs", show), form("/runs/retry-group", retry_group))
+ROUTES: Final = (
+    page("/runs", show),
+    form("/runs/retry-group", retry_group),
+    form("/runs/views", save_view),
+    form("/runs/views/remove", remove_view),
+)

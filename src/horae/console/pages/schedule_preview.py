@@ -7,10 +7,9 @@ from typing import Final
 from starlette.responses import Response
 
 from ...errors import Refusal
-from ...wire.problems import problem_json
 from ..page import PageRequest, page
 from ..schedule_fields import PREFIX, text_of_fields
-from ..schedule_preview import preview_task, preview_text
+from ..schedule_preview import fields_problem, preview_task, preview_text
 from ..task_form import is_same_schedule
 
 
@@ -21,19 +20,19 @@ async def show(request: PageRequest) -> Response:
     task_id = query.get("task") or None
     facts = None if task_id is None else await request.service.tasks.get(request.viewer.principal, task_id)
     task = None if facts is None else facts.task
-    problem = None
     if query.get("do") == "fields":
         current = await preview_text(request, when, zone, task)
         days = [value for name, value in query.multi_items() if name == f"{PREFIX}.days"]
         try:
             when = text_of_fields(query, days, request.viewer.language, current.schedule)
         except Refusal as refusal:
-            problem = problem_json(refusal, request.viewer.language)
+            preview = fields_problem(request, when, zone, refusal)
+            return request.render("schedule_preview.html", {"page": "tasks", "preview": preview})
     if task is not None and is_same_schedule({"when": when, "zone": zone}, task):
         preview = await preview_task(request, when, zone, task.id)
     else:
         preview = await preview_text(request, when, zone, task)
-    return request.render("schedule_preview.html", {"page": "tasks", "preview": preview, "problem": problem})
+    return request.render("schedule_preview.html", {"page": "tasks", "preview": preview})
 
 
 ROUTES: Final = (page("/schedule-preview", show),)

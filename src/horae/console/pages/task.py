@@ -21,7 +21,7 @@ from ...schedule.preview import Fire
 from ...service.accounts.audit import AuditRow
 from ...service.tasks.catch_up_previews import compute_resume_choices, count_backfill_left
 from ...service.tasks.previews import compute_task_preview
-from ...wire.tasks import definition_json, next_due, waiting_for
+from ...wire.tasks import definition_json, next_due
 from ..formats import format_day
 from ..messages import TEXTS
 from ..page import PageRequest, page
@@ -42,7 +42,7 @@ from ..task_charts import (
     percentile,
     scatter_plot,
 )
-from ..task_texts import describe_pause, describe_when, other_zone, outcome_label
+from ..task_texts import describe_pause, describe_wait, describe_when, error_line, other_zone, outcome_label
 from ..viewer import Viewer
 
 DAYS: Final = 90
@@ -54,6 +54,8 @@ _RUNS: Final = 25
 _AUDIT_ROWS: Final = 1_000
 """Newest rows of the audit trail that are searched for those about a task."""
 _DIGITS: Final = 10
+_MAX_TEXT: Final = 65_536
+"""Characters of a definition that are shown."""
 TABS: Final = ("runs", "definition", "activity")
 
 
@@ -112,7 +114,7 @@ async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
         "when": when,
         "meaning": meaning,
         "pause": describe_pause(viewer, facts.status.pause),
-        "waits": waiting_for(facts),
+        "waits": describe_wait(viewer, facts),
         "next": due,
         "next_zone": other_zone(viewer, task.schedule.zone, due),
         "reason": None if facts.status.reason is None else describe_reason(facts.status.reason, viewer.language),
@@ -132,6 +134,7 @@ async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
         "kinds": SEVERITY,
         "legend": [(kind, mark_path(kind, 3, 3, CELL - 6, CELL - 6)) for kind in reversed(SEVERITY)],
         "cell_size": CELL,
+        "error_line": error_line,
         "plot_width": PLOT_WIDTH,
         "plot_height": PLOT_HEIGHT,
         "max_runs": MAX_RUNS,
@@ -152,7 +155,7 @@ async def _tab_data(request: PageRequest, facts: Facts, tab: str) -> dict[str, A
     query = {"tab": "runs", **({"after": after} if after else {})}
     if tab == "definition":
         text = json.dumps(definition_json(facts.task), indent=2, ensure_ascii=False)
-        return {"definition": text, "query": query}
+        return {"definition": text[:_MAX_TEXT], "is_text_cut": len(text) > _MAX_TEXT, "query": query}
     if tab == "activity":
         trail = await request.service.audit.page(principal, None, _AUDIT_ROWS)
         rows: list[AuditRow] = [row for row in trail.items if row.subject == facts.task.id]

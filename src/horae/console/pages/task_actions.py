@@ -72,7 +72,8 @@ async def skip(request: PageRequest) -> Response:
     except Refusal as refusal:
         return await refused(request, facts, refusal, "skip")
     undo = Undo(f"{_path(facts)}/skip", {"number": str(facts.status.skips_left)})
-    notice = request.notice("task_skips", undo, number=number, task=facts.task.name)
+    name = "task_skips" if number else "task_skips_none"
+    notice = request.notice(name, undo, number=number, task=facts.task.name)
     return request.back(_path(facts), notice)
 
 

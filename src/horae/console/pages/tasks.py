@@ -15,14 +15,15 @@ from ...model.run import Run, RunState
 from ...model.task import FINISHED_STATES, TaskState
 from ...ports.store import TaskFilter
 from ...service.query.filters import narrow_task_filter
+from ...service.query.parser import Term, render_query
 from ...service.tasks.demo_tasks import DEMO_LABEL, create_demo_tasks, remove_demo_tasks
 from ...service.tasks.lookup import TaskCount
-from ...wire.tasks import next_due, waiting_for
+from ...wire.tasks import next_due
 from ..notice import Undo
 from ..outcomes import was_missed
 from ..page import PageRequest, form, page
 from ..task_charts import MARK_HEIGHT, MARK_STEP, Mark, outcome_marks
-from ..task_texts import city_of, describe_pause, describe_when, other_zone, outcome_label
+from ..task_texts import city_of, describe_pause, describe_wait, describe_when, other_zone, outcome_label
 from ..viewer import Viewer
 
 PAGE_SIZE: Final = 25
@@ -65,7 +66,8 @@ async def show(request: PageRequest) -> Response:
         return request.render_refused("tasks.html", _data(request, text, _Found((), TaskCount(0), None)), refusal)
     outcomes = await request.service.tasks.outcomes(request.viewer.principal, found.tasks, OUTCOMES)
     rows = [make_row(request.viewer, facts, outcomes.get(facts.task.id, ())) for facts in found.tasks]
-    has_demo = any(DEMO_LABEL in facts.task.labels for facts in found.tasks)
+    own = (facts.task for facts in found.tasks if facts.task.owner == request.viewer.principal.owner)
+    has_demo = any(DEMO_LABEL in task.labels for task in own)
     total = await request.service.tasks.count(request.viewer.principal) if not rows else found.number
     views = await request.service.views.all(request.viewer.principal, _LIST)
     data = {**_data(request, text, found), "views": views}
@@ -110,10 +112,16 @@ def _data(request: PageRequest, text: str, found: _Found) -> dict[str, Any]:
         "count": found.number,
         "query_hints": _QUERY_HINTS,
         "city": city_of,
+        "label_query": label_query,
         "mark_width": OUTCOMES * MARK_STEP,
         "mark_height": MARK_HEIGHT,
         "mark_step": MARK_STEP,
     }
+
+
+def label_query(name: str, value: str) -> str:
+    """Return the query for the tasks with a label."""
+    return render_query((Term("label", (f"{name}={value}",)),))
 
 
 def make_row(viewer: Viewer, facts: Facts, runs: Sequence[Run]) -> TaskRow:
@@ -128,7 +136,7 @@ def make_row(viewer: Viewer, facts: Facts, runs: Sequence[Run]) -> TaskRow:
         last is not None and (last.state in _BAD_ENDS or was_missed(last)),
         due,
         other_zone(viewer, task.schedule.zone, due),
-        waiting_for(facts),
+        describe_wait(viewer, facts),
         describe_pause(viewer, facts.status.pause),
         {name: value for name, value in task.labels if not name.startswith(RESERVED_LABEL_PREFIX)},
     )

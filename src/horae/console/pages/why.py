@@ -12,7 +12,7 @@ from ...model.change import Facts
 from ...service.runs.explanations import OccurrenceExplanation
 from ...wire.fixes import Fix, fixes_for
 from ..page import PageRequest, page
-from ..task_texts import other_zone
+from ..task_texts import error_line, other_zone
 from .task import load
 
 
@@ -30,7 +30,14 @@ async def show(request: PageRequest) -> Response:
 
 def _data(request: PageRequest, facts: Facts, at: str, why: OccurrenceExplanation | None) -> dict[str, Any]:
     viewer, task = request.viewer, facts.task
-    data: dict[str, Any] = {"page": "tasks", "task": task, "at": at, "why": why, "problem": None}
+    data: dict[str, Any] = {
+        "page": "tasks",
+        "task": task,
+        "at": at,
+        "why": why,
+        "problem": None,
+        "error_line": error_line,
+    }
     if why is None:
         return data
     return data | {

@@ -22,20 +22,24 @@ async function show(parameters) {
   if (task) address.searchParams.set("task", task.value);
   address.searchParams.set("part", "preview");
   const response = await fetch(address, { signal: asked.signal, headers: { Accept: "text/html" } });
-  if (response.redirected || response.status === 401) return location.reload();
+  // A session that has ended is seen when the form is sent: reloading here would lose what was typed.
+  if (!response.ok) return null;
   const wanted = parsed(await response.text()).getElementById("preview");
   if (wanted) morph(document.getElementById("preview"), wanted);
   return wanted;
 }
 
-function ignoreAbort(error) {
-  if (error.name !== "AbortError") throw error;
+function ignoreLost(error) {
+  // A newer question was asked, or the server cannot be reached: saving will say so.
+  if (error.name !== "AbortError" && !(error instanceof TypeError)) throw error;
 }
 
 async function previewText() {
   const shown = await show([["when", when.value], ["zone", zone.value]]);
   if (!shown) return;
-  when.toggleAttribute("aria-invalid", false);
+  const isWrong = shown.querySelector(".bad") !== null;
+  when.setAttribute("aria-invalid", isWrong);
+  when.closest(".field").classList.toggle("has-problem", isWrong);
   if (fields && !fields.contains(document.activeElement)) fillFields(JSON.parse(shown.dataset.fields));
 }
 
@@ -63,7 +67,7 @@ function showFields() {
 
 function later(work) {
   clearTimeout(timer);
-  timer = setTimeout(() => work().catch(ignoreAbort), PAUSE_MS);
+  timer = setTimeout(() => work().catch(ignoreLost), PAUSE_MS);
 }
 
 async function showCode(button) {
@@ -90,10 +94,10 @@ if (form) {
       event.preventDefault();
       when.value = button.value;
       when.focus();
-      previewText().catch(ignoreAbort);
+      previewText().catch(ignoreLost);
     } else if (button?.value === "code" && button.form === form) {
       event.preventDefault();
-      showCode(button);
+      showCode(button).catch(ignoreLost);
     }
   });
 }

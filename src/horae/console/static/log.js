@@ -30,6 +30,9 @@ class LogPane {
     this.sizer = document.createElement("div");
     this.sizer.className = "sizer";
     this.frame = 0;
+    // Places of blocks are rules of a style sheet of their own: no element of the page has a style attribute.
+    this.sheet = new CSSStyleSheet();
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, this.sheet];
   }
 
   get count() {
@@ -102,8 +105,12 @@ class LogPane {
   place() {
     this.offsets = [0];
     for (const height of this.heights) this.offsets.push(this.offsets.at(-1) + height);
-    this.sizer.style.height = `${this.offsets.at(-1)}px`;
-    for (const [block, element] of this.shown) element.style.transform = `translateY(${this.offsets[block]}px)`;
+    const rules = [`#log .sizer { height: ${this.offsets.at(-1)}px; }`];
+    for (const block of this.shown.keys()) {
+      const height = this.lines.get(block)?.length ? "" : ` height: ${this.heights[block]}px;`;
+      rules.push(`#log [data-block="${block}"] { transform: translateY(${this.offsets[block]}px);${height} }`);
+    }
+    this.sheet.replaceSync(rules.join("\n"));
   }
 
   blockAt(y) {
@@ -126,7 +133,7 @@ class LogPane {
   render() {
     this.frame = 0;
     if (!this.heights.length) return;
-    if (this.following) this.root.scrollTop = this.root.scrollHeight;
+    if (this.following) this.pin();
     const top = this.root.scrollTop;
     const first = Math.max(0, this.blockAt(top) - 1);
     const last = Math.min(this.heights.length - 1, this.blockAt(top + this.root.clientHeight) + 1);
@@ -150,13 +157,13 @@ class LogPane {
     if (!element) {
       element = document.createElement("div");
       element.className = "block";
+      element.dataset.block = block;
       this.shown.set(block, element);
       const next = [...this.shown.keys()].filter((other) => other > block).sort((a, b) => a - b)[0];
       this.sizer.insertBefore(element, next === undefined ? null : this.shown.get(next));
     }
     element.dataset.size = String(lines?.length ?? 0);
     element.dataset.found = this.found;
-    element.style.height = lines?.length ? "" : `${this.heights[block]}px`;
     element.setAttribute("aria-busy", String(!isWhole));
     element.replaceChildren(...(lines ?? []).map((line) => this.buildRow(line)));
     this.markCurrent();
@@ -173,12 +180,9 @@ class LogPane {
       this.heights[block] = height;
       changed = true;
     }
-    if (!changed) {
-      this.place();
-      return;
-    }
     this.place();
-    if (this.following) this.root.scrollTop = this.root.scrollHeight;
+    if (!changed) return;
+    if (this.following) this.pin();
     else if (shift) this.root.scrollTop = top + shift;
     this.schedule();
   }
@@ -349,11 +353,18 @@ class LogPane {
 
   onScroll() {
     const top = this.root.scrollTop;
-    const isAtEnd = top + this.root.clientHeight >= this.root.scrollHeight - this.rowHeight;
-    if (top < this.lastTop - 1 && !isAtEnd) this.setFollowing(false);
+    const isAtEnd = top + this.root.clientHeight >= this.root.scrollHeight - 2;
+    // A smooth scroll begins with a step of less than a line: every step upwards is the person's wish.
+    if (top < this.lastTop - 0.5) this.setFollowing(false);
     else if (isAtEnd && this.isGoing) this.setFollowing(true);
     this.lastTop = top;
     this.schedule();
+  }
+
+  // Shows the end. The place is kept, so that the event of this scroll is not taken for the person's.
+  pin() {
+    this.root.scrollTop = this.root.scrollHeight;
+    this.lastTop = this.root.scrollTop;
   }
 
   setFollowing(following) {
@@ -362,7 +373,7 @@ class LogPane {
   }
 
   scrollToEnd() {
-    this.root.scrollTop = this.root.scrollHeight;
+    this.pin();
     this.schedule();
   }
 
@@ -456,6 +467,7 @@ class LogPane {
     this.numbers = answer?.numbers ?? null;
     if (answer) this.polled = Math.max(answer.total, this.numbers.at(-1) ?? 0);
     this.root.scrollTop = 0;
+    this.lastTop = 0;
     this.reset();
     this.showTotal();
     if (this.following) this.scrollToEnd();
@@ -468,6 +480,7 @@ class LogPane {
     this.clearShown();
     this.heights = this.heights.map((_, block) => this.estimate(block));
     this.place();
+    this.lastTop = this.root.scrollTop;
     if (this.following) this.scrollToEnd();
     else this.goToNumber(top);
     this.schedule();

@@ -33,7 +33,7 @@ _GENESIS: Final = "0" * 64
 _KEY_DIGITS: Final = 20
 _TRIES: Final = 20
 """Each lost race means that another process has sealed rows."""
-MAX_SCANNED: Final = 2_000
+MAX_SCANNED: Final = 1_000
 """Rows that one filtered page reads at most: the trail has no index on what its rows say."""
 UNREADABLE: Final = "unreadable"
 """Action of a row that was altered so that it cannot be parsed."""

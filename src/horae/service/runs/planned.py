@@ -11,7 +11,7 @@ from itertools import chain, islice, pairwise
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ...clock import Clock
-from ...lifecycle.planned import PlannedOccurrence, count_planned, iterate_planned
+from ...lifecycle.planned import Bounds, PlannedOccurrence, count_planned, iterate_planned
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.field_checks import check_number
@@ -170,9 +170,9 @@ class PlannedRuns:
 
     async def _count(self, scope: str | None, bounds: Sequence[datetime]) -> PlannedCounts:
         outlook, now = await self._load(scope), self._clock.now()
-        totals, complete_until = [0] * (len(bounds) - 1), outlook.complete_until
+        totals, complete_until, limits = [0] * (len(bounds) - 1), outlook.complete_until, Bounds.of(bounds)
         async for facts in self._in_slices(outlook.facts):
-            numbers, counted_until = count_planned(facts, now, bounds)
+            numbers, counted_until = count_planned(facts, now, limits)
             totals = [total + number for total, number in zip(totals, numbers, strict=True)]
             complete_until = _earlier(complete_until, counted_until)
         periods = tuple(

@@ -129,6 +129,7 @@ SHAPES: Final[dict[str, Schema]] = {
         }
     )
     | answer_of("agent show", "agent set"),
+    "agents": list_of(ref("agent-limits")) | answer_of("agent ls"),
     "token": TOKEN | answer_of("token revoke"),
     "tokens": list_of(ref("token")) | answer_of("token ls"),
     "token-made": extend(
@@ -185,6 +186,8 @@ SHAPES: Final[dict[str, Schema]] = {
         }
     ),
     "OwnerPage": page_of("owner"),
+    "AgentPage": page_of("agent-limits"),
+    "ReviewPage": page_of("Review"),
     "TokenPage": page_of("token"),
     "MadeToken": MADE_TOKEN,
     "SessionPage": page_of("session"),

@@ -222,6 +222,20 @@ SHAPES: Final[dict[str, Schema]] = {
     )
     | answer_of("status"),
     "LaneList": closed({"items": list_of(ref("lane")), "next_cursor": NULL}),
+    "LaneQueueList": closed(
+        {
+            "items": list_of(
+                closed(
+                    {
+                        "lane": TEXT,
+                        "waiting": INTEGER | {"description": "Entries that are due and wait for a slot."},
+                        "oldest": INSTANT | {"description": "The earliest due instant among them."},
+                    }
+                )
+            ),
+            "next_cursor": NULL,
+        }
+    ),
     "Planned": PLANNED,
     "NodeList": closed({"items": list_of(NODE_STATUS), "next_cursor": NULL}),
     "DrainedNodes": closed({"items": list_of(ref("node"))}),

@@ -50,7 +50,7 @@ async def show_doctor(request: PageRequest) -> Response:
     webhooks = (await service.webhooks.page(principal, None, MAX_PAGE_SIZE)).items
     make = _CheckFactory(request)
     checks = [
-        *_store_checks(make, health),
+        *_store_checks(make, health, request),
         *_node_checks(make, nodes),
         *_time_checks(make, health, overview, request),
         *_waiting_checks(make, overview),
@@ -103,11 +103,11 @@ class _CheckFactory:
         return Check(name, sign, text, command, path)
 
 
-def _store_checks(make: _CheckFactory, health: HealthReport) -> Iterator[Check]:
+def _store_checks(make: _CheckFactory, health: HealthReport, request: PageRequest) -> Iterator[Check]:
     if not health.readiness.store:
         yield make("store_away", "error", command="horae doctor")
     elif health.problem is not None:
-        problem = sentence_of(health.problem, "en").message
+        problem = sentence_of(health.problem, request.viewer.language).message
         yield make("store_read_only", "error", command="horae doctor", problem=problem)
     else:
         yield make("store_fine", "ok")

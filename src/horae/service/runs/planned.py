@@ -14,6 +14,7 @@ from ...clock import Clock
 from ...lifecycle.planned import Bounds, PlannedOccurrence, count_planned, iterate_planned
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
+from ...model.entry import CLAIMABLE
 from ...model.field_checks import check_number
 from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse
@@ -196,7 +197,7 @@ class PlannedRuns:
         found = await self._store.upcoming(scope, MAX_TASKS + 1)
         if len(found) <= MAX_TASKS:
             return _Outlook(found, None)
-        dues = [entry.due for entry in found[MAX_TASKS].entries]
+        dues = [entry.due for entry in found[MAX_TASKS].entries if entry.state in CLAIMABLE]
         return _Outlook(found[:MAX_TASKS], min(dues, default=self._clock.now()))
 
     async def _in_slices(self, found: Iterable[Facts]) -> AsyncIterator[Facts]:

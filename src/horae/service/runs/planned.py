@@ -40,6 +40,8 @@ _MAX_CACHED: Final = 256
 _SLICE_SECONDS: Final = 0.002
 """Other coroutines run after so long: an engine may share the event loop."""
 _HOUR: Final = timedelta(hours=1)
+_FIRST_YEAR: Final = 1971
+_LAST_YEAR: Final = 9990
 _T = TypeVar("_T")
 
 
@@ -234,7 +236,8 @@ def _check_span(since: datetime, until: datetime) -> None:
     for at in (since, until):
         if at.tzinfo is None:
             raise refuse("naive_instant", value=at)
-    if not timedelta(0) < until - since <= MAX_SPAN:
+    is_far = since.year < _FIRST_YEAR or until.year > _LAST_YEAR
+    if is_far or not timedelta(0) < until - since <= MAX_SPAN:
         raise refuse("bad_period", since=since.isoformat(), until=until.isoformat(), most=f"{MAX_SPAN.days}d")
 
 

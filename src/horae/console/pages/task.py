@@ -31,7 +31,7 @@ _DIGITS: Final = 10
 _MAX_TEXT: Final = 65_536
 """Characters of a definition that are shown."""
 TABS: Final = ("runs", "definition", "activity")
-_PARTS: Final = ("head", "charts", "runs")
+_PARTS: Final = frozenset({"head", "charts", "runs"})
 """Blocks of the template that scripts fetch one by one."""
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_TERMINAL: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+from ..model.plain_text import plain_text as strip_text
+
 _DIRECTION: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def plain_text(text: str) -> str:
     """Return the text without terminal sequences; direction controls are escaped, lone surrogates replaced."""
-    shown = _DIRECTION.sub(lambda match: f"\\u{ord(match.group()):04x}", _TERMINAL.sub("", text))
+    shown = strip_text(_DIRECTION.sub(lambda match: f"\\u{ord(match.group()):04x}", text))
     return shown.encode(errors="replace").decode()
 
 

@@ -38,6 +38,21 @@ _INJECTED: Final = """() => {
 }"""
 
 
+# Control characters, terminal escapes and direction overrides of stored text, where a person reads; commands to copy
+# (left to right) and form fields have the exact text.
+_INVISIBLE: Final = """() => {
+  const hidden = /[\\u0000-\\u0008\\u000b\\u000e-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walker.nextNode()) {
+    const text = walker.currentNode, parent = text.parentElement;
+    if (!hidden.test(text.data) || parent.closest("textarea, script, template, pre[dir=ltr]")) continue;
+    found.push(`control characters: ${JSON.stringify(text.data.slice(0, 80))} in ${parent.outerHTML.slice(0, 80)}`);
+  }
+  return found.slice(0, 3);
+}"""
+
+
 class SeededConsole(NamedTuple):
     console: Console
     seed: Seed
@@ -81,6 +96,7 @@ async def check_pages(
             page, found = await visit(contexts[each.who], console, path)
             found += await overflow_of(page)
             found += await page.evaluate(_INJECTED)
+            found += await page.evaluate(_INVISIBLE)
             if number == 0:
                 found += [f"{theme}: {violation}" for violation in await violations_of(page)]
             if number == 0 and both_themes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 from ..choices import Language
 from ..model.change import Facts
 from ..model.pauses import pause_note
+from ..model.plain_text import first_line
 from ..model.reason import Reason, describe_reason
 from ..model.run import Run
 from ..model.task import Pause, PauseCause
@@ -25,9 +25,6 @@ _WITHOUT_ZONE: Final = frozenset({"every", "now"})
 """Kinds of schedules whose instants do not depend on the zone."""
 
 
-_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-"""Control sequences (colours, cursor) and operating system commands (titles, links)."""
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MAX_ERROR: Final = 4_000
 _MAX_LINE: Final = 200
 
@@ -81,8 +78,7 @@ def describe_wait(viewer: Viewer, facts: Facts) -> str | None:
 
 def error_line(run: Run) -> str:
     """Return the first line of the error of a run, shortened, without escape sequences of terminals."""
-    plain = _CONTROLS.sub("", _ESCAPES.sub("", (run.error or "")[:_MAX_ERROR])).strip()
-    first = plain.partition("\n")[0].rstrip()
+    first = first_line((run.error or "")[:_MAX_ERROR])
     return first if len(first) <= _MAX_LINE else f"{first[: _MAX_LINE - 1]}…"
 
 

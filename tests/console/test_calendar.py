@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import product
 from typing import Final
 
 import pytest
@@ -88,13 +89,17 @@ async def test_past_outcomes_and_planned_runs_of_a_month(console: Console) -> No
     await expect(page.locator("h1")).to_have_text("Mon 23 Mar 2099 – Sun 29 Mar 2099")
 
 
-async def test_page_says_that_there_are_more_tasks_than_it_counts(
+async def test_page_says_that_there_are_more_tasks_than_it_counts_and_goes_to_the_ends_of_the_calendar(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(planned, "MAX_TASKS", 1)
     await seed(console)
     page = await console.open(f"/calendar?date={DAY}", scripts=False)
     await expect(page.locator("#partial")).to_contain_text("at least these")
+    far = ("1971-01-01", "9000-12-31", "2011-12-30&tz=Pacific/Apia", "2026-10-25&tz=Europe/Berlin", "soon&tz=nowhere")
+    for view, asked in product(("month", "week", "day"), far):
+        answer = await page.request.get(f"{console.url}/calendar?view={view}&date={asked}")
+        assert answer.ok, (view, asked)
 
 
 async def test_day_of_a_clock_change_has_no_missing_hour_and_says_when_a_task_runs(console: Console) -> None:

@@ -135,7 +135,7 @@ def _bounds(period: Period) -> list[datetime]:
 
 async def _load_outcomes(request: PageRequest, period: Period) -> tuple[HourSummary, ...]:
     now = request.viewer.now
-    if period.since > now:
+    if period.since >= min(period.until, now):
         return ()
     return await request.service.overview.hours(
         request.viewer.principal, period.since, min(period.until, now + _SECOND)

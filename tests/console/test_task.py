@@ -7,9 +7,11 @@ from itertools import product
 
 from playwright.async_api import expect
 
+from horae.model.accounts.principal import Principal
+from horae.service.tasks.task_request import TaskRequest
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console
-from tests.console.test_tasks import ADA, HOSTILE, add_history, add_task, fits, state_of
+from tests.console.test_tasks import ADA, HOSTILE, TARGET, add_history, add_task, fits, state_of
 
 
 async def test_page_is_accessible_with_and_without_runs_in_both_languages_and_themes(console: Console) -> None:
@@ -132,24 +134,30 @@ async def test_why_explains_an_instant_with_facts_and_fixes(console: Console) ->
     console.problems.clear()
 
 
-async def test_other_owners_and_viewers_get_nothing(console: Console) -> None:
+ACTIONS = ("run", "pause", "resume", "skip", "delete", "backfill")
+
+
+async def test_other_owners_find_nothing_and_viewers_may_only_read(console: Console) -> None:
     task = await add_task(console, "hers")
-    page = await console.open("/", "bob")
-    for path in ("", "/why", "/backfill"):
-        response = await page.goto(f"{console.url}/tasks/{task.id}{path}")
-        assert response is not None
-        assert response.status == 404
-    token = (
-        await page.locator("input[name=csrf]").first.get_attribute("value")
-        if await page.locator("input[name=csrf]").count()
-        else ""
-    )
-    for action in ("run", "pause", "resume", "skip", "delete", "backfill"):
-        answer = await page.request.post(
-            f"{console.url}/tasks/{task.id}/{action}", form={"csrf": token or ""}, headers={"Origin": console.api.base}
-        )
-        assert answer.status in (403, 404)
+    read_only = await console.service.tasks.create(Principal("vic"), TaskRequest("his", "every 1h", TARGET, zone="UTC"))
+    for who, found, status in (("bob", task, 404), ("vic", read_only, 403)):
+        page = await console.open("/", who)
+        token = await page.locator("input[name=csrf]").first.get_attribute("value") or ""
+        for action in ACTIONS:
+            answer = await page.request.post(
+                f"{console.url}/tasks/{found.id}/{action}",
+                form={"csrf": token, "confirm": found.name, "from": "yesterday", "to": "now"},
+                headers={"Origin": console.api.base},
+            )
+            assert answer.status == status, (who, action)
+        for path in ("", "/why"):
+            response = await page.goto(f"{console.url}/tasks/{found.id}{path}")
+            assert response is not None
+            assert response.status == (404 if who == "bob" else 200)
+    page = await console.open(f"/tasks/{read_only.id}", "vic")
+    await expect(page.locator("main form[method=post]")).to_have_count(0)
     assert await state_of(console, task) == "active"
+    assert (await console.service.tasks.get(Principal("vic"), read_only.id)).status.state == "active"
     console.problems.clear()
 
 

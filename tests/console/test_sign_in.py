@@ -97,6 +97,9 @@ async def test_form_sent_after_the_session_ended_keeps_its_input_until_the_next_
     await fill_preferences(page, "Asia/Tokyo")
     (session,) = await sessions_of(console.api, "ada")
     await console.service.sessions.revoke(ROOT, session.id)
+    if scripts:
+        # The page has noticed it, and did not reload: that would lose the input.
+        await expect(page.locator("#live")).to_have_attribute("data-state", "ended", timeout=20_000)
     await page.get_by_role("button", name="Apply").click()
     await expect(page.get_by_text("what you entered is kept")).to_be_visible()
     for button in ("Sign in", "Continue where you were"):

@@ -5,7 +5,7 @@ const THEMES = ["auto", "light", "dark"];
 const SENT_MS = 3000;
 
 export function hasInput() {
-  const fields = document.querySelectorAll("main input:not([type=search]), main textarea, main select");
+  const fields = document.querySelectorAll("input:not([type=search]), textarea, select");
   return [...fields].some((field) => field.form?.method === "post" && isEdited(field) && field.value !== "");
 }
 

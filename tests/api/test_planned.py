@@ -20,5 +20,12 @@ async def test_planned_runs_over_http() -> None:
         assert (reply.json["has_more"], reply.json["partial"]) == (False, False)
         assert len((await api.get("/v1/planned")).json["items"]) == 1
         assert (await api.get("/v1/planned?since=2099-01-05T00:00Z&until=2099-03-05T00:00Z")).code == "bad_period"
+        for far in (
+            "since=9999-12-31T23:59Z",
+            "since=0001-01-02",
+            "since=1965-01-01&until=1965-01-02",
+            "until=9999-12-31",
+        ):
+            assert (await api.get(f"/v1/planned?{far}")).code in ("bad_period", "unclear_moment"), far
         assert (await api.get("/v1/planned?since=soonish")).code == "unclear_moment"
         assert (await api.get("/v1/planned", who="bob")).json["items"] == []

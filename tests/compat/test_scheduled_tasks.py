@@ -218,7 +218,8 @@ async def test_missing_orchestrator_is_refused_with_the_missing_setting(tmp_path
             assert (answer.status, answer.body["code"]) == (422, "compat_no_orchestrator")
             assert "'orchestrator_url' is missing" in answer.body["detail"]
             assert "ORCHESTRATOR_URL=https://" in answer.body["message"]
-        for hint in (answer.body["hint"], (await server.ada.post(PATH, CRON, Accept_Language="zh")).body["hint"]):
+        english, chinese = [await server.ada.post(PATH, CRON, Accept_Language=each) for each in ("en", "zh")]
+        for hint in (english.body["hint"], chinese.body["hint"]):
             (line,) = re.findall(r'orchestrator_url = "\S+"', hint)
             (variable,) = re.findall(r"ORCHESTRATOR_URL=https://[\w.]+", hint)
             name, _, value = variable.partition("=")

@@ -3,9 +3,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from playwright.async_api import expect
 
 from tests.console.chromium import started_chromium
 from tests.console.console_server import Console, serve_console
+
+expect.set_options(timeout=20_000)
+"""Milliseconds: a machine may run several browsers at once."""
 
 
 @pytest.fixture(scope="session")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+import pytest
 from playwright.async_api import Page, expect
 
 from horae.model.change import Change
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.ports.store import TaskFilter
+from horae.service.runs import planned
 from horae.testing.decisions import always
 from horae.testing.factories import an_ended_run
 from tests.console.accessibility import violations_of
@@ -84,6 +86,15 @@ async def test_past_outcomes_and_planned_runs_of_a_month(console: Console) -> No
     await page.get_by_role("link", name="Previous", exact=True).focus()
     await page.keyboard.press("Enter")
     await expect(page.locator("h1")).to_have_text("Mon 23 Mar 2099 – Sun 29 Mar 2099")
+
+
+async def test_page_says_that_there_are_more_tasks_than_it_counts(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planned, "MAX_TASKS", 1)
+    await seed(console)
+    page = await console.open(f"/calendar?date={DAY}", scripts=False)
+    await expect(page.locator("#partial")).to_contain_text("at least these")
 
 
 async def test_day_of_a_clock_change_has_no_missing_hour_and_says_when_a_task_runs(console: Console) -> None:

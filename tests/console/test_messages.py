@@ -26,7 +26,7 @@ _WORD: Final = re.compile(r"""["'](\w+)["']""")
 
 def _sources() -> dict[str, str]:
     """Return everything that may use a text, by path."""
-    paths = [*CONSOLE.glob("templates/*.html"), *CONSOLE.glob("static/*.js"), *CONSOLE.rglob("*.py")]
+    paths = [*CONSOLE.rglob("templates/**/*.html"), *CONSOLE.glob("static/*.js"), *CONSOLE.rglob("*.py")]
     return {str(path.relative_to(CONSOLE)): path.read_text() for path in paths if path.parent.name != "messages"}
 
 

@@ -108,10 +108,9 @@ async def test_person_signs_in_with_the_provider_in_a_browser(chromium: str, tmp
         open_external_sign_in(settings_for(provider, tmp_path), console.service, SystemClock()) as external,
     ):
         # The console was mounted with the context of the application.
-        mounted = console.api.app.router.routes[-1]
-        assert isinstance(mounted, Mount)
-        assert isinstance(mounted.app, Application)
-        mounted.app.context = replace(console.api.app.context, external_sign_in=external)
+        for route in console.api.app.router.routes:
+            if isinstance(route, Mount) and isinstance(route.app, Application):
+                route.app.context = replace(console.api.app.context, external_sign_in=external)
         await console.service.accounts.put(LOCAL, ADA, role=Role.MEMBER)
         await check_browser(console, provider)
 
@@ -303,6 +302,9 @@ async def test_address_of_the_console_behind_a_proxy_makes_redirects_and_cookies
         asked = parse_qs(urlsplit(answer.headers["location"]).query)
         assert asked["redirect_uri"] == ["https://horae.example.org/console/oidc/callback"]
         assert "secure" in answer.headers["set-cookie"].lower()
+        simple = await flow.api.get("/scheduled-tasks/console/oidc/start", who=None)
+        (redirect,) = parse_qs(urlsplit(simple.headers["location"]).query)["redirect_uri"]
+        assert redirect == "https://horae.example.org/scheduled-tasks/console/oidc/callback"
         back = await flow.authorize(answer.headers["location"])
         signed_in = await flow.finish(back.removeprefix("https://horae.example.org"), cookie_of(answer))
         assert signed_in.status == 200

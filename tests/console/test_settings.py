@@ -9,12 +9,12 @@ from horae.model.accounts.principal import LOCAL, Role, Scope
 from horae.outgoing.addresses import read_networks
 from horae.service.events.delivery import WebhookClient
 from horae.service.events.webhooks import Webhooks
+from tests.console.accessibility import violations_of
 from tests.console.admin_steps import check_pages, post, take_refusals
 from tests.console.console_server import Console
 from tests.events.event_server import webhook_receiver
 
 URL = "https://93.184.216.34/hook"
-TABS = ("", "/tokens", "/webhooks", "/secrets", "/sessions", "/about")
 
 
 async def test_profile_stores_the_zone_and_language_and_undoes_them(console: Console) -> None:
@@ -29,7 +29,7 @@ async def test_profile_stores_the_zone_and_language_and_undoes_them(console: Con
     await expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
     assert (await console.service.accounts.get(LOCAL, "ada")).zone == "Asia/Shanghai"
     await expect(page.locator("footer")).to_contain_text("Asia/Shanghai")
-    await page.locator("#notice").get_by_role("button").click()
+    await page.get_by_role("button", name="撤销").click()
     await expect(page.locator("html")).to_have_attribute("lang", "en")
     assert (await console.service.accounts.get(LOCAL, "ada")).zone is None
     take_refusals(console, 1)
@@ -242,7 +242,7 @@ async def test_roles_and_owners_see_and_change_only_their_own(console: Console) 
     page = await console.open("/settings/webhooks", "vic")
     for path in ("/settings/webhooks", "/settings/secrets", "/settings/tokens"):
         await page.goto(console.url + path)
-        assert await page.locator("main button:visible").count() == 0
+        assert await page.locator("main form[method=post] button:visible").count() == 0
     assert (await post(console, page, "/settings/secrets/set", {"name": "x", "value": "y"}))[0] == 403
     assert (await post(console, page, "/settings/tokens/make", {"name": "x", "scope": "tasks:read"}))[0] == 403
     assert (await console.service.webhooks.get(LOCAL, webhook.id)).enabled
@@ -253,10 +253,11 @@ async def test_roles_and_owners_see_and_change_only_their_own(console: Console) 
     raise AssertionError("a member made an owner")
 
 
-async def test_every_tab_is_accessible(console: Console) -> None:
+async def test_tabs_with_long_texts_and_without_anything_are_accessible(console: Console) -> None:
+    """The seeded store of test_all_pages.py has the usual contents of every tab."""
     webhook, _ = await console.service.webhooks.create(LOCAL._replace(owner="ada"), URL, note="备" * 150)
     await console.service.secrets.set(LOCAL._replace(owner="ada"), "k" * 100, "value")
     await console.service.tokens.make(LOCAL, owner="ada", name="令牌" * 90)
-    tabs = [f"/settings{tab}" for tab in TABS]
-    admins = ["/settings/owners", "/settings/owner?name=ada", "/settings/doctor", f"/settings/webhooks/{webhook.id}"]
-    await check_pages(console, "admin", [*tabs, *admins])
+    await check_pages(console, "ada", [f"/settings/webhooks/{webhook.id}", "/settings/secrets", "/settings/tokens"])
+    page = await console.open("/settings/webhooks", "bob")
+    assert await violations_of(page) == []

@@ -35,7 +35,7 @@ from horae.wire.text_tasks import text_of
 from tests.api.api_server import Api, create_tokens
 from tests.compat.compat_server import serve
 from tests.compat.orchestrator import Orchestrator
-from tests.console.accessibility import violations_of
+from tests.console.accessibility import look_violations_of, violations_of
 from tests.console.console_server import Console, Language
 
 TIMEOUT_SECONDS: Final = 60
@@ -62,7 +62,7 @@ async def violations_in_both_themes(page: Page) -> list[str]:
     found = await violations_of(page)
     theme = "dark" if await page.locator("html").get_attribute("data-theme") == "light" else "light"
     await page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-    return found + await violations_of(page)
+    return found + await look_violations_of(page)
 
 
 class SimpleConsole(Console):
@@ -278,7 +278,7 @@ async def _seed(console: Console) -> tuple[str, str]:
     await settle_run(console, given_up["id"], Failed("no"), is_due=True)
     wish = {"name": "of an agent", "when": "every 1h", "zone": "UTC", "http": "https://example.org/hook"}
     assert (await console.api.post("/v1/tasks", wish, who="robot")).status == 201
-    for when in ("every 1h", "2099-01-02 08:30", "every day at 09:00"):
+    for when in ("every 1h", "2099-01-02 08:30", "0 9 * * 1-5"):
         await console.api.create_task(name=f"{when} {HOSTILE}", say=HOSTILE_TEXT, when=when)
     task = await console.api.create_task(name="日报", say="写日报")
     await settle_run(console, task["id"], Succeeded(json.dumps({"reply": HOSTILE_TEXT, "items": list(range(90))})))
@@ -324,6 +324,7 @@ async def test_filled_pages_are_accessible_and_show_hostile_text_as_text(console
         assert (await part.text()).strip().startswith('<div id="simple-history"')
         assert await page.locator(".cards > li").count() == 8
         await _check_buttons_of_states(page, language)
+        await expect(page.locator(".cards .when code")).to_have_text("0 9 * * 1-5")
         await expect(page.get_by_text("<script>alert(1)</script>").first).to_be_visible()
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await page.goto(f"{console.url}/simple/{task_id}")

@@ -133,6 +133,21 @@ async def test_selected_tasks_are_paused_and_the_pause_is_undone(console: Consol
     console.problems.clear()  # The refused form answered 4xx, which the browser reports.
 
 
+async def test_refused_tasks_of_a_bulk_action_are_listed(console: Console) -> None:
+    going, ended = await add_task(console, "going"), await add_task(console, "ended")
+    await console.service.tasks.cancel(ADA, ended.id)
+    page = await console.open(f"/tasks/bulk?action=pause&id={going.id}&id={ended.id}", scripts=False)
+    await page.get_by_role("button", name="Pause tasks").click()
+    await expect(page.locator("main")).to_contain_text("1 task was paused. 1 was refused.")
+    await expect(page.locator("tbody tr")).to_have_count(1)
+    await expect(page.locator("tbody tr")).to_contain_text("ended")
+    assert [await state_of(console, task) for task in (going, ended)] == ["paused", "cancelled"]
+    response = await page.goto(f"{console.url}/tasks/bulk?action=pause")
+    assert response is not None
+    assert response.status == 422
+    console.problems.clear()
+
+
 async def test_row_buttons_pause_with_undo_and_run_without_scripts(console: Console) -> None:
     task = await add_task(console, "report", "every 1h")
     page = await console.open("/tasks", scripts=False)

@@ -116,7 +116,8 @@ class _ConsoleRoute(Route):
 
 
 def _routes(pages: tuple[PageRoute, ...]) -> Iterator[Route]:
-    for method, path, handler in pages:
+    # Fixed paths first: `/tasks/{id}` would match `/tasks/new`.
+    for method, path, handler in sorted(pages, key=lambda route: "{" in route.path):
         yield _ConsoleRoute(path, signed_in(handler, sign_in.require_sign_in), methods=[method])
     yield _ConsoleRoute("/sign-in", sign_in.show_sign_in)
     yield _ConsoleRoute("/sign-in", sign_in.sign_in, methods=["POST"])

@@ -19,7 +19,7 @@ from ..web.request_context import AppContext, app_context, request_id
 from ..wire.problems import problem_json, sentence_of
 from .messages import TEXTS
 from .notice import Notice, Undo, set_notice
-from .rendering import page_response
+from .rendering import page_response, requested_parts
 from .request import NEXT_FIELD, Form, check_csrf, check_origin, local_path, read_form, session_cookie
 from .viewer import ANONYMOUS, Viewer, make_viewer, viewer_zone
 
@@ -42,6 +42,11 @@ class PageRequest:
     @property
     def service(self) -> Service:
         return self.context.service
+
+    @property
+    def parts(self) -> list[str]:
+        """The blocks of the page that a script asks for; empty for a whole page."""
+        return requested_parts(self.request)
 
     def render(self, template: str, data: Mapping[str, Any], status: int = 200) -> Response:
         return page_response(self.request, self.viewer, template, data, status)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..model.plain_text import plain_text as strip_text
-
+_TERMINAL: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _DIRECTION: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def plain_text(text: str) -> str:
-    """Return the text without terminal sequences; direction controls are escaped, lone surrogates replaced."""
-    shown = strip_text(_DIRECTION.sub(lambda match: f"\\u{ord(match.group()):04x}", text))
+    """Return the text without terminal sequences and controls; direction controls are escaped, lone surrogates replaced."""
+    visible = _CONTROLS.sub("", _TERMINAL.sub("", text))
+    shown = _DIRECTION.sub(lambda match: f"\\u{ord(match.group()):04x}", visible)
     return shown.encode(errors="replace").decode()
 
 

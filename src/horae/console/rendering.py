@@ -170,6 +170,13 @@ def _with_value(query: Mapping[str, Any], name: str, value: object) -> dict[str,
     return {**query, name: value}
 
 
+def requested_parts(request: Request) -> list[str]:
+    """Return the names of the blocks that a script asks for; a browser that opens the URL gets the whole page."""
+    is_script = request.headers.get("sec-fetch-dest", "empty") == "empty"
+    names = request.query_params.get(PART_PARAMETER, "")
+    return names.split(",") if is_script and names else []
+
+
 def page_response(
     request: Request, viewer: Viewer, template: str, data: Mapping[str, Any], status: int = 200
 ) -> Response:
@@ -178,9 +185,8 @@ def page_response(
     The instant in the header tells the scripts the offset of the browser's clock.
     """
     headers = {**_HEADERS, "X-Now": formats.machine_time(viewer.now)}
-    parts = request.query_params.get(PART_PARAMETER, "").split(",")
-    blocks = _environment().get_template(template).blocks
-    if blocks.keys() >= set(parts) and request.headers.get("sec-fetch-dest", "empty") == "empty":
+    parts = requested_parts(request)
+    if parts and set(parts) <= _environment().get_template(template).blocks.keys():
         return Response(render(viewer, template, data, parts), status, headers, HTML)
     notice = read_notice(request)
     here = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path

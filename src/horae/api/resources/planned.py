@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 from starlette.requests import Request
@@ -21,6 +21,7 @@ from ..parameters import caller_zone, parse_time
 routes: Final = RouteGroup("/v1", "overview")
 
 _DAY: Final = timedelta(days=1)
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @routes.get(
@@ -49,7 +50,7 @@ async def list_planned(
     context = app_context(request)
     now, zone = context.clock.now(), caller_zone(request, principal)
     begin = parse_time(since, zone, now) or now
-    end = parse_time(until, zone, now) or begin + _DAY
+    end = parse_time(until, zone, now) or begin + min(_DAY, _LAST - begin)
     planned = context.service.planned
     hours = await planned.per_hour(principal, begin, end)
     return json_response(planned_json(await planned.list(principal, begin, end, limit), hours))

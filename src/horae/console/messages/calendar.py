@@ -52,7 +52,6 @@ TEXTS: Final[dict[str, Message]] = {
     "calendar_outcomes": Message("Ended", "已结束"),
     "calendar_planned_runs": Message("Planned", "计划"),
     "calendar_more": Message("and {number} more", "还有 {number} 个"),
-    "calendar_runs_link": Message("Runs of this hour", "此小时的运行"),
     "calendar_runs_of_day": Message("Runs of this day", "当天的运行"),
     "calendar_retry": Message("retry", "重试"),
     "calendar_estimate": Message("about", "约"),

@@ -224,10 +224,9 @@ def _describe(links: _Links, since: datetime, until: datetime, numbers: Mapping[
 
 
 def _title(viewer: Viewer, period: Period) -> str:
-    text = TEXTS["calendar_month_title"] if period.view == "month" else None
-    if text is not None:
+    if period.view == "month":
         month = TEXTS[f"calendar_month_{period.chosen.month}"]
-        return text.in_language(viewer.language, month=month, year=period.chosen.year)
+        return TEXTS["calendar_month_title"].in_language(viewer.language, month=month, year=period.chosen.year)
     if period.view == "day":
         return day_name(viewer, period.chosen)
     return f"{day_name(viewer, period.days[0].date)} – {day_name(viewer, period.days[-1].date)}"

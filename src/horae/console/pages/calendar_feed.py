@@ -22,7 +22,7 @@ from ...schedule.describe import describe_core
 from ...service.runs.planned import PlannedRun
 from ...service.service import Service
 from ...version import __version__
-from ...web.authentication import count_failure
+from ...web.authentication import count_failure, take_from_quota
 from ...web.problems import problem_response
 from ...web.request_context import app_context, request_id
 from ...wire.icalendar import MEDIA_TYPE, CalendarEvent, render_calendar
@@ -58,6 +58,7 @@ async def serve(request: Request) -> Response:
         except NotAuthenticated:
             count_failure(request)
             raise
+        take_from_quota(request, app_context(request).rate_limits, principal)
         events, changed = await build_events(request, principal)
     except HoraeError as error:
         return problem_response(request, error)

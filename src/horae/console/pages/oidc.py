@@ -17,6 +17,7 @@ from ...outgoing.refusals import refuse
 from ...service.accounts.sessions import OpenedSession
 from ...web.authentication import count_failure
 from ...web.request_context import ExternalSignIn, app_context, request_id
+from ...wire.accounts import CONSOLE_PATH
 from ..page import anonymous_viewer
 from ..rendering import page_response
 from ..request import NEXT_FIELD, cookie_path, is_encrypted, local_path, set_session_cookie
@@ -109,9 +110,14 @@ async def _open_session(
 
 
 def _redirect_uri(request: Request, external: ExternalSignIn) -> str:
-    # Not `base_url`, which leaves out the prefix under which the console is mounted.
-    here = f"{request.url.scheme}://{request.url.netloc}{request.scope.get('root_path', '')}"
-    return f"{external.console_url or here}{CALLBACK_PATH}"
+    prefix, console = request.scope.get("root_path", ""), external.console_url
+    if console is None:
+        # Not `base_url`, which leaves out the prefix under which the console is mounted.
+        console = f"{request.url.scheme}://{request.url.netloc}{prefix}"
+    elif prefix != CONSOLE_PATH and console.endswith(CONSOLE_PATH):
+        # Another view of the same server, such as the simple one.
+        console = console.removesuffix(CONSOLE_PATH) + prefix
+    return f"{console}{CALLBACK_PATH}"
 
 
 def _is_secure(request: Request, external: ExternalSignIn) -> bool:

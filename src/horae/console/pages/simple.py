@@ -15,7 +15,7 @@ from ...model.pauses import pause_note
 from ...model.run import Run
 from ...model.task import OPEN_STATES, PauseCause, Task, TaskState
 from ...ports.store import TaskFilter
-from ...schedule import Every, Now, Once, Schedule
+from ...schedule import Cron, Every, Now, Once, Schedule
 from ...schedule.describe import describe_core
 from ...service.own_tasks import (
     DISABLED,
@@ -77,6 +77,12 @@ class Card(NamedTuple):
     @property
     def next(self) -> datetime | None:
         return next_due(self.facts)
+
+    @property
+    def expression(self) -> str:
+        """The cron expression, where the task has one."""
+        schedule = self.task.schedule
+        return schedule.expression if isinstance(schedule, Cron) else ""
 
     @property
     def is_enabled(self) -> bool:

@@ -377,6 +377,19 @@ class LogPane {
     this.schedule();
   }
 
+  // Goes to the first or last line at once: a smooth scroll over the whole log would end where unmeasured lines begin.
+  goToEdge(event) {
+    if (event.target !== this.root || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.key !== "Home" && event.key !== "End") return;
+    event.preventDefault();
+    // The last line is reached once it is measured.
+    this.target = event.key === "End" && this.count ? this.count - 1 : null;
+    this.setFollowing(event.key === "End" && this.isGoing);
+    if (event.key === "End") this.pin();
+    else this.root.scrollTop = 0;
+    this.schedule();
+  }
+
   // --- going to a line -------------------------------------------------------------------------------------------------
 
   indexOf(number) {
@@ -524,6 +537,7 @@ function connect(pane, tools) {
     event.preventDefault();
     pane.find(-1);
   });
+  pane.root.addEventListener("keydown", (event) => pane.goToEdge(event));
   pane.control("next").addEventListener("click", () => pane.find(1));
   pane.control("previous").addEventListener("click", () => pane.find(-1));
   tools.elements.level.addEventListener("change", () => pane.applyLevel());

@@ -14,6 +14,7 @@ from ...clock import Clock
 from ...lifecycle.planned import Bounds, PlannedOccurrence, count_planned, iterate_planned
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
+from ...model.entry import CLAIMABLE
 from ...model.field_checks import check_number
 from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse
@@ -39,6 +40,8 @@ _MAX_CACHED: Final = 256
 _SLICE_SECONDS: Final = 0.002
 """Other coroutines run after so long: an engine may share the event loop."""
 _HOUR: Final = timedelta(hours=1)
+_FIRST_YEAR: Final = 1971
+_LAST_YEAR: Final = 9990
 _T = TypeVar("_T")
 
 
@@ -196,7 +199,7 @@ class PlannedRuns:
         found = await self._store.upcoming(scope, MAX_TASKS + 1)
         if len(found) <= MAX_TASKS:
             return _Outlook(found, None)
-        dues = [entry.due for entry in found[MAX_TASKS].entries]
+        dues = [entry.due for entry in found[MAX_TASKS].entries if entry.state in CLAIMABLE]
         return _Outlook(found[:MAX_TASKS], min(dues, default=self._clock.now()))
 
     async def _in_slices(self, found: Iterable[Facts]) -> AsyncIterator[Facts]:
@@ -233,7 +236,8 @@ def _check_span(since: datetime, until: datetime) -> None:
     for at in (since, until):
         if at.tzinfo is None:
             raise refuse("naive_instant", value=at)
-    if not timedelta(0) < until - since <= MAX_SPAN:
+    is_far = since.year < _FIRST_YEAR or until.year > _LAST_YEAR
+    if is_far or not timedelta(0) < until - since <= MAX_SPAN:
         raise refuse("bad_period", since=since.isoformat(), until=until.isoformat(), most=f"{MAX_SPAN.days}d")
 
 

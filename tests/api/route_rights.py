@@ -87,6 +87,7 @@ RIGHTS: Final[dict[str, Row]] = {
     "POST /v1/runs/{run_id}/callback": Row("callback", "run", {}),
     "POST /v1/schedules/preview": Row("read", body={"when": "every 5m"}),
     "GET /v1/overview": Row("read", agents=False),
+    "DELETE /v1/overview/outage": Row("write", agents=False),
     "GET /v1/planned": Row("read", agents=False),
     "GET /v1/nodes": Row("admin"),
     "POST /v1/nodes/{node}/drain": Row("admin"),

@@ -124,7 +124,7 @@ class _Course(NamedTuple):
         marks = [max(after, each) for each in (begin, *bounds.last_instants)]
         planned = list(accumulate(count_each(without_repeat(schedule), marks, self.past)))
         if schedule.jitter is not None:
-            moved = map(self._is_last_due_at_or_after, bounds.instants)
+            moved = [self._is_last_due_at_or_after(bound, schedule.jitter) for bound in bounds.instants]
             planned = [number - is_moved for number, is_moved in zip(planned, moved, strict=True)]
         if schedule.repeat is not None:
             left = schedule.repeat - self.past.counted
@@ -140,11 +140,9 @@ class _Course(NamedTuple):
             _add(numbers, bounds, each.due)
         return PlannedNumbers(numbers, listed[-1].due if len(listed) > MAX_ITERATED else None)
 
-    def _is_last_due_at_or_after(self, bound: datetime) -> bool:
+    def _is_last_due_at_or_after(self, bound: datetime, jitter: timedelta) -> bool:
         """Whether jitter moves the last occurrence that is planned before `bound` to it or beyond; no other one can be."""
-        task, jitter = self.task, self.task.schedule.jitter
-        if jitter is None:
-            return False
+        task = self.task
         endless, last = without_repeat(task.schedule), bound - MICROSECOND
         first = next_after(endless, max(self.after, last - jitter), self.past)
         if first is None or first > last:

@@ -37,11 +37,9 @@ def plain_line(text: str) -> str:
 def first_line(text: str) -> str:
     """Return the first line of a text that shows something; empty if there is none."""
     begin = 0
-    while begin <= len(text):
-        line_break = _LINE_BREAKS.search(text, begin)
-        end = len(text) if line_break is None else line_break.start()
-        line = strip_control_characters(text[begin:end]).strip()
-        if line or line_break is None:
+    for line_break in _LINE_BREAKS.finditer(text):
+        line = strip_control_characters(text[begin : line_break.start()]).strip()
+        if line:
             return line
         begin = line_break.end()
-    return ""
+    return strip_control_characters(text[begin:]).strip()

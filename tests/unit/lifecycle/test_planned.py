@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from time import perf_counter
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.planned import MAX_ITERATED, Bounds, count_planned, iterate_planned
 from horae.model.change import Facts
+from horae.model.entry import RESUME_SLOT, Entry, EntryKind, EntryState
 from horae.model.policy import policies_for
 from horae.model.reason import Reason
+from horae.model.run import Origin
 from horae.model.task import NEW_TASK_STATUS, Pause, Target, TaskState
 from horae.schedule import Schedule
 from horae.schedule.text import parse_text
@@ -129,3 +132,55 @@ def test_overlong_interval_has_no_occurrence() -> None:
     facts = facts_of("every 30d")
     assert count_planned(facts, START, Bounds.of([START, START + DAY])).numbers == [0]
     assert [each.due for each in iterate_planned(facts, START, START, START + 31 * DAY)] == [START + 30 * DAY]
+
+
+def _offsets(facts: Facts, days: int = 1) -> list[timedelta]:
+    return [each.due - START for each in iterate_planned(facts, START, START, START + days * DAY)]
+
+
+def _with_entry(facts: Facts, kind: EntryKind, due: timedelta, **fields: Any) -> Facts:
+    slot = RESUME_SLOT if kind is EntryKind.RESUME else f"{kind}-{len(facts.entries)}"
+    entry = Entry(facts.task.id, slot, kind, START + due, START, "ada")._replace(**fields)
+    return facts._replace(entries=(*facts.entries, entry))
+
+
+def _paused_until(facts: Facts, end: timedelta) -> Facts:
+    paused = facts._replace(status=facts.status._replace(state=TaskState.PAUSED, pause=Pause(START)))
+    return _with_entry(paused, EntryKind.RESUME, end)
+
+
+def test_retries_and_requested_runs_are_planned_among_the_occurrences() -> None:
+    facts = _with_entry(facts_of("every 1h, 3 times"), EntryKind.MANUAL, 90 * MINUTE, origin=Origin.MANUAL)
+    facts = _with_entry(facts, EntryKind.RETRY, 10 * MINUTE, attempt=2)
+    facts = _with_entry(facts, EntryKind.MANUAL, 9 * HOUR, origin=Origin.MANUAL)
+    assert _offsets(facts) == [10 * MINUTE, HOUR, 90 * MINUTE, 2 * HOUR, 3 * HOUR, 9 * HOUR]
+    bounds = [START, START + HOUR, START + 2 * HOUR, START + DAY]
+    assert count_planned(facts, START, Bounds.of(bounds)).numbers == [1, 2, 3]
+
+
+def test_task_without_a_next_occurrence_has_only_what_was_requested() -> None:
+    ended = facts_of("in 1h")._replace(entries=())
+    assert _offsets(ended) == []
+    assert _offsets(_with_entry(ended, EntryKind.MANUAL, HOUR, origin=Origin.MANUAL)) == [HOUR]
+
+
+def test_task_goes_on_after_the_end_of_its_pause() -> None:
+    assert _offsets(_paused_until(facts_of("every 1h, 4 times"), 150 * MINUTE))[:2] == [3 * HOUR, 4 * HOUR]
+    assert _offsets(_paused_until(facts_of("every 5h"), HOUR)) == [5 * HOUR, 10 * HOUR, 15 * HOUR, 20 * HOUR]
+    assert _offsets(_paused_until(facts_of("every 2h after end"), 3 * HOUR))[0] == 5 * HOUR
+    assert _offsets(_paused_until(facts_of("in 1h"), 2 * HOUR)) == []
+
+
+def test_end_of_a_pause_starts_what_was_requested_and_skips_what_was_scheduled() -> None:
+    asleep: dict[str, Any] = {"state": EntryState.ASLEEP}
+    facts = facts_of("every 5h")._replace(entries=())
+    facts = _with_entry(facts, EntryKind.MANUAL, HOUR, origin=Origin.MANUAL, **asleep)
+    assert _offsets(facts) == [], "its end is not known"
+    facts = _with_entry(facts, EntryKind.RETRY, HOUR, attempt=2, **asleep)
+    facts = _with_entry(facts, EntryKind.RETRY, 9 * HOUR, attempt=2, **asleep)
+    facts = _with_entry(facts, EntryKind.MANUAL, HOUR, origin=Origin.MANUAL, state=EntryState.PARKED)
+    assert _offsets(_paused_until(facts, 3 * HOUR)) == [3 * HOUR, 9 * HOUR]
+
+
+def test_skipped_occurrences_of_an_interval_from_the_end_are_estimated() -> None:
+    assert _offsets(facts_of("every 2h after end", skips=1))[0] == 4 * HOUR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
 from tempfile import TemporaryDirectory
@@ -23,7 +24,7 @@ from horae.web.application import Application
 from horae.web.request_context import WebSettings
 
 _STREAM: Final = "/events"
-_QUERIES: Final = {"/palette": "q=quarterly"}
+_QUERIES: Final = {"/palette": "q=quarterly", "/tasks/bulk": "action=pause&all=1&q=quarterly"}
 """Queries without which a route does nothing."""
 
 
@@ -57,8 +58,11 @@ class LocalConsole(NamedTuple):
         head: MutableMapping[str, Any] = {}
         body = bytearray()
 
+        messages = [{"type": "http.request", "body": b"", "more_body": False}]
+
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": b"", "more_body": False}
+            # A response that streams waits here for the end of the connection, which does not come.
+            return messages.pop() if messages else await asyncio.get_running_loop().create_future()
 
         async def send(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -108,6 +112,7 @@ async def _find_ids(service: Service, owner: str | None) -> dict[str, str]:
     found = {
         "tasks": task.task.id,
         "approvals": task.task.id,
+        "simple": task.task.id,
         "webhooks": webhook.id,
         "lanes": "press",
         "owners": task.task.owner,

@@ -275,7 +275,7 @@ class Seeder:
         await self.settle(runs[done.id], Succeeded('"fine"'), now)
         run = runs[running.id]
         lines = [Line(run.id, now, "info", f"batch {number} {ANSI}") for number in range(200)]
-        await self.store.write_lines([*lines, Line(run.id, now, "progress", '{"done":62,"total":100}')])
+        await self.store.write_lines([*lines, Line(run.id, now, "progress", "0.6200 page 62 of 100")])
         self.seed.add("runs", run.id)
         self.seed.add("runs", runs[claimed.id].id)
         self.seed.add("tasks", failed.id)

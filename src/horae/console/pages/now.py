@@ -34,7 +34,7 @@ _SIGNS: Final[dict[NeedKind, tuple[str, str]]] = {
     NeedKind.FAILED: ("✕", "bad"),
     NeedKind.FAILING: ("✕", "bad"),
     NeedKind.ORPHANED: ("⊘", "warn"),
-    NeedKind.AWAITING_APPROVAL: ("⧖", "odd"),
+    NeedKind.AWAITING_APPROVAL: ("◇", "odd"),
     NeedKind.STRANDED: ("△", "warn"),
     NeedKind.OVERDUE: ("△", "warn"),
     NeedKind.OWNER_REVOKED: ("⊘", "warn"),

@@ -52,7 +52,7 @@ async def _take(chromium: str, folder: Path) -> None:
         await _fill(console)
         for language, name in _NAMES.items():
             page = await console.open("/", "admin", language=language, theme="light")
-            await page.set_viewport_size({"width": 1200, "height": 720})
+            await page.set_viewport_size({"width": 1280, "height": 880})
             await page.screenshot(path=folder / name)
 
 

@@ -185,12 +185,14 @@ def page_response(
     The instant in the header tells the scripts the offset of the browser's clock.
     """
     headers = {**_HEADERS, "X-Now": formats.machine_time(viewer.now)}
+    url = request.url.remove_query_params(PART_PARAMETER)
+    data = {"here": f"{url.path}?{url.query}" if url.query else url.path, **data}
     parts = requested_parts(request)
     if parts and set(parts) <= _environment().get_template(template).blocks.keys():
         return Response(render(viewer, template, data, parts), status, headers, HTML)
-    notice = read_notice(request)
-    here = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
-    content = render(viewer, template, {"notice": notice, "here": here, **data})
+    # Without a session the form of an undo could not be sent: the notice waits for the next page.
+    notice = read_notice(request) if viewer.is_signed_in else None
+    content = render(viewer, template, {"notice": notice, **data})
     response = Response(content, status, headers, HTML)
     if notice is not None:
         drop_notice(request, response)

@@ -88,7 +88,8 @@ async def _render_all(url: str, repetitions: int) -> dict[str, Any]:
 async def _render(console: LocalConsole, path: str, cookie: str, repetitions: int) -> dict[str, Any] | None:
     """Render one page several times; None for one that the viewer may not open. The first time does not count."""
     first = await console.ask(path, cookie)
-    if first.status in (303, 403, 404):
+    # 422: a page that needs a selection, such as the preview of a bulk action.
+    if first.status in (303, 403, 404, 422):
         return None
     assert first.status == 200, (path, first.status, first.body[:500])
     seconds, processor = [], []

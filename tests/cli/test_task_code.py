@@ -143,7 +143,7 @@ async def test_http_text_stores_the_same_tasks() -> None:
                 "/bin/sh",
                 "-c",
                 http_request(body, api.base),
-                env={**os.environ, "HORAE_TOKEN": api.tokens["admin"], "no_proxy": "*"},
+                env={**os.environ, "TOKEN": api.tokens["admin"], "no_proxy": "*"},
                 stdout=subprocess.PIPE,
             )
             answer, _ = await process.communicate()

@@ -160,7 +160,7 @@ def test_preview_shows_the_next_times_or_the_problem() -> None:
 
 def test_stored_text_has_no_terminal_sequences_and_visible_direction_controls() -> None:
     assert plain_text("\x1b[31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07") == "red link"
-    assert plain_text("a\x9b31mb\x00\tc\r\nd\x1b") == "a31mb\tc\nd"
+    assert plain_text("a\x9b31mb\x00\tc\r\nd\x1b") == "ab\tc\nd"
     assert plain_text("a\u202eb\u2066") == "a\\u202eb\\u2066"
     assert plain_text("\ud800") == "?"
 

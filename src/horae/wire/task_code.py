@@ -134,7 +134,7 @@ def http_request(body: Mapping[str, Any], server: str) -> str:
     """Return a curl command; the token comes from the environment."""
     words = (
         f"curl -sS {shlex.quote(server + '/v1/tasks')}",
-        '-H "Authorization: Bearer $HORAE_TOKEN"',
+        '-H "Authorization: Bearer $TOKEN"',
         "-H 'Content-Type: application/json'",
         f"-d {shlex.quote(json.dumps(body, ensure_ascii=False, indent=2))}",
     )

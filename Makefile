@@ -18,7 +18,7 @@ PYTEST_OPTIONS :=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test quick lint types contracts check coverage pytest simulation faults soak soak-tests soak-api bench conformance format clean
+.PHONY: help up test quick lint types contracts check coverage pytest simulation faults soak soak-tests soak-api screenshots bench conformance format clean
 
 help: ## Show this list
 	@awk -v width="$$(tput cols 2>/dev/null || echo 80)" 'BEGIN {FS = ":.*## "; if (width < 40) width = 80} \
@@ -76,6 +76,9 @@ soak-tests: $(READY) ## The tests that search by chance at their full sizes: see
 # SOAK_API_REQUESTS (1,000,000) and SOAK_API_SEED (by chance) say how.
 soak-api: $(READY) ## A million requests by chance to a real server: all are answered, none with 5xx, and its memory stays flat
 	@$(BIN)/python -m tests.api.soak
+
+screenshots: $(READY) ## Pictures of every page of the console, into docs/images
+	@$(BIN)/python -m tests.console.screenshots docs/images
 
 bench: $(READY) ## Measure against peers, side by side in one run
 	@$(BIN)/python -m bench

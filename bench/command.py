@@ -14,6 +14,7 @@ from typing import Final
 
 from bench.against_peers import from_texts, from_values
 from bench.api.family import api
+from bench.console.family import console
 from bench.counting import counting
 from bench.counts import FULL, QUICK, Counts
 from bench.engine.adding import adding
@@ -52,6 +53,7 @@ GROUPS: Final[Mapping[str, tuple[Benchmark, ...]]] = {
     "postgres": (postgres,),
     "takeover": (takeover,),
     "api": (api,),
+    "console": (console,),
 }
 # These take as long as configured, or most of an hour, so they run on request only.
 _GROWTH: Final = "postgres-growth"

@@ -7,6 +7,8 @@ from typing import Final
 
 from bench.api import scale as api_scale
 from bench.api.scale import Sizes as ApiSizes
+from bench.console import scale as console_scale
+from bench.console.scale import Sizes as ConsoleSizes
 from bench.engine import scale
 from bench.engine.scale import Scale
 from bench.lists import scale as lists_scale
@@ -34,6 +36,7 @@ class Counts:
     takeover: Tries = takeover_scale.TINY  # and for takeovers
     scale: ScaleSizes = scale_sizes.TINY  # and for how all of it grows
     api: ApiSizes = api_scale.TINY  # and for the HTTP API
+    console: ConsoleSizes = console_scale.TINY  # and for the console
 
 
 FULL: Final = Counts(
@@ -49,6 +52,7 @@ FULL: Final = Counts(
     takeover=takeover_scale.FULL,
     scale=scale_sizes.FULL,
     api=api_scale.FULL,
+    console=console_scale.FULL,
 )
 QUICK: Final = Counts(
     instants=1_000,
@@ -63,4 +67,5 @@ QUICK: Final = Counts(
     takeover=takeover_scale.QUICK,
     scale=scale_sizes.QUICK,
     api=api_scale.QUICK,
+    console=console_scale.QUICK,
 )

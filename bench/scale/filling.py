@@ -32,7 +32,7 @@ _OWNERS: Final = 10_000
 _RARE: Final = 10
 _FEW: Final = 50_000
 """Below this, rows are entered into the indexes one by one."""
-_FOR_THIS_ONLY: Final = {
+BULK_SETTINGS: Final = {
     "synchronous_commit": "off",
     "maintenance_work_mem": "1GB",
     "work_mem": "256MB",
@@ -117,7 +117,7 @@ async def _grow(url: str, tasks: int) -> dict[str, float]:
     try:
         if await store.next_due() is None:
             await write_models(store, work.now() - 2 * DAY + _AHEAD)
-        connection = await asyncpg.connect(url, server_settings=_FOR_THIS_ONLY)
+        connection = await asyncpg.connect(url, server_settings=BULK_SETTINGS)
         try:
             await _multiply(connection, tasks)
             written = perf_counter()
@@ -135,14 +135,14 @@ async def _multiply(connection: asyncpg.Connection[Any], tasks: int) -> None:
     last: int = await connection.fetchval("SELECT max(seq) FROM tasks")
     if last >= tasks:
         return
-    async with connection.transaction(), _without_indexes(connection, tasks - last):
+    async with connection.transaction(), without_indexes(connection, tasks - last):
         for statement in (*_STATEMENTS, *_COUNTS):
             await connection.execute(statement, last + 1, tasks)
         await connection.execute("SELECT setval('task_numbers', $1)", tasks)
 
 
 @asynccontextmanager
-async def _without_indexes(connection: asyncpg.Connection[Any], many: int) -> AsyncIterator[None]:
+async def without_indexes(connection: asyncpg.Connection[Any], many: int) -> AsyncIterator[None]:
     """They are made again from what the schema says, which is faster than to enter every row into them."""
     found = await connection.fetch(
         "SELECT indexname AS name, indexdef AS made_by FROM pg_indexes WHERE schemaname = 'horae'"

@@ -9,7 +9,9 @@ from .errors import Conflict, HoraeError, InvalidSchedule, InvalidTask, NotFound
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
+    # At run time this is the package `horae.console`, which can be called.
     from .app import Event, Horae, RunHandle, TaskFunction, TaskHandle
+    from .app.mounted_console import console as console
     from .model.policy import Missed
     from .model.policy import RetryPolicy as RetryPolicy
     from .model.run import Run, RunState
@@ -40,6 +42,7 @@ __all__ = [
     "StoreError",
     "TaskFunction",
     "TaskHandle",
+    "console",
     "describe",
     "parse",
     "preview",
@@ -60,6 +63,7 @@ _LAZY_EXPORTS: Final = {
     "Fail": "targets.function.signals",
     "Retry": "targets.function.signals",
     "Skip": "targets.function.signals",
+    "console": "console",
     "describe": "public",
     "parse": "public",
     "preview": "public",
@@ -71,6 +75,8 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY_EXPORTS:
         raise AttributeError(f"module 'horae' has no attribute {name!r}")
     module, _, other = _LAZY_EXPORTS[name].partition(":")
+    if module == name:
+        return import_module(f".{module}", __name__)
     value = globals()[name] = getattr(import_module(f".{module}", __name__), other or name)
     return value
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-_IRREGULAR: Final = {"entries": "entry"}
+_IRREGULAR: Final = {"addresses": "address", "entries": "entry"}
 NOUNS: Final = frozenset(
     {
-        "agents", "arguments", "bytes", "callbacks", "changes", "characters", "dates", "days", "entries", "errors", "functions",
+        "addresses", "agents", "arguments", "attempts", "bytes", "callbacks", "changes", "characters", "dates", "days", "entries", "errors", "functions",
         "groups", "hours", "instants", "jobs", "keys", "lanes", "letters", "levels", "lines", "minutes", "nodes",
         "numbers", "occurrences", "owners", "pairs", "periods", "requests", "rows", "runs", "seats", "seconds", "secrets",
-        "starts", "streams", "tasks", "texts", "things", "times", "tokens", "values", "warnings", "webhooks",
+        "starts", "streams", "tasks", "texts", "things", "times", "tokens", "values", "views", "warnings", "webhooks",
         "weeks",
     }
 )  # fmt: skip

@@ -196,6 +196,11 @@ async def test_audit_trail_names_action_subject_and_request_and_verifies() -> No
         assert [row["action"] for row in rows] == ["task.pause", "task.create"]
         assert (rows[0]["subject"], rows[0]["request"], rows[0]["via"]) == (task["id"], "my-request", "http")
         assert (await api.get("/v1/audit", who="bob")).json["items"] == []
+        for query in ("action=secret", "actor=bob", "subject=tsk_0000"):
+            assert (await api.get(f"/v1/audit?{query}")).json["items"] == []
+        assert (
+            len((await api.get(f"/v1/audit?action=task&actor=ada&subject={rows[0]['subject'][:12]}")).json["items"]) > 0
+        )
         assert (await api.get("/v1/audit/verify")).status == 403
         assert (await api.get("/v1/audit/verify", who="admin")).json["ok"]
 
@@ -236,3 +241,24 @@ async def test_waiting_run_is_settled_only_with_its_own_callback_token() -> None
         assert (await api.get(path, who="bob")).status == 404
         assert (await api.post(f"{path}/cancel")).code == "run_over"
         assert (await api.post(f"{path}/retry")).code == "nothing_to_retry"
+
+
+async def test_agents_approvals_and_lane_queues_are_listed_for_their_owner() -> None:
+    async with serve_api() as api:
+        wish = {
+            "name": "call",
+            "when": "every 1h",
+            "zone": "UTC",
+            "target": {"kind": "http", "url": "https://example.com/"},
+        }
+        task = (await api.post("/v1/tasks", wish, who="robot")).json
+        agents = (await api.get("/v1/agents")).json["items"]
+        assert [(each["owner"], each["name"], each["stopped"]) for each in agents] == [("ada", "robot", False)]
+        (review,) = (await api.get("/v1/approvals")).json["items"]
+        assert (review["task_id"], review["agent"], review["awaiting_approval"]) == (task["id"], "robot", True)
+        approved = await api.post(f"/v1/tasks/{task['id']}/approve", {"digest": review["digest"]})
+        assert approved.status == 200
+        for path in ("/v1/approvals", "/v1/lanes/queues"):
+            assert (await api.get(path)).json["items"] == []
+        for path in ("/v1/agents", "/v1/approvals", "/v1/lanes/queues"):
+            assert (await api.get(path, who="bob")).json["items"] == []

@@ -14,7 +14,7 @@ from tests.api.api_server import TASK, schema_validator, serve_api
 from tests.api.route_rights import RIGHTS
 
 ROOT: Final = Path(__file__).parents[2]
-UNLISTED: Final = {"/docs", "/docs/docs.js", "/docs/docs.css", "/llms.txt", "/openapi.json"}
+UNLISTED: Final = {"/docs", "/docs/docs.js", "/docs/docs.css", "/llms.txt", "/openapi.json", "/scheduled-tasks/console"}
 _REFERENCE: Final = re.compile(r'"#/components/schemas/(\w+)"')
 
 

@@ -14,12 +14,14 @@ ABSENT: Final[dict[Subject, str]] = {
     "run": "run_" + "0" * 32,
     "owner": "zq-absent",
     "token": "tok_" + "0" * 32,
+    "session": "ses_" + "0" * 32,
     "secret": "zq-absent",
     "key": "zq-absent",
     "webhook": "whk_" + "0" * 32,
     "delivery": "whk_" + "0" * 32 + "/dlv_" + "0" * 26,
     "schedule": "tsk_" + "0" * 32,
     "operation": "opn_" + "0" * 32,
+    "calendar_token": "cal_" + "0" * 32,
 }
 _PART: Final = re.compile(r"\{(\w+)(?::path)?\}")
 ALLOWED: Final = frozenset({200, 201, 202, 204, 409, 412, 422, 503})
@@ -112,8 +114,10 @@ async def _make(api: Api, subject: Subject) -> str:
             return await start_run(api)
         case "owner":
             return "ada"
-        case "token":
-            return str((await api.post("/v1/tokens", {"name": "x"})).json["id"])
+        case "token" | "calendar_token":
+            return str((await api.post(f"/v1/{subject.replace('_', '-')}s", {"name": "x"})).json["id"])
+        case "session":
+            return (await api.service.sessions.open_with_token(api.tokens["ada"])).session.id
         case "secret":
             await api.put("/v1/secrets/zq-own", {"value": "x"})
             await api.put("/v1/secrets/zq-own/agents/android", None)

@@ -168,6 +168,8 @@ def test_every_task_command_is_checked() -> None:
         "service",
         "approve",
         "agent",
+        "open",
+        "session",
     }
     streams = {"watch", "stop"}
     assert {arguments[0] for _, arguments in CHECKED_COMMANDS} == set(COMMANDS) - other_commands - streams

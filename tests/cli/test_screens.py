@@ -56,6 +56,7 @@ READS: dict[str, list[str]] = {
     "webhook ls": ["webhook", "ls"],
     "webhook show": ["webhook", "show", "WEBHOOK"],
     "webhook deliveries": ["webhook", "deliveries", "WEBHOOK"],
+    "agent ls": ["agent", "ls"],
     "agent show": ["agent", "show", "researcher"],
     "audit ls": ["audit", "ls"],
     "audit verify": ["audit", "verify"],

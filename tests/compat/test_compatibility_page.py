@@ -7,11 +7,12 @@ from pathlib import Path
 from horae.api.app import ROUTES
 from horae.api.compat import refusals
 from horae.api.compat.refusals import CATALOGUE
-from horae.api.compat.stored_fields import SNOOZED_FROM, SOURCE_ID, SOURCE_TYPE, SURFACE, TASK_TYPE, UPDATED
+from horae.api.compat.stored_fields import SNOOZED_FROM, SOURCE_ID, SOURCE_TYPE, TASK_TYPE
 from horae.model.refusals import CATALOGUE as OF_TASKS
 from horae.schedule.compat import Note
 from horae.schedule.compat.translation_notes import note_codes
 from horae.web.refusals import CATALOGUE as OF_REQUESTS
+from horae.wire.text_tasks import SURFACE, UPDATED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "compatibility.md").read_text(encoding="utf-8")
 

@@ -213,9 +213,12 @@ async def test_invalid_tasks_are_refused_and_not_stored() -> None:
 
 async def test_missing_orchestrator_is_refused_with_the_missing_setting(tmp_path: Path) -> None:
     async with serve_compat(orchestrator=None) as server:
+        for body in (CRON, INTERVAL, ONCE):
+            refused = await server.ada.post(PATH, body)
+            assert (refused.status, refused.body["code"]) == (422, "compat_no_orchestrator")
+            assert "'orchestrator_url' is missing" in refused.body["detail"]
+            assert "ORCHESTRATOR_URL=https://" in refused.body["message"]
         answer = await server.ada.post(PATH, CRON)
-        assert (answer.status, answer.body["code"]) == (422, "compat_no_orchestrator")
-        assert "'orchestrator_url' is missing" in answer.body["detail"]
         for hint in (answer.body["hint"], (await server.ada.post(PATH, CRON, Accept_Language="zh")).body["hint"]):
             (line,) = re.findall(r'orchestrator_url = "\S+"', hint)
             (variable,) = re.findall(r"ORCHESTRATOR_URL=https://[\w.]+", hint)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import aiohttp
-from aiohttp import web
 
 from horae import Horae
 from horae.api.app import make_app
@@ -17,33 +16,10 @@ from horae.model.accounts.principal import Role
 from horae.web.request_context import WebSettings
 from tests.compat.compat_server import Client, create_accounts, serve
 from tests.compat.example_requests import ONCE
+from tests.compat.orchestrator import Orchestrator
 
 TIMEOUT_SECONDS: Final = 30
 """Upper bound for a failing test; a passing one never waits this long."""
-
-
-class Orchestrator:
-    """Orchestrator endpoint that queues its requests and answers from a queue."""
-
-    def __init__(self) -> None:
-        self.requests: asyncio.Queue[tuple[dict[str, str], Any]] = asyncio.Queue()
-        self.answers: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
-
-    async def dispatch(self, request: web.Request) -> web.Response:
-        self.requests.put_nowait((dict(request.headers), await request.json()))
-        status, text = await self.answers.get()
-        return web.Response(status=status, text=text, content_type="application/json")
-
-    @asynccontextmanager
-    async def serve(self) -> AsyncIterator[str]:
-        app = web.Application()
-        app.router.add_post("/dispatch/execute", self.dispatch)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        yield f"http://{host}:{port}/"
-        await runner.cleanup()
 
 
 class EngineServer(NamedTuple):

@@ -10,8 +10,9 @@ from typing import Final
 from horae.model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
 from horae.model.counts import Counts
 from horae.model.entry import Entry, EntryState
-from horae.model.lane import LaneUse
+from horae.model.lane import LaneQueue, LaneUse
 from horae.model.page import Page
+from horae.model.route import is_route
 from horae.model.run import LIVE_STATES, Run
 from horae.ports.journal import Line
 from horae.ports.records import Record, RecordWrite
@@ -222,6 +223,19 @@ class CountsStrandedAsParked(MemoryStore):
         return WaitingCounts(overdue, parked + stranded, 0)
 
 
+class CountsStrandedInLanes(MemoryStore):
+    async def lane_queues(self) -> tuple[LaneQueue, ...]:
+        stranded = [entry for entry in self._data.entries if is_route(entry.lane)]
+        extra = tuple(LaneQueue(str(entry.lane), 1, entry.due) for entry in stranded)
+        return (*extra, *await super().lane_queues())
+
+
+class ListsQueuedByCreation(MemoryStore):
+    async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
+        found = await super().queued(lane, 1_000)
+        return tuple(sorted(found, key=lambda facts: self._data.numbers[facts.task.id]))[:limit]
+
+
 class CountsFutureEntriesAsWaiting(MemoryStore):
     async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         return await super().waiting(owner, now + DAY)
@@ -308,7 +322,7 @@ class NeverDeletesHours(MemoryStore):
 
 
 class _UndeletedHours(Counters):
-    def _delete_hours(self, until: int) -> None:
+    def _delete_old(self, newest: int) -> None:
         pass
 
 
@@ -389,7 +403,19 @@ class MeasuresOnlyUpwards(MemoryStore):
         return self.highest
 
 
+class NamesTasksOfAnyOwner(MemoryStore):
+    async def task_names(self, task_ids: Sequence[str], owner: str | None) -> dict[str, str]:  # noqa: ARG002
+        return await super().task_names(task_ids, None)
+
+
+class CountsLinesFromZero(MemoryStore):
+    async def last_line(self, run_id: str) -> int:
+        return max(0, await super().last_line(run_id) - 1)
+
+
 DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
+    NamesTasksOfAnyOwner: ("test_names_of_several_tasks_are_read_at_once",),
+    CountsLinesFromZero: ("test_the_last_line_has_the_number_of_lines",),
     EarlyByAMicrosecond: (
         "test_nothing_is_claimed_early_not_even_by_a_microsecond",
         "test_a_slower_clock_does_not_claim_entries_that_a_faster_one_has_queued",
@@ -451,6 +477,8 @@ DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     AdmitsOneAtATime: ("test_several_routes_are_admitted_in_one_call",),
     ChangesDueOnAdmission: ("test_an_admitted_entry_is_unchanged",),
     CountsStrandedAsParked: ("test_waiting_entries_are_counted_by_cause",),
+    CountsStrandedInLanes: ("test_waiting_entries_are_counted_and_listed_by_lane",),
+    ListsQueuedByCreation: ("test_waiting_entries_are_counted_and_listed_by_lane",),
     CountsFutureEntriesAsWaiting: ("test_waiting_entries_are_counted_by_cause",),
     ListsUpcomingOfEveryOwner: ("test_upcoming_tasks_are_filtered_by_owner",),
     SortsUpcomingByCreation: ("test_upcoming_tasks_are_sorted_by_due_instant",),
@@ -463,7 +491,10 @@ DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     WritesARowTwice: ("test_a_change_that_repeats_a_run_is_applied_without_it",),
     CountsNothingForAllOwners: ("test_tasks_are_counted_by_owner_and_state",),
     CountsASpanOnce: ("test_a_span_counts_as_many_occurrences_as_it_covers",),
-    NeverDeletesHours: ("test_hours_older_than_two_days_are_deleted_and_state_counts_are_not",),
+    NeverDeletesHours: (
+        "test_lateness_is_deleted_after_two_days_and_outcomes_and_state_counts_are_not",
+        "test_outcomes_are_deleted_after_two_months",
+    ),
     IgnoresDeletionsInCounts: (
         "test_a_deleted_task_is_not_counted_but_its_runs_are",
         "test_a_task_deleted_by_retention_is_not_counted",

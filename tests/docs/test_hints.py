@@ -29,7 +29,7 @@ def test_catalogues_warnings_fixes_help_and_tool_words_are_collected() -> None:
         "service/accounts/refusals.py",
         "cli/messages/refusals.py",
         "cli/messages/operating_messages.py",
-        "cli/output/fixes.py",
+        "wire/fixes.py",
         "cli/messages/help_topics.py",
         "cli/commands/tasks/add.py",
         "mcp_server/catalogue.py",

@@ -78,7 +78,7 @@ def test_commands_print_the_documented_output(tmp_path: Path) -> None:
     with running(up, store, r"  Ends ") as printed:
         assert first_words(printed)[:6] == first_words(greeting)[:6]
     # The HTTP API is off in this test; with it, its address and its token are printed below.
-    assert first_words(greeting)[6:] == ["API", "Token", "horae_…", "Try"]
+    assert first_words(greeting)[6:] == ["API", "Token", "horae_…", "Console", "Try"]
     assert shape(horae(add, store)) == shape(made)
     horae("horae run tick", store)  # a run at once, so that the test does not wait for ten seconds
     with running(up, store, r"^\S+  ▸ tick  tick  \+\d+ ms$"):

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from horae.api import event_streams
 from horae.model.accounts.principal import LOCAL
 from horae.model.events.event import EventKind
 from horae.model.task import Task
 from horae.ports.full_store import FullStore
 from horae.service.accounts.tokens import CACHED_SECONDS
 from horae.service.events import event_tail as tails
+from horae.web import event_streams
 from tests.api.api_server import Api
 
 from .event_server import (

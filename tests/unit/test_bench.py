@@ -13,6 +13,10 @@ from bench import command, contenders
 from bench.against_peers import EXPRESSIONS
 from bench.api.family import api
 from bench.command import BENCHMARKS
+from bench.console import scale as console_scale
+from bench.console.budgets import budgets
+from bench.console.family import console
+from bench.console.rendering import rendering
 from bench.counts import Counts
 from bench.instants import instants_near_changes, random_instants
 from bench.measure import Contender, Timing
@@ -24,7 +28,7 @@ from tests.sizes import SOAK
 TINY = Counts(instants=3, texts=3, rounds=2, singles=2, processes=1, values=3, zones=3)
 
 
-DEPLOYED = (api, postgres)
+DEPLOYED = (api, postgres, console)
 """Groups that deploy servers and nodes: the longest, and made of parts that others use too. A soak run has them."""
 
 
@@ -39,6 +43,14 @@ def test_every_benchmark_reports(benchmark: Callable[[Counts], list[Section]]) -
         shown = as_text(section)
         assert section.title in shown
         assert all(row.what in shown for row in section.rows)
+
+
+def test_console_pages_are_measured_on_a_small_store() -> None:
+    sizes = console_scale.TINY
+    (files,), (pages,) = budgets(sizes), rendering(sizes)
+    assert all(row.met for row in files.rows)
+    assert {"/, admin, p95", "/, large owner, p95"} <= {row.what for row in pages.rows}
+    assert all(row.met for row in pages.rows if row.unit == "bytes")
 
 
 @pytest.fixture

@@ -14,20 +14,22 @@ from ..observe.observer import Observer
 from ..observe.requests import ObservedRequests
 from ..service.service import Service
 from ..web.application import Application
+from ..web.event_streams import EventStreams
 from ..web.middleware import RequestMiddleware
 from ..web.rate_limit import RateLimits
-from ..web.request_context import AppContext, WebSettings
+from ..web.request_context import AppContext, ExternalSignIn, WebSettings
 from ..web.routing import ApiRoute, IndexedRouter
 from .compat import health as scheduler_health
 from .compat import schedule_actions, scheduled_tasks
 from .compat import schedules as compat_schedules
-from .event_streams import EventStreams
 from .resources import (
     agents,
     audit,
     bulk_tasks,
+    calendar_tokens,
     documentation,
     events,
+    failures,
     functions,
     health,
     lanes,
@@ -37,10 +39,12 @@ from .resources import (
     operations,
     overview,
     owners,
+    planned,
     root,
     runs,
     schedules,
     secrets,
+    sessions,
     task_actions,
     tasks,
     tokens,
@@ -59,19 +63,24 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
     *documentation.routes,
     *runs.routes,
     *runs.callbacks,
+    *failures.routes,
     *operations.routes,
     *schedules.routes,
     *overview.routes,
+    *planned.routes,
     *nodes.routes,
     *lanes.routes,
     *functions.routes,
     *owners.routes,
     *tokens.routes,
+    *sessions.routes,
+    *calendar_tokens.routes,
     *agents.routes,
     *secrets.routes,
     *audit.routes,
     *events.routes,
     *webhooks.routes,
+    *scheduled_tasks.browser_routes,
     *scheduled_tasks.routes,
     *schedule_actions.routes,
     *compat_schedules.routes,
@@ -111,6 +120,7 @@ def make_app(
     *,
     tail: Any = None,
     observability: Observability | None = None,
+    external_sign_in: ExternalSignIn | None = None,
 ) -> Application:
     """Build the application. `tail` serves the event streams, `observability` provides health and metrics."""
     web_settings = WebSettings() if settings is None else settings
@@ -123,7 +133,7 @@ def make_app(
     )
     return Application(
         IndexedRouter(ROUTES),
-        AppContext(service, clock, web_settings, RateLimits(clock), streams, observability),
+        AppContext(service, clock, web_settings, RateLimits(clock), streams, observability, external_sign_in),
         [
             Middleware(RequestMiddleware),
             *cors,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,13 +14,10 @@ from ..model.change import Facts
 from ..model.events.trace_context import first_traceparent
 from ..model.record import RecordWrite
 from ..observe.traces import LINKS_KEY
-from ..schedule import Schedule
 from ..schedule.lint import lint
 from ..schedule.warnings import ScheduleWarning
 from ..service.tasks.advisories import Advisory
-from ..service.tasks.default_zone import assumed_zone
-from ..service.tasks.previews import parse_schedule
-from ..service.tasks.task_request import TaskRequest
+from ..service.tasks.parsed_task import ParsedTask, parse_request
 from ..web.body import read_json_body
 from ..web.etags import compute_etag, precondition_check
 from ..web.idempotency import key_of
@@ -47,17 +43,6 @@ def link_first_run(request: Request, facts: Facts) -> None:
         set_trace_links(request, first_traceparent(facts.task.id, first.origin, first.planned))
 
 
-class ParsedTask(NamedTuple):
-    """A parsed task request with its schedule and warnings."""
-
-    request: TaskRequest
-    schedule: Schedule
-    warnings: tuple[ScheduleWarning | Advisory, ...]
-    now: datetime
-    declared: tuple[str, ...] = ()
-    """Fields taken from the declaration of its function."""
-
-
 async def parse_task(
     request: Request, principal: Principal, value: object, *, owner: str | None = None, exported: bool = False
 ) -> ParsedTask:
@@ -67,13 +52,7 @@ async def parse_task(
     """
     context = app_context(request)
     task_request, now = read_task(value, exported=exported), context.clock.now()
-    resolved = await context.service.resolve(principal, task_request)
-    task_request = resolved.request
-    default_zone = await assumed_zone(context.service, principal, task_request.owner or owner)
-    reading = parse_schedule(task_request.when, task_request.zone, default_zone, now)
-    declared = tuple(resolved.declared_in(reading.schedule))
-    warnings: tuple[ScheduleWarning | Advisory, ...] = (*resolved.warnings, *reading.warnings)
-    return ParsedTask(task_request._replace(when=reading.schedule), reading.schedule, warnings, now, declared)
+    return await parse_request(context.service, principal, task_request, now, owner=owner)
 
 
 class TaskCreator:

@@ -221,7 +221,9 @@ TOKEN: Final[dict[str, Any]] = {
     "scopes": ["tasks:read", "tasks:write"],
     "expires": "2099-01-01T00:00:00Z",
 }
+CALENDAR_TOKEN: Final[dict[str, Any]] = {"name": "phone"}
 AGENT: Final[dict[str, Any]] = {"quotas": {"active_tasks": 50, "shortest_interval": "PT1M", "longest_life": None}}
 SECRET: Final[dict[str, Any]] = {"value": "s3cret"}
 CALLBACK: Final[dict[str, Any]] = {"result": {"rows": 42}}
 DRAIN: Final[dict[str, Any]] = {"draining": True}
+RETRIES: Final[dict[str, Any]] = {"run_ids": ["run_0199f3a1b2c3d4e5f60718293a4b5c6d"]}

@@ -26,6 +26,13 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                     "Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行节点和 HTTP 接口,按 Ctrl-C 结束。"
                 ),
             ),
+            "open": CommandEntry(
+                "commands.access.open_console:open_console",
+                Message(
+                    "Open the console in a browser, signed in by a one-time link.",
+                    "在浏览器中打开控制台,用一次性链接登录。",
+                ),
+            ),
             "worker": CommandEntry(
                 "commands.operate.up:worker",
                 Message("Run the engine as one of many nodes, until SIGTERM.", "作为多个节点之一运行,直到 SIGTERM。"),
@@ -136,6 +143,12 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 "commands.access.token:token_commands",
                 Message("Make, list or revoke tokens.", "创建、列出或作废令牌。"),
             ),
+            "session": CommandEntry(
+                "commands.access.session:session_commands",
+                Message(
+                    "List the browsers that are signed in, or sign one out.", "列出已登录的浏览器,或让其中一个退出。"
+                ),
+            ),
             "owner": CommandEntry(
                 "commands.access.owner:owner_commands",
                 Message("Manage the owners of tasks, and their rights.", "管理任务的所有者及其权限。"),
@@ -173,8 +186,8 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "agent": CommandEntry(
                 "commands.access.approve:agent_commands",
                 Message(
-                    "Limit an agent, stop it with all its tasks, or restart it.",
-                    "限制智能体,停止其创建的全部任务,或让其继续。",
+                    "List agents, limit one, stop it with all its tasks, or restart it.",
+                    "列出智能体,限制其中一个,停止其创建的全部任务,或让其继续。",
                 ),
             ),
             "config": CommandEntry("commands.operate.config:config", Message("Show every setting.", "查看所有设置。")),

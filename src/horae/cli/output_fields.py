@@ -39,7 +39,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
         "clock_step functions"
     ),
     "nodes-drain": "id host draining",
-    "overview": "at tasks last_24h settlement_delay waiting running next needs_you lanes nodes alive clock_steps",
+    "overview": "at tasks last_24h outage settlement_delay waiting running next needs_you lanes nodes alive clock_steps",
     "owner": "name role zone quotas chosen note created revoked exhausted storage_full version",
     "queued": "run_id task_id task",
     "receipt": "task fires warnings dry_run change removed added declared",
@@ -48,6 +48,8 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
         "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end result error"
     ),
     "secret": "name owner updated agents",
+    "session": "id owner scopes token client created used expires",
+    "sign-in-link": "url expires opened",
     "secret-rotated": "resealed key_file",
     "show": "task fires fires_if_resumed runs",
     "simulate": (
@@ -65,7 +67,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "up": (
         "type version ready_ms restarts node store path server loop zone tasks scheduler outage task text "
         "lateness_ms at task_id run_id detail error attempt number pid code lived pause url docs token_file "
-        "first_start because"
+        "first_start console sign_in_link because"
     ),
     "version": "version",
     "webhook": (
@@ -88,6 +90,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
 
 _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "add": "receipt",
+    "agent ls": "agent-limits",
     "agent restart": "agent",
     "agent set": "agent-limits",
     "agent show": "agent-limits",
@@ -123,6 +126,7 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "move": "move",
     "next": "fires",
     "nodes": "nodes",
+    "open": "sign-in-link",
     "overview": "overview",
     "owner add": "owner",
     "owner ls": "owner",
@@ -145,6 +149,8 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "service install": "service-install",
     "service status": "service-status",
     "service uninstall": "service-uninstall",
+    "session ls": "session",
+    "session rm": "session",
     "show": "show",
     "simulate": "simulate",
     "skip": "task",

@@ -52,6 +52,7 @@ _POLICY_OPTIONS: Final = (
     click.option("--notify-after", metavar="N|never", help="Failures in a row after which one notice is sent."),
     click.option("--guarantee", type=one_of(Guarantee), help="Whether a run is repeated after a crash."),
     click.option("--priority", type=INTEGER, help="-100 to 100; higher comes first."),
+    click.option("--policies", metavar="JSON", help="Any policies, in full; the options above come first."),
 )
 definition_options: Final = option_group("definition", *_TARGET_OPTIONS, *_SETTING_OPTIONS, *_POLICY_OPTIONS)
 
@@ -139,6 +140,14 @@ def json_option(option: str, text: str) -> Any:
 
 
 def _policies(definition: Values) -> dict[str, Any]:
+    """Return the policies that were given, each option over the same one of `--policies`."""
+    given = {} if definition["policies"] is None else json_option("--policies", definition["policies"])
+    if not isinstance(given, dict):
+        raise refuse("bad_json_option", option="--policies", problem="not a JSON object")
+    return {**given, **_policy_options(definition)}
+
+
+def _policy_options(definition: Values) -> dict[str, Any]:
     chosen = {name: definition[name] for name in ("missed", "overlap", "timeout", "guarantee", "priority")}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     for name in ("retries", "give_up_after", "max_duration", "notify_after"):

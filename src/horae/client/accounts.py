@@ -1,19 +1,22 @@
-"""Owners, agents, tokens and the audit trail of a server."""
+"""Owners, agents, tokens, browser sessions and the audit trail of a server."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from ..model.accounts.account import Agent, Owner, Token
 from ..model.accounts.principal import Principal, Role, Scope
+from ..model.accounts.session import Session
 from ..model.change import Facts
 from ..model.page import Page
 from ..schedule.durations import format_iso_duration
-from ..service.accounts.audit import AuditRow, ChainVerdict
-from ..wire.accounts import read_agent, read_audit_row, read_owner, read_token, read_verdict
-from ..wire.instants import utc
+from ..service.accounts.audit import ALL_ROWS, AuditFilter, AuditRow, ChainVerdict
+from ..service.accounts.sessions import MadeLink
+from ..wire.accounts import read_agent, read_audit_row, read_owner, read_session, read_token, read_verdict
+from ..wire.instants import parse_instant, utc
 from ..wire.task_facts import read_facts
 from .connection import Connection, path_segment
 from .decode import decode_response, fetch_page
@@ -82,6 +85,10 @@ class RemoteAgents:
         answer = await self._connection.get(_agent_path(agent), _owner_parameter(owner))
         return await decode_response(self._connection, read_agent, answer)
 
+    async def page(self, principal: Principal, after: str | None = None, limit: int = 20) -> Page[Agent]:
+        del principal
+        return await fetch_page(self._connection, "/v1/agents", read_agent, (), after, limit)
+
     async def put(self, principal: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
         del principal
         answer = await self._connection.put(
@@ -148,13 +155,42 @@ def _token_path(token_id: str) -> str:
     return f"/v1/tokens/{path_segment(token_id)}"
 
 
+class RemoteSessions:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def page(
+        self, principal: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[Session]:
+        del principal
+        return await fetch_page(self._connection, "/v1/sessions", read_session, _owner_parameter(owner), after, limit)
+
+    async def revoke(self, principal: Principal, session_id: str) -> Session:
+        del principal
+        response = await self._connection.delete(f"/v1/sessions/{path_segment(session_id)}")
+        return await decode_response(self._connection, read_session, response)
+
+    async def make_link(self, principal: Principal) -> MadeLink:
+        del principal
+        response = await self._connection.post("/v1/sign-in-links")
+        return await decode_response(self._connection, _read_link, response)
+
+
+def _read_link(data: Mapping[str, Any]) -> MadeLink:
+    (code,) = parse_qs(urlsplit(data["url"]).query)["code"]
+    return MadeLink(code, parse_instant(data["expires"]))
+
+
 class RemoteAudit:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[AuditRow]:
+    async def page(
+        self, principal: Principal, after: str | None = None, limit: int = 100, wanted: AuditFilter = ALL_ROWS
+    ) -> Page[AuditRow]:
         del principal
-        return await fetch_page(self._connection, "/v1/audit", read_audit_row, (), after, limit)
+        query = [(name, value) for name, value in wanted._asdict().items() if value is not None]
+        return await fetch_page(self._connection, "/v1/audit", read_audit_row, query, after, limit)
 
     async def verify(self, principal: Principal) -> ChainVerdict:
         del principal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..clock import Clock
-from .accounts import RemoteAccounts, RemoteAgents, RemoteApprovals, RemoteAudit, RemoteTokens
+from .accounts import RemoteAccounts, RemoteAgents, RemoteApprovals, RemoteAudit, RemoteSessions, RemoteTokens
 from .bulk import RemoteBulk
 from .connection import Connection
 from .decode import decode_response
@@ -45,6 +45,7 @@ class RemoteService:
         self.accounts = RemoteAccounts(connection)
         self.agents = RemoteAgents(connection)
         self.tokens = RemoteTokens(connection)
+        self.sessions = RemoteSessions(connection)
         self.audit = RemoteAudit(connection)
         self.webhooks = RemoteWebhooks(connection)
         self.approvals = RemoteApprovals(connection)

@@ -13,12 +13,12 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ..choices import Language
 from ..errors import Refusal
+from ..schedule.text.possible_texts import possible_texts
 from .call import Arguments
 from .lines import to_single_line
 
 MAX_QUESTIONS: Final = 3
 _FIELD: Final = "choice"
-_WORD: Final = re.compile("[A-Za-z]+")
 _TASK_ID: Final = re.compile(r"\btsk_[0-9a-z]+")
 
 
@@ -31,24 +31,13 @@ class Choices(NamedTuple):
 
 def choices_of(refusal: Refusal, arguments: Arguments) -> Choices | None:
     """Return the choices that a refusal for ambiguity offers; None for any other refusal."""
-    facts = refusal.facts
-    match refusal.code:
-        case "ambiguous_hour":
-            return _replace_in_source(
-                refusal, arguments, str(facts["hour"]), str(facts["morning"]), str(facts["evening"])
-            )
-        case "ambiguous_zone":
-            return _replace_in_source(refusal, arguments, str(facts["zone"]), str(facts["one"]), str(facts["other"]))
-        case "ambiguous_name":
-            argument = "task_id" if "task_id" in arguments else "task" if "task" in arguments else "id"
-            found = str(facts["found"])
-            return Choices(argument, tuple(_TASK_ID.findall(found)) or tuple(found.split(", ")))
-        case "every_other" | "missing_hour":
-            return _instead_of(refusal, arguments, (str(facts["one"]), str(facts["other"])))
-        case "bare_duration":
-            return _instead_of(refusal, arguments, (str(facts["delay"]), str(facts["interval"])))
-        case _:
-            return _instead_of(refusal, arguments, whole_texts(refusal))
+    if refusal.code == "ambiguous_name":
+        argument = "task_id" if "task_id" in arguments else "task" if "task" in arguments else "id"
+        found = str(refusal.facts["found"])
+        return Choices(argument, tuple(_TASK_ID.findall(found)) or tuple(found.split(", ")))
+    texts = possible_texts(refusal)
+    # A single text is no question: the hint says it.
+    return Choices(argument_with(refusal.source, arguments), texts) if len(texts) > 1 else None
 
 
 def whole_texts(refusal: Refusal) -> tuple[str, ...]:
@@ -60,24 +49,6 @@ def whole_texts(refusal: Refusal) -> tuple[str, ...]:
 def argument_with(text: str | None, said: Arguments) -> str:
     """The argument that holds the text: a task is scheduled by its `when`, explained by its `at`, paused by its `until`."""
     return next((name for name in ("at", "until") if said.get(name) == text), "when")
-
-
-def _instead_of(refusal: Refusal, said: Arguments, values: tuple[str, ...]) -> Choices | None:
-    """A single text is no question: the hint says it."""
-    return Choices(argument_with(refusal.source, said), values) if len(values) > 1 else None
-
-
-def _replace_in_source(refusal: Refusal, arguments: Arguments, ambiguous: str, *alternatives: str) -> Choices | None:
-    """Return the whole source text once per alternative, with the ambiguous part replaced."""
-    source, start = refusal.source, refusal.position
-    if source is None or start is None:
-        return None
-    word = _WORD.match(source, start)
-    # The hour may be written as a word: `nine` for 9.
-    is_word = word is not None and not source.startswith(ambiguous, start)
-    end = word.end() if word is not None and is_word else start + len(ambiguous)
-    texts = tuple(f"{source[:start]}{each}{source[end:]}" for each in alternatives)
-    return Choices(argument_with(source, arguments), texts)
 
 
 async def ask_user(

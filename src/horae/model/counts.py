@@ -6,7 +6,8 @@ once for all owners.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Final, NamedTuple, TypeAlias
 
@@ -25,6 +26,11 @@ AGENT_PREFIX: Final = "agent:"
 NO_HOUR: Final = 0
 """Hour of state counters: they hold current numbers, not hourly ones."""
 RETAINED_HOURS: Final = 48
+OUTCOME_RETAINED_HOURS: Final = 62 * 24
+"""Outcomes are kept longer, for the calendar: they have few names in an hour, and lateness has many."""
+SWEPT_HOURS: Final = 6
+"""Hours before the retained ones in which a store looks for other counters than outcomes: it sweeps every hour. What is
+left because no run ended for longer goes with the outcomes of its hour."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MAX_BUCKETS: Final = 256
 """Larger than the bucket of the longest possible lateness."""
@@ -118,6 +124,34 @@ def summarize_lateness(counts: Counts, on_time: timedelta) -> Lateness:
         return Lateness(0, 0, None, None)
     p50, p99 = (bucket_end(quantile(buckets, total, share)) for share in (0.50, 0.99))
     return Lateness(total, punctual, p50, p99)
+
+
+class HourSummary(NamedTuple):
+    """Runs that ended in one hour: `at` is its begin, `outcomes` counts by state, or by state and reason."""
+
+    at: datetime
+    outcomes: dict[str, int]
+    lateness: Lateness
+
+
+def summarize_hours(counts: Counts, hours: Iterable[int], on_time: timedelta) -> tuple[HourSummary, ...]:
+    """Return a summary of each hour, also of those without runs."""
+    by_hour: dict[int, Counts] = {hour: {} for hour in hours}
+    for (hour, name), number in counts.items():
+        if hour in by_hour:
+            by_hour[hour][hour, name] = number
+    return tuple(
+        HourSummary(
+            datetime.fromtimestamp(hour * 3600, UTC),
+            {
+                name.removeprefix(OUTCOME_PREFIX): number
+                for (_, name), number in sorted(own.items())
+                if name.startswith(OUTCOME_PREFIX)
+            },
+            summarize_lateness(own, on_time),
+        )
+        for hour, own in by_hour.items()
+    )
 
 
 def quantile(buckets: dict[int, int], total: int, share: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from .field_checks import check_text
@@ -23,6 +24,14 @@ class LaneUse(NamedTuple):
     @property
     def is_full(self) -> bool:
         return self.used >= self.limit
+
+
+class LaneQueue(NamedTuple):
+    """Entries that are due and wait for a slot of a lane; `oldest` is the earliest due instant among them."""
+
+    lane: str
+    waiting: int
+    oldest: datetime
 
 
 DEFAULT_LIMIT: Final = 1

@@ -411,6 +411,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "{first} 与 {last} 之间已有内容正在回填。",
             "请等它结束,或给出不与之相交的区间。",
         ),
+        "bad_period": RefusalEntry(
+            InvalidTask,
+            "From {since} until {until} is not a period that can be planned.",
+            "Give an end after the begin, at most {most} later.",
+            "从 {since} 到 {until} 不是可以规划的时段。",
+            "结束须晚于开始,最多晚 {most}。",
+        ),
         "until_past": RefusalEntry(
             InvalidTask,
             "A pause until {until} would already be over.",

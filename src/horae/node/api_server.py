@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import shlex
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -14,11 +13,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from ..clock import SystemClock
+from ..model.accounts.principal import LOCAL, LOCAL_OWNER
 from ..runtime.http_server import check_libraries, open_listener, serve_app
-from ..runtime.local_servers import LocalServer, is_temporary, register_server, token_path, write_token
-from ..runtime.stores import has_secret, sqlite_path, without_password
+from ..runtime.local_servers import (
+    LocalServer,
+    browser_address,
+    is_temporary,
+    register_server,
+    store_argument,
+    token_path,
+    write_token,
+)
 from ..settings import Settings
 from ..store_retry import restart_on_error
+from ..wire.accounts import sign_in_url
 from .control_socket import SupervisorLink, send_ready
 from .heartbeat import run_heartbeat
 from .refusals import refuse
@@ -29,7 +37,7 @@ from .supervisor import STORE_LOST
 if TYPE_CHECKING:
     from ..app import Horae
     from ..observe.metrics_server import Observability
-    from ..service.service import Service
+    from ..web.application import Application
     from .options import NodeOptions
 
 _TAKEN: Final = (errno.EADDRINUSE, errno.EACCES)
@@ -97,7 +105,7 @@ async def serve_in_worker(
         async with (
             open_api(app.service, app.clock, settings, engine=True, observability=observability) as api,
             serve_app(api, listener) as url,
-            _registered(settings, app.service, app.url, url, reports),
+            _registered(settings, api, app.url, url, reports),
         ):
             yield
 
@@ -125,7 +133,7 @@ async def run_api_process(
             run_observer(observer, clock),
             open_api(service, clock, settings, engine=options.engine, observability=observability) as app,
             serve_app(app, listener) as address,
-            _registered(settings, service, url, address, reports),
+            _registered(settings, app, url, address, reports),
         ):
             interpreter_tuning.acquire()
             interpreter_tuning.dedicate_process()
@@ -147,16 +155,16 @@ async def run_api_process(
 
 @asynccontextmanager
 async def _registered(
-    settings: Settings, service: Service, store: str, url: str, reports: NodeReports
+    settings: Settings, app: Application, store: str, url: str, reports: NodeReports
 ) -> AsyncIterator[None]:
     """Create the first token if there is none, save it for this user, and list the server while the block runs."""
     path = token_path(store, settings.value("key_file"))
-    token = await service.tokens.make_first()
+    token = await app.context.service.tokens.make_first()
     if token is not None:
         write_token(path, token)
     try:
-        with register_server(LocalServer(url, path, _store_argument(store))):
-            reports.on_api_ready(ApiReady(url, store, path, token))
+        with register_server(LocalServer(url, path, store_argument(store), app.console_path is not None)):
+            reports.on_api_ready(ApiReady(url, store, path, token, *await _console_urls(app, url, reports)))
             yield
     finally:
         # A store on disk outlives this process, and so does the token file next to it.
@@ -164,12 +172,13 @@ async def _registered(
             path.unlink(missing_ok=True)
 
 
-def _store_argument(store: str) -> str:
-    """Return the value for `--store` from any folder, quoted for a shell and without a password."""
-    if is_temporary(store):
-        return ""
-    database = sqlite_path(store)
-    if database is not None:
-        return shlex.quote(f"sqlite:///{os.path.realpath(database)}")
-    # Read by other processes, whose HORAE_STORE may name another store.
-    return shlex.quote(without_password(store) if has_secret(store) else store)
+async def _console_urls(app: Application, url: str, reports: NodeReports) -> tuple[str | None, str | None]:
+    """Return the address of the console and a new sign-in link; None where there is no console, or the link is not shown."""
+    if app.console_path is None:
+        return None, None
+    address = browser_address(url)
+    console = f"{address}{app.console_path}/"
+    if not reports.shows_sign_in_link:
+        return console, None
+    link = await app.context.service.sessions.make_link(LOCAL._replace(actor=LOCAL_OWNER, via="cli"))
+    return console, sign_in_url(address, link.code)

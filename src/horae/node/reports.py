@@ -8,16 +8,28 @@ from typing import NamedTuple, Protocol
 
 
 class ApiReady(NamedTuple):
-    """The API accepts requests at `url`; `first_token` is the token that this start has created."""
+    """The API accepts requests at `url`; `first_token` is the token that this start has created.
+
+    `console` is the address of the web console, where it is installed; `sign_in_link` opens it once without a token.
+    """
 
     url: str
     store: str
     token_path: Path
     first_token: str | None
+    console: str | None = None
+    sign_in_link: str | None = None
+
+    def __repr__(self) -> str:
+        return f"ApiReady({self.url!r})"
 
 
 class NodeReports(Protocol):
     """Callbacks of an API process."""
+
+    @property
+    def shows_sign_in_link(self) -> bool:
+        """Whether a one-time link reaches the person or program that started the node, and no log."""
 
     def on_api_ready(self, api: ApiReady) -> None: ...
 

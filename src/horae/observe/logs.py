@@ -25,6 +25,9 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     # Horae tokens: the id stays visible, the secret part is masked.
     (re.compile(r"\b(horae_[0-9A-Za-z]+_)[0-9A-Za-z_-]{8,}"), rf"\1{MASK}"),
     (re.compile(r"\b(whsec_)[0-9A-Za-z+/=_-]+"), rf"\1{MASK}"),
+    # Cookies of browser sessions, and codes of sign-in links.
+    (re.compile(r"\b(ses_[0-9a-f]{32}_)[0-9a-f]{64}"), rf"\1{MASK}"),
+    (re.compile(r"\b[0-9a-f]{48}\b"), MASK),
     # Callback tokens and signatures.
     (re.compile(r"\b[0-9a-f]{64,}\b"), MASK),
     (re.compile(rf"\b(Bearer|Basic|Token)\s+{_VALUE_CHARACTER}{{6,}}", re.IGNORECASE), rf"\1 {MASK}"),

@@ -6,11 +6,46 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from ..errors import InvalidTask, Refusal
+from ..errors import InvalidTask, NotAuthenticated, Refusal, ServerUnreachable
 from ..refusal_catalogue import RefusalCatalogue, RefusalEntry
 
 CATALOGUE: Final = RefusalCatalogue(
     {
+        "provider_unreachable": RefusalEntry(
+            ServerUnreachable,
+            "The identity provider '{provider}' cannot be reached: {problem}.",
+            "Try again later, or sign in with a token. A provider in a private network has to be in outgoing_networks.",
+            "无法访问身份提供方“{provider}”:{problem}。",
+            "请稍后重试,或用令牌登录。私有网络中的提供方需列入 outgoing_networks。",
+        ),
+        "provider_answer": RefusalEntry(
+            ServerUnreachable,
+            "The identity provider '{provider}' did not answer as expected: {problem}.",
+            "Check oidc_issuer, oidc_client_id and the client secret, or sign in with a token.",
+            "身份提供方“{provider}”的应答不符合预期:{problem}。",
+            "请检查 oidc_issuer、oidc_client_id 和客户端密钥,或用令牌登录。",
+        ),
+        "provider_token": RefusalEntry(
+            NotAuthenticated,
+            "The answer of '{provider}' could not be verified ({problem}), so you are not signed in.",
+            "Sign in again. If it repeats, compare the clocks, and the client id at the provider.",
+            "无法验证“{provider}”的应答({problem}),因此没有登录。",
+            "请重新登录。如反复出现,请核对双方时钟以及提供方处的客户端标识。",
+        ),
+        "provider_denied": RefusalEntry(
+            NotAuthenticated,
+            "'{provider}' did not sign you in ({problem}).",
+            "Try again, or sign in with a token.",
+            "“{provider}”未让您登录({problem})。",
+            "请重试,或用令牌登录。",
+        ),
+        "provider_state": RefusalEntry(
+            NotAuthenticated,
+            "This sign-in was not begun in this browser, or more than ten minutes ago.",
+            "Begin again with the button below.",
+            "此次登录并非由此浏览器发起,或已超过十分钟。",
+            "请用下面的按钮重新开始。",
+        ),
         "url_too_long": RefusalEntry(
             InvalidTask,
             "The URL has {length} characters; at most {most} are sent.",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+PROGRESS_WINDOW: Final = 100
+_PROGRESS: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(.*)", re.DOTALL)
 
 
 class Line(NamedTuple):
@@ -13,6 +17,19 @@ class Line(NamedTuple):
     level: str
     """`debug`, `info`, `warning`, `error`, `output`, or `progress`."""
     text: str
+
+
+class Progress(NamedTuple):
+    """Share of a run that is done, between 0 and 1, and a text of the target."""
+
+    done: float
+    text: str
+
+
+def parse_progress(text: str) -> Progress:
+    """Parse a progress line such as `0.6200 batch 62`."""
+    match = _PROGRESS.match(text)
+    return Progress(float(match[1]), match[2]) if match else Progress(0.0, text)
 
 
 class NumberedLine(NamedTuple):
@@ -26,3 +43,9 @@ class Journal(Protocol):
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         """Return the lines of a run with a number above `after`, in the order in which they were written."""
+
+    async def newest_progress(self, run_id: str) -> Line | None:
+        """Return the newest line of level `progress` among the last `PROGRESS_WINDOW` lines of a run."""
+
+    async def last_line(self, run_id: str) -> int:
+        """Return the number of the last line of a run, 0 if it has none. Lines are numbered from 1 without gaps."""

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, Protocol
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from ..model.counts import Counts
 from ..model.events.event import NumberedEvent
-from ..model.lane import LaneUse
+from ..model.lane import LaneQueue, LaneUse
 from ..model.outcome import Settlement
 from ..model.page import Page
 from ..model.reason import Reason
@@ -202,6 +202,10 @@ class Book(Protocol):
         """Insert new tasks, all or none; among equals, tasks that were added first come first."""
 
     @property
+    def kind(self) -> str:
+        """Kind of the store: `memory`, `sqlite`, `postgres` or `mysql`."""
+
+    @property
     def shares_transactions(self) -> bool:
         """Whether the store supports `add_using`."""
 
@@ -229,6 +233,9 @@ class Book(Protocol):
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         """Return a page of tasks in the order in which they were added; the facts carry no lanes."""
 
+    async def count_tasks(self, task_filter: TaskFilter, limit: int) -> int:
+        """Count the tasks of a filter up to a limit, without reading them."""
+
     async def run(self, run_id: str, owner: str | None) -> Run | None: ...
 
     async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
@@ -249,6 +256,18 @@ class Book(Protocol):
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         """Return the newest run of each of these tasks that has one. The caller checks the right to see the tasks."""
 
+    async def outcomes(
+        self, task_ids: Sequence[str], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        """Return up to `limit` of the newest runs of each of these tasks that has one, newest first, for charts.
+
+        Their results and errors are left out: they may be large. `since` leaves out runs planned before it. The caller
+        checks the right to see the tasks.
+        """
+
+    async def task_names(self, task_ids: Sequence[str], owner: str | None) -> dict[str, str]:
+        """Return the names of these tasks by id, without absent and foreign ones: one read, however many there are."""
+
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         """Return the counters (`model/counts.py`) of one owner, or (None) of all owners, in these hours."""
 
@@ -266,6 +285,12 @@ class Book(Protocol):
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         """Return every lane that has a limit or a live run, by name."""
+
+    async def lane_queues(self) -> tuple[LaneQueue, ...]:
+        """Return every lane in which due entries wait for a slot, by name; entries that wait for a node do not count."""
+
+    async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
+        """Return the tasks whose entries wait for a slot of this lane, by priority, then by due; without lane use."""
 
     async def nodes(self) -> tuple[Node, ...]:
         """Return every node that holds a lease, as of its last renewal, by id."""

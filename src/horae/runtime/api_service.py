@@ -21,6 +21,8 @@ from ..service.events.webhook_dispatcher import WebhookDispatcher, report_signer
 from ..service.service import Service
 from ..settings import Settings
 from ..store_retry import StoreRetry, repeat_with_backoff, restart_on_error
+from ..wire.accounts import CONSOLE_PATH as CONSOLE_PATH  # noqa: PLC0414 - callers find it where the console is mounted
+from .external_sign_in import open_external_sign_in
 from .observability import make_observability
 from .plain_connection import warn_about_plain_connection
 from .process_settings import read_wake_mode
@@ -36,6 +38,8 @@ NOTIFY_INTERVAL: Final = 0.005
 _SEAL_INTERVAL: Final = 0.5
 """Seconds. Audit rows are sealed within one second."""
 _QUOTA_INTERVAL: Final = 60.0
+SIMPLE_CONSOLE_PATH: Final = "/scheduled-tasks/console"
+"""The simple view, beside the routes of the system whose users know it."""
 _MAX_STREAMS: Final = 1_000_000
 _MIN_BODY_SECONDS: Final = 0.1
 _MAX_BODY_SECONDS: Final = 50.0
@@ -88,7 +92,17 @@ async def open_api(
         orchestrator=settings.value("orchestrator_url"),
     )
     observability = observability or make_observability(Observer("api", clock), settings)
-    app = make_app(service, clock, web_settings, observability=observability)
+    async with open_external_sign_in(settings, service, clock) as external:
+        app = make_app(service, clock, web_settings, observability=observability, external_sign_in=external)
+        mount_console(app)
+        async with _background_work(app, settings, observability):
+            yield app
+
+
+@asynccontextmanager
+async def _background_work(app: Application, settings: Settings, observability: Observability) -> AsyncIterator[None]:
+    """Run the background loops and the MCP endpoint of an application while the block runs."""
+    service, clock = app.context.service, app.context.clock
     await report_signer(service.store, can_sign=service.webhooks.client.can_sign)
     dispatcher = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
     dispatcher.on_attempt = observability.observer.count_webhook_attempt
@@ -99,12 +113,29 @@ async def open_api(
     ]
     try:
         async with _mounted_mcp(app, service, clock):
-            yield app
+            yield
     finally:
         await service.operations.close()
         for loop in loops:
             loop.cancel()
         await asyncio.gather(*loops, return_exceptions=True)
+
+
+def has_console_libraries() -> bool:
+    return find_spec("jinja2") is not None
+
+
+def mount_console(app: Application) -> None:
+    """Mount the console, where its library is installed."""
+    if not has_console_libraries():
+        return
+    from starlette.routing import Mount  # noqa: PLC0415 - an extra
+
+    from ..console.app import make_console  # noqa: PLC0415
+
+    app.router.routes.append(Mount(CONSOLE_PATH, make_console(app.context)))
+    app.console_path = CONSOLE_PATH
+    app.router.routes.append(Mount(SIMPLE_CONSOLE_PATH, make_console(app.context, is_simple=True)))
 
 
 @asynccontextmanager

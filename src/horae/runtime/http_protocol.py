@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ..api.event_format import DIRECT_WRITE
+from ..web.event_format import DIRECT_WRITE
 from .http_server import MAX_HEAD_BYTES
 
 HEAD_TIMEOUT: Final = 15.0
@@ -38,6 +38,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # Also where a program has configured the loggers: URLs of calendar feeds and sign-in links hold secrets.
+        self.access_log = False
         self._received_bytes = 0
         self._parsed_bytes = 0
         self._reading_head = True

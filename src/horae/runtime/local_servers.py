@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,7 +21,7 @@ from urllib.parse import urlsplit
 
 from ..encryption.key_location import configured_path
 from .process_settings import data_file
-from .stores import is_on_server, sqlite_path
+from .stores import has_secret, is_on_server, sqlite_path, without_password
 
 SUFFIX: Final = ".token"
 _OTHER_USERS: Final = 0o077
@@ -30,6 +31,17 @@ _MAX_LENGTH: Final = 1_000
 def is_temporary(url: str) -> bool:
     """Whether the store lives in this process only, so that no later process can use its tokens."""
     return sqlite_path(url) is None and not is_on_server(url)
+
+
+def store_argument(url: str) -> str:
+    """Return the value of `--store` for this store from any folder, quoted for a shell and without a password."""
+    if is_temporary(url):
+        return ""
+    database = sqlite_path(url)
+    if database is not None:
+        return shlex.quote(f"sqlite:///{os.path.realpath(database)}")
+    # Read by other processes, whose HORAE_STORE may name another store.
+    return shlex.quote(without_password(url) if has_secret(url) else url)
 
 
 def token_path(url: str, key_file: str | None) -> Path:
@@ -83,14 +95,19 @@ _WILDCARD_ADDRESSES: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 _LOCALHOST: Final = ("127.0.0.1", "::1")
 _PLAIN_PORT: Final = 80
 _MAX_CHARACTERS: Final = 10_000
+_FOLDER: Final = "servers"
 
 
 class LocalServer(NamedTuple):
-    """`store` is what `--store` takes, quoted for a shell; empty for a store that no other process can open."""
+    """`store` is what `--store` takes, quoted for a shell; empty for a store that no other process can open.
+
+    `has_console`: whether it serves the web console.
+    """
 
     url: str
     token_file: Path
     store: str
+    has_console: bool = False
 
     def read_token(self) -> str | None:
         return read_private_token(self.token_file)
@@ -116,6 +133,21 @@ def find_server(url: str) -> LocalServer | None:
     return None
 
 
+def find_server_of(store: str) -> LocalServer | None:
+    """Return a running server of this user on the store with this URL, one with a console first; None: none is known."""
+    wanted, folder = store_argument(store), data_file().parent / _FOLDER
+    entries = [_read(path) for path in sorted(folder.glob("*.json"))] if wanted else []
+    found = [each for each in entries if each is not None and each.store == wanted]
+    return max(found, key=lambda each: each.has_console, default=None)
+
+
+def browser_address(url: str) -> str:
+    """Return the address at which a browser on this machine reaches a server that listens at `url`."""
+    parts = urlsplit(url)
+    host = _WILDCARD_ADDRESSES.get(parts.hostname or "")
+    return url if host is None else _url(host, parts.port or _PLAIN_PORT)
+
+
 def _write(server: LocalServer) -> tuple[Path, IO[str]] | None:
     parts = urlsplit(server.url)
     host, port = parts.hostname or "", parts.port or _PLAIN_PORT
@@ -130,7 +162,8 @@ def _write(server: LocalServer) -> tuple[Path, IO[str]] | None:
         temporary.unlink(missing_ok=True)
         file = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8")
         fcntl.flock(file, fcntl.LOCK_EX)
-        json.dump({"url": entry.url, "token_file": str(entry.token_file), "store": entry.store}, file)
+        fields = {"url": entry.url, "token_file": str(entry.token_file), "store": entry.store}
+        json.dump({**fields, "console": entry.has_console}, file)
         file.flush()
         temporary.replace(path)
     except OSError as error:
@@ -157,8 +190,9 @@ def _read(path: Path) -> LocalServer | None:
             if not _is_locked(file):
                 return None
             entry = json.loads(file.read(_MAX_CHARACTERS))
-        return LocalServer(entry["url"], Path(entry["token_file"]), entry["store"])
-    except (OSError, ValueError, LookupError, TypeError):
+        # Servers of earlier versions write no `console`.
+        return LocalServer(entry["url"], Path(entry["token_file"]), entry["store"], entry.get("console") is True)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
@@ -191,4 +225,4 @@ def _url(host: str, port: int) -> str:
 
 
 def _path(host: str, port: int) -> Path:
-    return data_file().parent / "servers" / f"{host.replace(':', '_')}-{port}.json"
+    return data_file().parent / _FOLDER / f"{host.replace(':', '_')}-{port}.json"

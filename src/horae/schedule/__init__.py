@@ -5,7 +5,7 @@ from __future__ import annotations
 from .calendar import Calendar, Hours, NthWeekday
 from .canonical import from_json, from_request, to_json
 from .cron import Cron
-from .evaluate import advance, count, due, first, iterate, next  # noqa: A004 - the product's own question
+from .evaluate import advance, count, count_each, due, first, iterate, next  # noqa: A004 - the product's own question
 from .every import Every
 from .once import Now, Once
 from .rrule import RRule
@@ -26,6 +26,7 @@ __all__ = [
     "Schedule",
     "advance",
     "count",
+    "count_each",
     "due",
     "first",
     "from_json",

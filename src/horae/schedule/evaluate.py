@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from ..choices import Fold, Gap
@@ -57,6 +58,14 @@ def iterate(schedule: Schedule, after: datetime, past: Past, *, until: datetime 
 def count(schedule: Schedule, after: datetime, until: datetime, past: Past) -> int:
     """Count the planned instants in (after, until]; computed without iterating where the kind allows."""
     return Occurrences(schedule, past, schedule.setting()).count(after, until, past.counted)
+
+
+def count_each(schedule: Schedule, bounds: Sequence[int], past: Past) -> list[int]:
+    """Count the planned instants in each (bound, next bound], in microseconds, of a schedule without a repeat limit.
+
+    The rule is built once, so that many short periods cost little more than their arithmetic.
+    """
+    return Occurrences(schedule, past, schedule.setting()).count_each(bounds)
 
 
 def due(schedule: Schedule, planned: datetime, task_id: str, past: Past) -> datetime:
@@ -146,6 +155,17 @@ class Occurrences:
         if total is None:
             total = sum(1 for _ in self.between(after, until, counted))
         return total if self._repeat is None else max(0, min(total, self._repeat - counted))
+
+    def count_each(self, bounds: Sequence[int]) -> list[int]:
+        opens, closes, rule_count = self._opens - 1, self._closes, self._rule.count
+        numbers = []
+        for after, until in pairwise(bounds):
+            first, last = max(after, opens), min(until, closes)
+            number = rule_count(first, last) if first < last else 0
+            if number is None:
+                number = sum(1 for _ in self.between(to_datetime(first), to_datetime(last)))
+            numbers.append(number)
+        return numbers
 
     def _next_instant(self, after: int) -> int | None:
         occurrence = self._rule.after(max(after, self._opens - 1))

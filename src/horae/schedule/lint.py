@@ -18,7 +18,7 @@ from .describe.moments import MONTHS, join_with_and
 from .evaluate import iterate
 from .evaluate import next as next_after
 from .every import Every
-from .instants import SECOND, to_instant, wall_reading
+from .instants import SECOND, to_datetime, to_instant, wall_reading
 from .once import Once
 from .rrule import CountedRule, ExceptionsRule, RRule
 from .rules import Rule, WallRule
@@ -199,19 +199,26 @@ def _check_interval(schedule: Every, now: datetime) -> Iterator[ScheduleWarning]
 
 
 def _check_clock_changes(schedule: Schedule, now: datetime, past: Past) -> Iterator[ScheduleWarning]:
+    changes = list(clock_change_warnings(schedule, now, now + TWO_YEARS, past))
+    yield from (warning for _, warning in changes[:_MAX_CHANGES])
+    if len(changes) > _MAX_CHANGES:
+        yield make_warning("more_changes", count=len(changes) - _MAX_CHANGES)
+
+
+def clock_change_warnings(
+    schedule: Schedule, after: datetime, until: datetime, past: Past
+) -> Iterator[tuple[datetime, ScheduleWarning]]:
+    """Yield the clock changes in (after, until] that a wall time of the schedule falls into: instant and warning."""
     if schedule.zone is None:
         return
-    begin = to_instant(now) // SECOND
-    end = begin + int(TWO_YEARS.total_seconds())
+    begin, end = to_instant(after) // SECOND, to_instant(until) // SECOND
     if schedule.end is not None:
         # A change after the end of the schedule does not affect it.
         end = min(end, last_instant(schedule.end, find_zone(schedule.zone)) // SECOND)
     setting = schedule.setting()
     rule = schedule.wall_rule(setting) if isinstance(schedule, Once) else schedule.rule(setting, past)
-    changes = list(find_clock_changes(rule, begin, end))
-    yield from (_change_warning(each) for each in changes[:_MAX_CHANGES])
-    if len(changes) > _MAX_CHANGES:
-        yield make_warning("more_changes", count=len(changes) - _MAX_CHANGES)
+    for change in find_clock_changes(rule, begin, end):
+        yield to_datetime(change.instant * SECOND), _change_warning(change)
 
 
 def _change_warning(change: ClockChange) -> ScheduleWarning:

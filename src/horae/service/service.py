@@ -15,13 +15,16 @@ from .accounts.agents import Agents
 from .accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from .accounts.approvals import Approvals
 from .accounts.audit import Audit
+from .accounts.calendar_tokens import CalendarTokens
 from .accounts.key_budget import KeyBudget
 from .accounts.owners import Accounts
 from .accounts.quota_sweep import QuotaSweep
 from .accounts.secrets import SecretVault
+from .accounts.sessions import Sessions
 from .accounts.storage_limit import StorageLimit
 from .accounts.stored_output import StoredOutput
 from .accounts.tokens import Tokens
+from .accounts.views import Views
 from .events.delivery import WebhookClient
 from .events.event_bodies import EventEncoder
 from .events.listeners import ListenerRegistry, topic_of
@@ -29,11 +32,14 @@ from .events.owner_sequence import Events
 from .events.webhooks import Webhooks
 from .runs.daily_quota import DailyQuota
 from .runs.explanations import Explanations
+from .runs.failures import Failures
 from .runs.fire_rights import FireRights
 from .runs.lanes import Lanes
 from .runs.nodes import Nodes
+from .runs.outage_reviews import OutageReviews
 from .runs.outages import Outages
 from .runs.overview import Overviews
+from .runs.planned import PlannedRuns
 from .runs.runs import Runs
 from .tasks.advisories import Advisory, build_advisory, literal_secrets
 from .tasks.bulk import Bulk
@@ -73,7 +79,7 @@ class Service:
         self.secrets = secrets
         self._clock = clock
         self._check = check
-        self._on_write = on_write
+        self._notify = on_write
         self._member_quotas = member_quotas
         self._networks = networks
         self._approval_policy = approval_policy
@@ -126,8 +132,16 @@ class Service:
         )
 
     @cached_property
+    def failures(self) -> Failures:
+        return Failures(self.runs)
+
+    @cached_property
     def outages(self) -> Outages:
-        return Outages(self.store, self.store, self._clock)
+        return Outages(self.store, self._clock)
+
+    @cached_property
+    def outage_reviews(self) -> OutageReviews:
+        return OutageReviews(self.store, self._clock, self.outages)
 
     @cached_property
     def explanations(self) -> Explanations:
@@ -135,7 +149,11 @@ class Service:
 
     @cached_property
     def overview(self) -> Overviews:
-        return Overviews(self.store, self._clock)
+        return Overviews(self.store, self._clock, self.outage_reviews)
+
+    @cached_property
+    def planned(self) -> PlannedRuns:
+        return PlannedRuns(self.store, self._clock)
 
     @cached_property
     def events(self) -> Events:
@@ -180,6 +198,18 @@ class Service:
         tokens = Tokens(self.store, self._clock, self.accounts, self.audit, self.agents)
         tokens.on_agent_revoked = self.approvals.pause_revoked
         return tokens
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        return Sessions(self.store, self._clock, self.accounts, self.tokens, self.audit)
+
+    @cached_property
+    def calendar_tokens(self) -> CalendarTokens:
+        return CalendarTokens(self.store, self._clock, self.accounts, self.audit)
+
+    @cached_property
+    def views(self) -> Views:
+        return Views(self.store)
 
     @cached_property
     def key_budget(self) -> KeyBudget:
@@ -263,6 +293,10 @@ class Service:
             return None
         reach = await self.listeners.reach(owner, task_id, topic_of(target))
         return None if reach.total else build_advisory("no_listener")
+
+    def _on_write(self, due: datetime | None) -> None:
+        self.planned.note_write()
+        self._notify(due)
 
     async def _apply_quotas(self, owner: str) -> None:
         """Apply lowered quotas at once: to existing tasks, to the runs of this day and to stored bytes."""

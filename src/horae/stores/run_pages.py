@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from ..model.ids import to_microseconds
@@ -59,6 +61,19 @@ def newest_key(run: Run) -> tuple[int, int, str]:
 
 def encode_run_cursor(run: Run) -> str:
     return "{}/{}/{}".format(*newest_key(run))
+
+
+def newest_by_task(runs: Iterable[Run], limit: int) -> dict[str, tuple[Run, ...]]:
+    """Return the newest runs of each task, newest first."""
+    by_task: dict[str, list[Run]] = {}
+    for run in runs:
+        by_task.setdefault(run.task_id, []).append(run)
+    return {task_id: tuple(sorted(found, key=newest_key, reverse=True)[:limit]) for task_id, found in by_task.items()}
+
+
+def microseconds_since(since: datetime | None) -> int:
+    """Return the first planned instant of a query in microseconds; before all of them without a limit."""
+    return -_LATEST if since is None else to_microseconds(since)
 
 
 def is_owner_large(owner_tasks: int, all_tasks: int, row_count: int, rows_per_task: int) -> bool:

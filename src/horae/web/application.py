@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.routing import Router
 from starlette.types import ASGIApp
 
@@ -18,9 +19,17 @@ class Application(Starlette):
         super().__init__(middleware=middleware)
         self.router = router
         self.context = context
+        self.console_path: str | None = None
+        """Where the console is mounted; None: its library is not installed."""
 
     def build_middleware_stack(self) -> ASGIApp:
         stack: ASGIApp = self.router
         for layer in reversed(self.user_middleware):
             stack = layer.cls(stack, *layer.args, **layer.kwargs)
         return stack
+
+
+def console_path(request: Request) -> str | None:
+    """Return the path of the console of the application that serves this request; None if it has none."""
+    path: str | None = request.scope["app"].console_path
+    return path

@@ -35,7 +35,7 @@ async def authenticate(request: Request, via: str) -> Principal:
     except NotAuthenticated:
         count_failure(request)
         raise
-    _take_from_quota(request, context.rate_limits, principal)
+    take_from_quota(request, context.rate_limits, principal)
     state["caller"] = principal
     return principal
 
@@ -60,7 +60,7 @@ def count_failure(request: Request) -> None:
         raise refuse("too_many_failures", retry_after=bucket.retry_after)
 
 
-def _take_from_quota(request: Request, limits: RateLimits, principal: Principal) -> None:
+def take_from_quota(request: Request, limits: RateLimits, principal: Principal) -> None:
     """Take one request from the owner's bucket, which all its tokens share, those of its agents included."""
     if principal.admin or principal.quotas.requests_per_minute is None:
         return

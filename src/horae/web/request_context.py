@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from secrets import token_hex
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
 from ..clock import Clock
+from ..outgoing.identity_provider import IdentityProvider
+from ..service.accounts.identity import ClaimRules
 from ..service.service import Service
 from .rate_limit import RateLimits
 
@@ -33,8 +35,19 @@ class WebSettings:
     max_streams: int | None = None
     """Maximum number of concurrent event streams of this process; None: 2,000, or half of the files that it may open.
     """
+    makes_links: bool = True
+    """Whether `horae open` can make sign-in links of this console; it does not know one in another application."""
     orchestrator: str | None = None
     """URL that tasks of `/scheduled-tasks` call; without one, they cannot be created."""
+
+
+class ExternalSignIn(NamedTuple):
+    """Sign-in with an identity provider. `console_url` is the address of the console for browsers; None: as requested."""
+
+    provider: IdentityProvider
+    rules: ClaimRules = ClaimRules()
+    creates_owners: bool = False
+    console_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,7 @@ class AppContext:
     rate_limits: RateLimits
     tail: Any = None
     observability: Any = None
+    external_sign_in: ExternalSignIn | None = None
 
 
 def app_context(request: Request) -> AppContext:

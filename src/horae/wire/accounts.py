@@ -1,4 +1,4 @@
-"""Owners, agents, tokens and audit rows to JSON and back; a token's secret is never included."""
+"""Owners, agents, tokens, browser sessions and audit rows to JSON and back; secrets are never included."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 from ..model.accounts.account import Agent, FullStorage, Limit, Owner, Token
+from ..model.accounts.calendar_token import CalendarToken
 from ..model.accounts.principal import Quotas, Role, Scope
+from ..model.accounts.session import Session
 from ..schedule.durations import format_iso_duration, parse_duration
 from ..service.accounts.audit import AuditRow, ChainVerdict
 from .instants import parse_instant, parse_optional_instant, utc
 
+CONSOLE_PATH: Final = "/console"
+"""Where a server mounts the console."""
 _DURATION_QUOTAS: Final = frozenset({"shortest_interval", "longest_life"})
 
 
@@ -124,6 +128,41 @@ def read_token(data: Mapping[str, Any]) -> Token:
         parse_optional_instant(data["revoked"]),
         data["version"],
     )
+
+
+def session_json(session: Session) -> dict[str, Any]:
+    return {
+        "id": session.id,
+        "owner": session.owner,
+        "scopes": sorted(scope.value for scope in session.scopes),
+        "token": session.token or None,
+        "client": session.client,
+        "created": utc(session.created),
+        "used": utc(session.used),
+        "expires": utc(session.expires),
+    }
+
+
+def read_session(data: Mapping[str, Any]) -> Session:
+    return Session(
+        data["id"],
+        data["owner"],
+        frozenset(Scope(scope) for scope in data["scopes"]),
+        "",
+        parse_instant(data["created"]),
+        parse_instant(data["used"]),
+        data["token"] or "",
+        data["client"],
+    )
+
+
+def sign_in_url(server: str, code: str) -> str:
+    """Return the URL that signs a browser in at this server, once."""
+    return f"{server}{CONSOLE_PATH}/sign-in?code={code}"
+
+
+def calendar_token_json(token: CalendarToken) -> dict[str, Any]:
+    return {"id": token.id, "owner": token.owner, "name": token.name, "created": utc(token.created)}
 
 
 def audit_json(row: AuditRow) -> dict[str, Any]:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from ..choices import Language
 from ..model.change import Facts
-from ..model.counts import Lateness
+from ..model.counts import HourSummary, Lateness
 from ..model.entry import NEXT_SLOT, Entry, EntryKind
 from ..model.events.event import Event, EventKind, NumberedEvent
 from ..model.ids import EPOCH
-from ..model.lane import LaneUse
+from ..model.lane import LaneQueue, LaneUse
 from ..model.policy import policies_for
+from ..model.run import Run
 from ..model.task import Target, Task, TaskState, TaskStatus
+from ..ports.journal import Progress
 from ..ports.node_records import WINDOW, ClockStep, SettlementDelay
 from ..ports.store import Node, WaitingCounts
 from ..schedule import Now
 from ..service.runs.nodes import NodeState, NodeStatus
-from ..service.runs.overview import Need, NeedKind, Overview
+from ..service.runs.outage_reviews import MissedTask, OutageReview, OutageSummary
+from ..service.runs.overview import Need, NeedKind, Overview, RunningDetail
 from ..service.tasks.bulk import BulkReport
 from .instants import duration_from_ms, local, milliseconds, parse_instant, utc
-from .runs import read_run, run_json
+from .runs import outage_json, read_outage, read_run, run_json
 from .tasks import next_due
 
 
@@ -36,10 +40,12 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
             "on_time": overview.on_time,
             "lateness_p50_ms": milliseconds(lateness.p50),
             "lateness_p99_ms": milliseconds(lateness.p99),
+            "hours": [_hour_json(hour) for hour in overview.hours],
         },
+        "outage": None if overview.outage is None else _review_json(overview.outage),
         "settlement_delay": _delay_json(overview.settlement_delay),
         "waiting": overview.waiting._asdict(),
-        "running": [run_json(run, language=language) for run in overview.running],
+        "running": [_running_json(run, overview.running_details.get(run.id), language) for run in overview.running],
         "next": [
             {
                 "task_id": facts.task.id,
@@ -72,8 +78,8 @@ def read_overview(data: Mapping[str, Any]) -> Overview:
     lateness = Lateness(
         day["started"],
         round((day["on_time"] or 0) * day["started"]),
-        None if day["lateness_p50_ms"] is None else duration_from_ms(day["lateness_p50_ms"]),
-        None if day["lateness_p99_ms"] is None else duration_from_ms(day["lateness_p99_ms"]),
+        _optional_ms(day["lateness_p50_ms"]),
+        _optional_ms(day["lateness_p99_ms"]),
     )
     return Overview(
         parse_instant(data["at"]),
@@ -89,7 +95,80 @@ def read_overview(data: Mapping[str, Any]) -> Overview:
         data.get("alive", bool(data["nodes"])),
         _read_delay(data.get("settlement_delay")),
         tuple(_read_clock_step(each["host"], each) for each in data.get("clock_steps", ())),
+        tuple(_read_hour(each) for each in day.get("hours", ())),
+        {each["id"]: _read_detail(each) for each in data["running"]},
+        _read_review(data.get("outage")),
     )
+
+
+def _running_json(run: Run, detail: RunningDetail | None, language: Language) -> dict[str, Any]:
+    progress = None if detail is None else detail.progress
+    return {
+        **run_json(run, None if detail is None else detail.task, language=language),
+        "progress": None if progress is None else {"done": progress.done, "text": progress.text},
+    }
+
+
+def _read_detail(data: Mapping[str, Any]) -> RunningDetail:
+    progress = data.get("progress")
+    return RunningDetail(
+        data.get("task") or data["task_id"], None if progress is None else Progress(progress["done"], progress["text"])
+    )
+
+
+def _hour_json(hour: HourSummary) -> dict[str, Any]:
+    return {
+        "at": utc(hour.at),
+        "outcomes": hour.outcomes,
+        "started": hour.lateness.total,
+        "on_time": hour.lateness.on_time,
+        "lateness_p50_ms": milliseconds(hour.lateness.p50),
+        "lateness_p99_ms": milliseconds(hour.lateness.p99),
+    }
+
+
+def _read_hour(data: Mapping[str, Any]) -> HourSummary:
+    lateness = Lateness(
+        data["started"], data["on_time"], _optional_ms(data["lateness_p50_ms"]), _optional_ms(data["lateness_p99_ms"])
+    )
+    return HourSummary(parse_instant(data["at"]), dict(data["outcomes"]), lateness)
+
+
+def _review_json(review: OutageReview) -> dict[str, Any]:
+    return {
+        **outage_json(review.outage),
+        **review.summary._asdict(),
+        "due": review.summary.due,
+        "missed": [
+            {
+                "task_id": task.task_id,
+                "task": task.name,
+                "count": task.number,
+                "first": utc(task.first),
+                "latest": utc(task.latest),
+            }
+            for task in review.missed
+        ],
+        "partial": review.is_partial,
+    }
+
+
+def _read_review(data: Mapping[str, Any] | None) -> OutageReview | None:
+    outage = read_outage(data)
+    if data is None or outage is None:
+        return None
+    missed = tuple(
+        MissedTask(
+            each["task_id"], each["task"], each["count"], parse_instant(each["first"]), parse_instant(each["latest"])
+        )
+        for each in data["missed"]
+    )
+    summary = OutageSummary(*(data[name] for name in OutageSummary._fields))
+    return OutageReview(outage, summary, missed, data["partial"])
+
+
+def _optional_ms(value: float | None) -> timedelta | None:
+    return None if value is None else duration_from_ms(value)
 
 
 def clock_step_json(step: ClockStep) -> dict[str, Any]:
@@ -138,6 +217,10 @@ def partial_task(task_id: str, name: str, zone: str | None) -> Task:
 
 def lane_json(lane: LaneUse) -> dict[str, Any]:
     return {"name": lane.name, "limit": lane.limit, "taken": lane.used}
+
+
+def lane_queue_json(queue: LaneQueue) -> dict[str, Any]:
+    return {"lane": queue.lane, "waiting": queue.waiting, "oldest": utc(queue.oldest)}
 
 
 def read_lane(data: Mapping[str, Any]) -> LaneUse:

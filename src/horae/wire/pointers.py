@@ -31,6 +31,10 @@ _CODES_WITH_FIELD: Final = frozenset(
         *QUERIES,
     }
 )
+_CODES_WITH_TARGET_FIELD: Final = frozenset(
+    {"http_bad_value", "http_unknown_key", "command_number", "command_unknown_key", "event_unknown_key"}
+)
+"""Refusals that name a field of the target's specification."""
 _POINTER_BY_CODE: Final = {
     "bad_when": "/when",
     "never_fires": "/when",
@@ -43,6 +47,26 @@ _POINTER_BY_CODE: Final = {
     "arguments_not_object": "/payload",
     "unknown_target": "/target/kind",
     "two_targets": "/target",
+    "key_taken": "/key",
+    "key_of_cancelled": "/key",
+    "http_url_missing": "/target/url",
+    "http_body_too_large": "/target/body",
+    "orchestrator_request": "/target/preset",
+    "orchestrator_text": "/payload",
+    "orchestrator_context": "/payload",
+    "command_argv": "/target/argv",
+    "command_shell": "/target/argv",
+    "command_secret_in_argv": "/target/argv",
+    "command_none_allowed": "/target/argv",
+    "command_not_allowed": "/target/argv",
+    "command_directory": "/target/directory",
+    "command_variable": "/target/environment",
+    "command_variable_reserved": "/target/environment",
+    "command_stdin": "/target/stdin",
+    "command_success": "/target/success",
+    "event_topic": "/target/topic",
+    "event_topic_reserved": "/target/topic",
+    "event_say": "/target/say",
 }
 
 
@@ -62,13 +86,19 @@ def _pointer_in_task(refusal: Refusal) -> str | None:
     if refusal.code in _POINTER_BY_CODE:
         return _POINTER_BY_CODE[refusal.code]
     name = refusal.facts.get("name")
-    if refusal.code not in _CODES_WITH_FIELD or not isinstance(name, str):
+    if not isinstance(name, str):
         return None
-    return _path(name)
+    if refusal.code in _CODES_WITH_TARGET_FIELD:
+        return _pointer(["target", *name[:200].split(".")])
+    return _path(name) if refusal.code in _CODES_WITH_FIELD else None
 
 
 def _path(name: str) -> str:
     parts = name[:200].split(".")
     if parts[0] in _POLICY_NAMES:
         parts = ["policies", *([_POLICY_OF_PART[parts[0]]] if parts[0] in _POLICY_OF_PART else []), *parts]
+    return _pointer(parts)
+
+
+def _pointer(parts: list[str]) -> str:
     return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .shapes import accounts, commands, events, forecast, overview, requests, runs, tasks, tasks_file
+from .shapes import accounts, commands, events, forecast, overview, requests, runs, targets, tasks, tasks_file
 from .shapes.notation import URN, Schema
 
 SHAPES: Final[dict[str, Schema]] = {
@@ -18,6 +18,7 @@ SHAPES: Final[dict[str, Schema]] = {
     **requests.SHAPES,
     **commands.SHAPES,
     **forecast.SHAPES,
+    **targets.SHAPES,
 }
 """A name in lower case is a document in `docs/schemas`; a capitalised one is an OpenAPI component."""
 _COMPONENT_NAMES: Final = {
@@ -35,6 +36,7 @@ _COMPONENT_NAMES: Final = {
     "queued": "Queued",
     "run": "Run",
     "secret": "Secret",
+    "session": "Session",
     "task": "Task",
     "token": "Token",
     "webhook": "Webhook",

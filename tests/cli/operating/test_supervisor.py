@@ -8,12 +8,12 @@ import signal
 import sys
 from collections.abc import Callable
 
-from horae.cli.output.outage_summary import OutageSummary, count_occurrences
 from horae.clock import Clock, SystemClock
 from horae.model.ids import from_microseconds
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState, Span
 from horae.node.supervisor import DRAINED, ChildExit, Supervisor
+from horae.service.runs.outage_reviews import OutageSummary, count_occurrences
 
 DIES = "import os, sys; os.write(int(sys.argv[1]), b'ready'); os._exit(1)"
 DRAINED_ONE = f"import os, sys; os.write(int(sys.argv[1]), b'ready'); os._exit({DRAINED})"

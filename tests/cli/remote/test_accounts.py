@@ -118,6 +118,9 @@ def test_audit_trail_is_shown_and_verified(cli: RemoteCli, session: str) -> None
     check_schema("audit-verify", verdict.json)
     assert verdict.json["ok"] is True
     assert horae("audit", "ls", "--limit", "1").err.count("audit ls --limit 1 --after") == 1
+    row = rows.json[0]
+    assert row in horae("audit", "ls", "--action", row["action"], "--subject", row["subject"], "--json").json
+    assert horae("audit", "ls", "--actor", "nobody-here", "--json").json == []
 
 
 @in_both_sessions
@@ -261,3 +264,13 @@ def test_task_of_an_agent_waits_for_approval(cli: RemoteCli, session: str) -> No
     assert horae("agent", "stop", "helper", "--json").json == {"agent": "helper", "tasks": 1, "stopped": True}
     assert_restart_is_recommended(horae)
     assert horae("agent", "restart", "helper", "--json").json == {"agent": "helper", "tasks": 1, "stopped": False}
+
+
+@in_both_sessions
+def test_agents_are_listed(cli: RemoteCli, session: str) -> None:
+    horae = command_for(session, cli)
+    horae("token", "make", "helper", "--agent", "helper")
+    found = horae("agent", "ls", "--json")
+    check_schema("agents", found.json)
+    assert [each["name"] for each in found.json] == ["helper"]
+    assert "helper" in horae("agent", "ls").out

@@ -21,7 +21,7 @@ from horae.service.accounts.refusals import CATALOGUE as SERVICE
 from horae.web.refusals import CATALOGUE as WEB
 from tests.cli.json_schemas import SCHEMAS
 
-FAMILIES = ("login", "context", "token", "owner", "webhook", "audit")
+FAMILIES = ("login", "context", "token", "session", "owner", "webhook", "audit")
 SCHEMA_NAMES = (
     *(
         "token",

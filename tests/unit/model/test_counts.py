@@ -22,6 +22,7 @@ from horae.model.counts import (
     bucket_of,
     counter_deltas,
     hour_of,
+    summarize_hours,
     summarize_lateness,
 )
 from horae.model.reason import Reason
@@ -167,3 +168,13 @@ def test_lateness_percentiles_are_upper_bounds(lateness: list[timedelta]) -> Non
     assert median <= found.p50 <= median * 1.25 + MICROSECOND
     assert found.p50 <= found.p99 <= ordered[-1] * 1.25 + MICROSECOND
     assert sum(each <= found.p99 for each in lateness) >= 0.99 * len(lateness)
+
+
+def test_hours_are_summarized_each_by_itself_also_without_runs() -> None:
+    hour = hour_of(NOON)
+    late, outcome = f"{LATENESS_PREFIX}{bucket_of(2 * SECOND)}", f"{OUTCOME_PREFIX}failed"
+    counts = {(hour, late): 2, (hour, outcome): 2, (hour - 2, outcome): 1, (hour - 9, outcome): 5, (NO_HOUR, "x"): 1}
+    before, between, now = summarize_hours(counts, range(hour - 2, hour + 1), SECOND)
+    assert [each.at for each in (before, between, now)] == [NOON - 2 * HOUR, NOON - HOUR, NOON]
+    assert [each.outcomes for each in (before, between, now)] == [{"failed": 1}, {}, {"failed": 2}]
+    assert [(each.lateness.total, each.lateness.on_time) for each in (before, between, now)] == [(0, 0), (0, 0), (2, 0)]

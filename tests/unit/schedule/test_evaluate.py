@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 
 import pytest
 from hypothesis import assume, given, settings
@@ -21,11 +21,13 @@ from horae.schedule import (
     Schedule,
     advance,
     count,
+    count_each,
     due,
     first,
     iterate,
 )
 from horae.schedule import next as next_after
+from horae.schedule.instants import to_datetime, to_instant
 from tests.sizes import sized
 from tests.strategies import NOON, instants, modifiers, schedules, zones
 
@@ -306,3 +308,25 @@ def test_wall_time_without_a_zone_is_refused() -> None:
     with pytest.raises(horae.InvalidSchedule) as refusal:
         next_after(Cron("0 9 * * *"), at("2026-01-01T00:00:00Z"), Past(at("2026-01-01T00:00:00Z")))
     assert refusal.value.code == "zone_missing"
+
+
+@settings(max_examples=sized(200, soak=1_500), deadline=None)
+@given(
+    expression=st.sampled_from(
+        ("*/5 * * * *", "30 2 * * *", "15 0 * * MON", "*/20 * * * * *", "0 1,2,3 * * SUN", "7 * * * *")
+    ),
+    zone=st.sampled_from(("UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/New_York")),
+    start=st.datetimes(datetime(1965, 1, 1), datetime(2040, 1, 1), timezones=st.just(UTC)),
+    lengths=st.lists(st.integers(1, 3 * 86_400_000_000), min_size=1, max_size=5),
+)
+def test_counts_of_several_periods_are_those_of_iterating(
+    expression: str, zone: str, start: datetime, lengths: list[int]
+) -> None:
+    schedule, past = Cron(expression, zone=zone), Past(start)
+    bounds = list(accumulate((to_instant(start), *lengths)))
+    listed = [
+        sum(1 for _ in iterate(schedule, to_datetime(after), past, until=to_datetime(until)))
+        for after, until in pairwise(bounds)
+    ]
+    assert count_each(schedule, bounds, past) == listed
+    assert [count(schedule, to_datetime(one), to_datetime(other), past) for one, other in pairwise(bounds)] == listed

@@ -8,22 +8,28 @@ from typing import Final
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
+from horae.service.accounts.calendar_tokens import CalendarTokens
 from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.quota_sweep import QuotaSweep
 from horae.service.accounts.secrets import SecretVault
+from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
+from horae.service.accounts.views import Views
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerRegistry
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations
+from horae.service.runs.failures import Failures
 from horae.service.runs.fire_rights import FireRights
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
+from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
+from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.tasks.bulk import Bulk
 from horae.service.tasks.declared_tasks import DeclaredTasks
@@ -35,6 +41,7 @@ SERVICES: Final = (
     Tasks,
     Runs,
     Explanations,
+    Failures,
     Overviews,
     Events,
     Bulk,
@@ -42,6 +49,7 @@ SERVICES: Final = (
     DeclaredTasks,
     Functions,
     Outages,
+    OutageReviews,
     ListenerRegistry,
     SecretVault,
     Lanes,
@@ -56,7 +64,11 @@ SERVICES: Final = (
     KeyBudget,
     EventEncoder,
     Tokens,
+    Sessions,
     Webhooks,
+    PlannedRuns,
+    CalendarTokens,
+    Views,
 )
 
 

@@ -405,3 +405,41 @@ async def test_task_created_while_its_agent_is_stopped_is_blocked() -> None:
         assert await code_of(harness.tasks.create(robot, TOLD)) == "agent_stopped"
         assert stopped == [0]
         assert not (await harness.tasks.page(ADA)).items
+
+
+async def test_waiting_tasks_are_listed_by_agent_in_pages() -> None:
+    async with open_harness() as harness:
+        robots = {name: await harness.make_member(name, agent="robot") for name in ("ada", "bob", "eve")}
+        waiting = {name: await harness.tasks.create(robot, WISH) for name, robot in robots.items()}
+        await harness.tasks.create(robots["ada"], WISH._replace(name="second"))
+        approvals = harness.service.approvals
+        first = await approvals.page(CHIEF, limit=1)
+        assert [facts.task.owner for facts in first.items] == ["ada", "ada"], "the tasks of an agent stay together"
+        second = await approvals.page(CHIEF, first.after)
+        assert [facts.task.id for facts in second.items] == [waiting["bob"].id, waiting["eve"].id]
+        assert second.after is None
+        await approvals.approve(CHIEF, waiting["bob"].id, digest_of(waiting["bob"]))
+        bob = await harness.make_member("bob")
+        assert (await approvals.page(bob)).items == ()
+        eve = await harness.make_member("eve")
+        assert [facts.task.id for facts in (await approvals.page(eve)).items] == [waiting["eve"].id]
+        assert await code_of(approvals.page(robots["eve"])) == "not_for_agents"
+
+
+async def test_agents_are_listed_with_limits_and_state_in_pages() -> None:
+    async with open_harness() as harness:
+        for owner, agent in (("ada", "robot"), ("ada", "helper"), ("bob", "robot")):
+            await harness.make_member(owner, agent=agent)
+        await harness.service.agents.put(CHIEF, "robot", {"active_tasks": 2}, "bob")
+        await harness.service.approvals.stop_agent(CHIEF, "helper", "ada")
+        agents = harness.service.agents
+        first = await agents.page(CHIEF, limit=2)
+        assert [(each.owner, each.name, each.stopped) for each in first.items] == [
+            ("ada", "helper", True),
+            ("ada", "robot", False),
+        ]
+        second = await agents.page(CHIEF, first.after, 2)
+        assert [(each.owner, each.quotas.active_tasks) for each in second.items] == [("bob", 2)]
+        assert second.after is None
+        bob = await harness.make_member("bob")
+        assert [each.owner for each in (await agents.page(bob)).items] == ["bob"]

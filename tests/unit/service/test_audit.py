@@ -12,14 +12,15 @@ import pytest
 
 from horae.encryption import Key
 from horae.errors import StoreFull
-from horae.model.accounts.principal import Principal
+from horae.model.accounts.principal import Principal, Role
 from horae.model.change import Change, Facts
 from horae.model.outcome import Failed
 from horae.model.record import Record, RecordWrite
 from horae.ports.full_store import FullStore
 from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
-from horae.service.accounts.audit import AuditRow, ChainVerdict
+from horae.service.accounts import audit as audit_module
+from horae.service.accounts.audit import AuditFilter, AuditRow, ChainVerdict
 from horae.service.accounts.secrets import SecretVault
 from horae.service.service import Service
 from horae.service.tasks.commit import AuditAction
@@ -187,6 +188,58 @@ async def test_owner_lists_its_audit_rows_newest_first_in_pages() -> None:
                 break
         assert paged == seen
         assert len(await rows(harness)) == len(seen) + 1
+
+
+async def test_filtered_pages_have_matching_rows_only_and_go_on_where_the_search_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(audit_module, "MAX_PAGE_SIZE", 4)
+    monkeypatch.setattr(audit_module, "MAX_SCANNED", 8)
+    async with open_harness() as harness:
+        await harness.service.lanes.limit(CHIEF, "oven", 1)
+        for number in range(12):
+            await harness.service.lanes.limit(CHIEF, "press", number)
+        found: list[str] = []
+        after, pages = None, 0
+        while True:
+            page = await harness.service.audit.page(ROOT, after, 5, AuditFilter("lane", "chief", "ov"))
+            found += [row.subject for row in page.items]
+            after, pages = page.after, pages + 1
+            if after is None:
+                break
+        assert (found, pages) == (["oven"], 2), "eight rows are searched per page"
+        page = await harness.service.audit.page(ROOT, None, 5, AuditFilter(subject="press"))
+        rest = await harness.service.audit.page(ROOT, page.after, 5, AuditFilter(subject="press"))
+        assert [row.detail["limit"] for row in (*page.items, *rest.items)] == list(range(11, 1, -1))
+        ada = await harness.make_member("ada")
+        assert (await harness.service.audit.page(ada, None, 5, AuditFilter(subject="press"))).items == ()
+
+
+async def test_audit_rows_hold_values_of_when_and_how_tasks_run_and_of_rights() -> None:
+    async with open_harness() as harness:
+        task = await harness.add()
+        await harness.tasks.edit(CHIEF, task.id, Edits(when="every 2h", payload='"private words"'))
+        await harness.service.lanes.limit(CHIEF, "press", 2)
+        await harness.service.lanes.limit(CHIEF, "press", 5)
+        await harness.service.accounts.put(CHIEF, "eve", role=Role.MEMBER, note="private words")
+        await harness.service.accounts.put(CHIEF, "eve", quotas={"active_tasks": 3})
+        await harness.service.agents.put(CHIEF, "robot", {"active_tasks": 2}, "eve")
+        webhook, _ = await harness.service.webhooks.create(CHIEF, "https://93.184.216.34/private")
+        await harness.service.webhooks.edit(CHIEF, webhook.id, url="https://93.184.216.34/private2", types=["run.*"])
+        seen = await rows(harness)
+        hourly = {"kind": "every", "interval": "PT1H", "from": "grid", "zone": "UTC"}
+        wanted = [
+            ("task.edit", {"when": [hourly, {**hourly, "interval": "PT2H"}]}),
+            ("lane.limit", {"limit": [None, 2]}),
+            ("lane.limit", {"limit": [2, 5]}),
+            ("owner.put", {"role": [None, "member"]}),
+            ("owner.put", {"chosen": [{}, {"active_tasks": 3}]}),
+            ("agent.put", {"chosen": [{}, {"active_tasks": 2}]}),
+            ("webhook.edit", {"types": [[], ["run.*"]]}),
+        ]
+        found = [(row.action, row.detail["changes"]) for row in seen if "changes" in row.detail]
+        assert sorted(found, key=str) == sorted(wanted, key=str)
+        assert "private" not in str([row.detail for row in seen])
 
 
 # --- the chain -----------------------------------------------------------------------------------------------------

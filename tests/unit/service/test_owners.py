@@ -11,7 +11,7 @@ import pytest
 
 from horae.encryption import Key
 from horae.errors import Refusal
-from horae.model.accounts.principal import Principal, Quotas
+from horae.model.accounts.principal import Principal, Quotas, Role
 from horae.model.change import Facts
 from horae.model.outcome import Failed, Succeeded
 from horae.model.run import Run
@@ -21,22 +21,29 @@ from horae.ports.store import RunFilter, TaskFilter
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
+from horae.service.accounts.calendar_tokens import CalendarTokens
+from horae.service.accounts.identity import Identity
 from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.quota_sweep import QuotaSweep
 from horae.service.accounts.secrets import SecretVault
+from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
+from horae.service.accounts.views import Views
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerKind, ListenerRegistry
 from horae.service.events.owner_sequence import Events, Gap
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations
+from horae.service.runs.failures import Failures
 from horae.service.runs.fire_rights import FireRights
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
+from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
+from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.service import Service
 from horae.service.tasks.bulk import Bulk
@@ -47,9 +54,9 @@ from horae.service.tasks.functions import Functions
 from horae.service.tasks.operations import OperationRequest, Operations
 from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
-from horae.testing.factories import HOUR, NOON, a_node
+from horae.testing.factories import DAY, HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
-from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, open_harness
+from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, code_of, open_harness
 from tests.unit.service.service_methods import SERVICES, public_methods
 
 ABSENT: Final = "tsk_000000000000"
@@ -104,6 +111,8 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
     (Runs, "get"): lambda harness, ask: harness.runs.get(BOB, ask),
     (Runs, "lines"): lambda harness, ask: harness.runs.lines(BOB, ask),
+    (Runs, "last_line"): lambda harness, ask: harness.runs.last_line(BOB, ask),
+    (Runs, "attempts"): lambda harness, ask: harness.runs.attempts(BOB, ask),
     (Runs, "cancel"): lambda harness, ask: harness.runs.cancel(BOB, ask),
     (Runs, "retry"): lambda harness, ask: harness.runs.retry(BOB, ask),
     (Runs, "awaiting_answer"): lambda harness, ask: harness.runs.awaiting_answer(ask, lambda _: False),
@@ -149,13 +158,40 @@ async def _listed_of(harness: ServiceHarness) -> object:
     return await harness.tasks.latest(BOB, everything)
 
 
+async def _outcomes_of(harness: ServiceHarness) -> object:
+    everything = (await harness.store.tasks(TaskFilter())).items
+    assert everything
+    return await harness.tasks.outcomes(BOB, everything, 30)
+
+
+_OF_LISTED: Final = ((Tasks, "latest"), (Tasks, "outcomes"))
+
+
+async def _names_of_all(harness: ServiceHarness) -> object:
+    """Bob asks for the names of tasks of Ada by their ids."""
+    return await harness.tasks.names(BOB, [facts.task.id for facts in (await harness.store.tasks(TaskFilter())).items])
+
+
+async def _retry_all(harness: ServiceHarness) -> object:
+    """Bob retries runs of Ada: each is refused as absent."""
+    runs = (await harness.store.runs(RunFilter())).items
+    report = await harness.service.failures.retry(BOB, [run.id for run in runs])
+    return report.retried, {each.error.code for each in report.refused} - {"no_such_run"}
+
+
 LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]]]] = {
     (Tasks, "page"): lambda harness: harness.tasks.page(BOB, TaskFilter(owner="ada")),
     (Tasks, "count"): lambda harness: harness.tasks.count(BOB, TaskFilter(owner="ada")),
     (Tasks, "upcoming"): lambda harness: harness.tasks.upcoming(BOB),
     (Tasks, "latest"): _listed_of,
+    (Tasks, "outcomes"): _outcomes_of,
+    (Tasks, "names"): _names_of_all,
+    (Failures, "groups"): lambda harness: harness.service.failures.groups(BOB, RunFilter(owner="ada")),
+    (Failures, "retry"): _retry_all,
     (Runs, "page"): lambda harness: harness.runs.page(BOB, RunFilter(owner="ada")),
     (Overviews, "now"): _overview,
+    (OutageReviews, "latest"): lambda harness: harness.service.outage_reviews.latest(BOB),
+    (OutageReviews, "dismiss"): lambda harness: harness.service.outage_reviews.dismiss(BOB, NOON),
     (Events, "after"): lambda harness: harness.service.events.after(BOB, 0),
     (Bulk, "each"): _bulk,
     (Operations, "page"): lambda harness: harness.service.operations.page(BOB),
@@ -169,10 +205,22 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (SecretVault, "names"): lambda harness: harness.service.secrets.names(BOB),
     (Lanes, "all"): lambda harness: harness.service.lanes.all(BOB),
     (Lanes, "limit"): lambda harness: harness.service.lanes.limit(BOB, "garden", 1),
+    (Lanes, "queues"): lambda harness: harness.service.lanes.queues(BOB),
+    (Lanes, "queued"): lambda harness: harness.service.lanes.queued(BOB, "ada/garden"),
+    (Agents, "page"): lambda harness: harness.service.agents.page(BOB),
+    (Approvals, "page"): lambda harness: harness.service.approvals.page(BOB),
     (Accounts, "page"): lambda harness: harness.service.accounts.page(BOB),
     (Tokens, "page"): lambda harness: harness.service.tokens.page(BOB, "ada"),
+    (Views, "all"): lambda harness: harness.service.views.all(BOB, "tasks"),
+    (Sessions, "page"): lambda harness: harness.service.sessions.page(BOB, "ada"),
     (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
     (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
+    (CalendarTokens, "all"): lambda harness: harness.service.calendar_tokens.all(BOB),
+    (Overviews, "hours"): lambda harness: harness.service.overview.hours(BOB, NOON, NOON + DAY),
+    (PlannedRuns, "clock_changes"): lambda harness: harness.service.planned.clock_changes(BOB, NOON, NOON + 60 * DAY),
+    (PlannedRuns, "per_hour"): lambda harness: harness.service.planned.per_hour(BOB, NOON, NOON + DAY),
+    (PlannedRuns, "per_period"): lambda harness: harness.service.planned.per_period(BOB, [NOON, NOON + DAY]),
+    (PlannedRuns, "list"): lambda harness: harness.service.planned.list(BOB, NOON, NOON + DAY),
 }
 """What takes no id: it answers as in an empty harness."""
 OTHERWISE: Final[dict[tuple[type, str], str]] = {
@@ -214,6 +262,14 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Tokens, "make"): "test_account_of_another_owner_is_absent",
     (Tokens, "revoke"): "test_account_of_another_owner_is_absent",
     (Tokens, "authenticate"): "test_operator_methods_return_nothing_of_owners",
+    (Views, "save"): "test_view_of_another_owner_is_absent",
+    (Views, "remove"): "test_view_of_another_owner_is_absent",
+    (Sessions, "revoke"): "test_session_of_another_owner_is_absent",
+    (Sessions, "make_link"): "test_session_of_another_owner_is_absent",
+    (Sessions, "open_with_link"): "test_session_of_another_owner_is_absent",
+    (Sessions, "open_for_identity"): "test_session_of_another_owner_is_absent",
+    (Sessions, "open_with_token"): "test_session_of_another_owner_is_absent",
+    (Sessions, "authenticate"): "test_session_of_another_owner_is_absent",
     (Tokens, "make_first"): "test_operator_methods_return_nothing_of_owners",
     (Audit, "row"): "test_operator_methods_return_nothing_of_owners",
     (Audit, "seal"): "test_operator_methods_return_nothing_of_owners",
@@ -257,8 +313,25 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Functions, "complete_edits"): "test_functions_belong_to_the_deployment",
     (Functions, "by_node"): "test_functions_belong_to_the_deployment",
     (Functions, "check_edits"): "test_functions_belong_to_the_deployment",
+    (CalendarTokens, "make"): "test_calendar_token_of_another_owner_is_absent",
+    (CalendarTokens, "revoke"): "test_calendar_token_of_another_owner_is_absent",
+    (CalendarTokens, "authenticate"): "test_calendar_token_of_another_owner_is_absent",
+    (PlannedRuns, "note_write"): "test_operator_methods_return_nothing_of_owners",
 }
 """What no row of the tables above fits; the test that looks at it."""
+
+
+async def test_calendar_token_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        tokens = harness.service.calendar_tokens
+        for name in ("ada", "bob"):
+            await harness.service.accounts.put(CHIEF, name)
+        token, text = await tokens.make(ADA, "phone")
+        for asked in ("cal_" + "0" * 32, token.id):
+            assert await code_of(tokens.revoke(BOB, asked)) == "no_such_calendar_token"
+        assert (await tokens.make(BOB, "mine"))[0].owner == "bob"
+        assert [each.name for each in await tokens.all(ADA)] == ["phone"]
+        assert (await tokens.authenticate(text)).owner == "ada"
 
 
 async def event_numbers_say_nothing_about_other_owners(harness: ServiceHarness) -> None:
@@ -377,11 +450,22 @@ async def test_owner_and_admin_get_answers_to_the_same_calls() -> None:
 @pytest.mark.parametrize("method", LISTS, ids=lambda method: f"{method[0].__name__}.{method[1]}")
 async def test_lists_show_no_foreign_resources(method: tuple[type, str]) -> None:
     async with open_harness() as harness:
-        empty = await LISTS[method](ServiceHarness()) if method != (Tasks, "latest") else {}
+        empty = await LISTS[method](ServiceHarness()) if method not in _OF_LISTED else {}
         mine = await make_resources_of_ada(harness)
         before = await harness.store.facts(mine.task.id, None)
         assert await LISTS[method](harness) == empty
         assert await harness.store.facts(mine.task.id, None) == before
+
+
+async def test_view_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        views = harness.service.views
+        await views.save(ADA, "tasks", "mine", "state:failed")
+        with pytest.raises(Refusal) as absent:
+            await views.remove(BOB, "tasks", "mine")
+        assert absent.value.code == "no_such_view"
+        await views.save(BOB, "tasks", "mine", "")
+        assert [view.query for view in await views.all(ADA, "tasks")] == ["state:failed"]
 
 
 async def test_bulk_operation_affects_own_tasks_only() -> None:
@@ -461,6 +545,23 @@ async def test_account_of_another_owner_is_absent() -> None:
         assert isinstance(verdict, Refusal)
         assert (await tokens.page(ROOT, "ada")).items == (hers,)
         assert (await accounts.get(ROOT, "ada")).version == 1
+
+
+async def test_session_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        sessions = harness.service.sessions
+        await harness.make_member("ada")
+        bob = await harness.make_member("bob")
+        _, text = await harness.service.tokens.make(ROOT, owner="ada", name="hers")
+        hers = await sessions.open_with_token(text)
+        foreign, absent = hers.session.id, "ses_" + "0" * 32
+        answers = [answer_without_id(await answer_code(sessions.revoke(bob, name)), name) for name in (foreign, absent)]
+        assert answers[0] == answers[1]
+        assert (await sessions.authenticate(hers.cookie)).owner == "ada"
+        known = await sessions.open_for_identity(Identity("bob", Role.VIEWER, "https://id.example.org", "7"))
+        assert (await sessions.authenticate(known.cookie)).owner == "bob"
+        own = await sessions.open_with_link((await sessions.make_link(bob)).code)
+        assert (await sessions.authenticate(own.cookie)).owner == "bob"
 
 
 async def test_webhook_of_another_owner_is_absent() -> None:

@@ -17,15 +17,21 @@ from horae.ports.store import RunFilter, TaskFilter
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
+from horae.service.accounts.calendar_tokens import CalendarTokens
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.secrets import SecretVault
+from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
+from horae.service.accounts.views import Views
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.explanations import Explanations
+from horae.service.runs.failures import Failures
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.nodes import Nodes
+from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.overview import Overviews
+from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.tasks.bulk import Bulk
 from horae.service.tasks.declared_tasks import DeclaredTasks
@@ -53,6 +59,7 @@ class CallSubject(NamedTuple):
     run: str
     token: str
     webhook: str
+    session: str
 
 
 Ask = Callable[[ServiceHarness, Principal, CallSubject], Awaitable[Any]]
@@ -73,6 +80,11 @@ def _runs(needs: Scope, ask: Callable[[Runs, Principal, str], Awaitable[Any]]) -
     return Call(needs, lambda harness, who, things: ask(harness.runs, who, things.run))
 
 
+async def _remove_view(harness: ServiceHarness, who: Principal) -> None:
+    with suppress(NotFound):
+        await harness.service.views.remove(who, "tasks", "mine")
+
+
 def _hooks(needs: Scope, ask: Callable[[Webhooks, Principal, str], Awaitable[Any]]) -> Call:
     return Call(needs, lambda harness, who, things: ask(harness.service.webhooks, who, things.webhook))
 
@@ -85,6 +97,12 @@ async def _function(harness: ServiceHarness, who: Principal) -> None:
     """The right is checked first: without it the answer is a refusal, not that the function is unknown."""
     with suppress(NotFound):
         await harness.service.functions.get(who, "x")
+
+
+async def _revoke_calendar(harness: ServiceHarness, who: Principal) -> None:
+    """The right is checked first: without it the answer is a refusal, not that the token is unknown."""
+    with suppress(NotFound):
+        await harness.service.calendar_tokens.revoke(who, "cal_" + "0" * 32)
 
 
 CALLS: Final[dict[tuple[type, str], Call]] = {
@@ -116,6 +134,8 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     ),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
+    (Runs, "last_line"): _runs(Scope.READ, lambda runs, who, run: runs.last_line(who, run)),
+    (Runs, "attempts"): _runs(Scope.READ, lambda runs, who, run: runs.attempts(who, run)),
     (Runs, "retry"): _runs(Scope.RUN, lambda runs, who, run: runs.retry(who, run)),
     (Tasks, "create"): Call(
         Scope.WRITE, lambda harness, who, things: harness.tasks.create(who, WISH._replace(owner=things.owner))
@@ -162,6 +182,9 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tokens, "revoke"): Call(
         Scope.WRITE, lambda harness, who, things: harness.service.tokens.revoke(who, things.token)
     ),
+    (Sessions, "revoke"): Call(
+        Scope.READ, lambda harness, who, things: harness.service.sessions.revoke(who, things.session)
+    ),
     (Accounts, "get"): Call(Scope.READ, lambda harness, who, things: harness.service.accounts.get(who, things.owner)),
     (Accounts, "put"): Call(
         Scope.ADMIN, lambda harness, who, things: harness.service.accounts.put(who, things.owner, note="x"), owned=False
@@ -196,8 +219,18 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "page"): Call(Scope.READ, lambda harness, who, _: harness.tasks.page(who), owned=False),
     (Tasks, "count"): Call(Scope.READ, lambda harness, who, _: harness.tasks.count(who), owned=False),
     (Tasks, "upcoming"): Call(Scope.READ, lambda harness, who, _: harness.tasks.upcoming(who), owned=False),
+    (Tasks, "outcomes"): Call(Scope.READ, lambda harness, who, _: harness.tasks.outcomes(who, (), 30), owned=False),
     (Tasks, "latest"): Call(Scope.READ, lambda harness, who, _: harness.tasks.latest(who, ()), owned=False),
+    (Tasks, "names"): Call(Scope.READ, lambda harness, who, _: harness.tasks.names(who, ()), owned=False),
+    (Failures, "groups"): Call(Scope.READ, lambda harness, who, _: harness.service.failures.groups(who), owned=False),
+    (Failures, "retry"): Call(Scope.RUN, lambda harness, who, _: harness.service.failures.retry(who, ()), owned=False),
     (Runs, "page"): Call(Scope.READ, lambda harness, who, _: harness.runs.page(who), owned=False),
+    (OutageReviews, "latest"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.outage_reviews.latest(who), owned=False
+    ),
+    (OutageReviews, "dismiss"): Call(
+        Scope.WRITE, lambda harness, who, _: harness.service.outage_reviews.dismiss(who, NOON), owned=False
+    ),
     (Overviews, "now"): Call(Scope.READ, lambda harness, who, _: harness.service.overview.now(who), owned=False),
     (Events, "after"): Call(Scope.READ, lambda harness, who, _: harness.service.events.after(who, 0), owned=False),
     (Events, "last"): Call(Scope.READ, lambda harness, who, _: harness.service.events.last(who), owned=False),
@@ -222,16 +255,51 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     ),
     (SecretVault, "names"): Call(Scope.READ, lambda harness, who, _: harness.service.secrets.names(who), owned=False),
     (Lanes, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.all(who), owned=False),
+    (Lanes, "queues"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.queues(who), owned=False),
+    (Lanes, "queued"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.queued(who, "x"), owned=False),
+    (Agents, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.agents.page(who), owned=False),
+    (Approvals, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.approvals.page(who), owned=False),
     (Lanes, "limit"): Call(Scope.WRITE, lambda harness, who, _: harness.service.lanes.limit(who, "x", 1), owned=False),
     (Nodes, "all"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.nodes.all(who), owned=False),
     (Nodes, "drain"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain(who, "nod_1"), owned=False),
     (Nodes, "drain_host"): Call(
         Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain_host(who, "north"), owned=False
     ),
+    (Views, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.views.all(who, "tasks"), owned=False),
+    (Views, "save"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.views.save(who, "tasks", "mine", ""), owned=False
+    ),
+    (Views, "remove"): Call(Scope.READ, lambda harness, who, _: _remove_view(harness, who), owned=False),
+    (Sessions, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.sessions.page(who), owned=False),
+    (Sessions, "make_link"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.sessions.make_link(who), owned=False
+    ),
     (Tokens, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.tokens.page(who), owned=False),
     (Accounts, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.accounts.page(who), owned=False),
     (Audit, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.audit.page(who), owned=False),
     (Audit, "verify"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.audit.verify(who), owned=False),
+    (CalendarTokens, "make"): Call(
+        Scope.WRITE, lambda harness, who, _: harness.service.calendar_tokens.make(who, "phone"), owned=False
+    ),
+    (CalendarTokens, "all"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.calendar_tokens.all(who), owned=False
+    ),
+    (CalendarTokens, "revoke"): Call(Scope.WRITE, lambda harness, who, _: _revoke_calendar(harness, who), owned=False),
+    (Overviews, "hours"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.overview.hours(who, NOON, NOON + HOUR), owned=False
+    ),
+    (PlannedRuns, "clock_changes"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.clock_changes(who, NOON, NOON + HOUR), owned=False
+    ),
+    (PlannedRuns, "per_hour"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.per_hour(who, NOON, NOON + HOUR), owned=False
+    ),
+    (PlannedRuns, "per_period"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.per_period(who, [NOON, NOON + HOUR]), owned=False
+    ),
+    (PlannedRuns, "list"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.planned.list(who, NOON, NOON + HOUR), owned=False
+    ),
 }
 ELSEWHERE: Final = frozenset(
     {
@@ -268,6 +336,10 @@ UNASKED: Final = frozenset(
         "free_storage",
         "load",
         "make_first",
+        "note_write",
+        "open_for_identity",
+        "open_with_link",
+        "open_with_token",
         "quotas",
         "reach",
         "read",
@@ -314,11 +386,12 @@ async def make_subject(harness: ServiceHarness, owner: str) -> CallSubject:
         await harness.settle(each, Failed("no", permanent=True))
     run = next(each for each in claimed if each.owner == owner)
     await harness.service.secrets.set(chief, "token", "value")
-    token, _ = await harness.service.tokens.make(LOCAL, owner=owner, name="theirs")
+    token, text = await harness.service.tokens.make(LOCAL, owner=owner, name="theirs")
+    opened = await harness.service.sessions.open_with_token(text)
     await harness.service.secrets.grant(chief, "token", "robot")
     await harness.service.agents.put(LOCAL, "robot", {"active_tasks": 5}, owner)
     webhook, _ = await harness.service.webhooks.create(chief, "https://93.184.216.34/hook")
-    return CallSubject(owner, task.id, run.id, token.id, webhook.id)
+    return CallSubject(owner, task.id, run.id, token.id, webhook.id, opened.session.id)
 
 
 async def answer_code(call: Awaitable[Any]) -> str:
@@ -333,7 +406,15 @@ async def answer_code(call: Awaitable[Any]) -> str:
 
 
 NOTHING_THERE: Final = frozenset(
-    {"no_such_task", "no_such_run", "no_such_token", "no_such_webhook", "no_such_owner", "foreign_owner"}
+    {
+        "no_such_task",
+        "no_such_run",
+        "no_such_session",
+        "no_such_token",
+        "no_such_webhook",
+        "no_such_owner",
+        "foreign_owner",
+    }
 )
 SECRETLESS: Final = NOTHING_THERE | {"no_such_secret"}
 
@@ -348,7 +429,9 @@ async def test_rights_by_role_and_subject(method: tuple[type, str], role: Role |
         await harness.make_member("somebody")
         await harness.store.join(a_node("nod_1", host="north"))
         mine, yours = await make_subject(harness, "me"), await make_subject(harness, "you")
-        nobodys = CallSubject("nobody", ABSENT_TASK, ABSENT_RUN, "tok_" + "0" * 32, "whk_" + "0" * 32)
+        nobodys = CallSubject(
+            "nobody", ABSENT_TASK, ABSENT_RUN, "tok_" + "0" * 32, "whk_" + "0" * 32, "ses_" + "0" * 32
+        )
         said: list[str] = []
         for things in (yours, nobodys, mine):
             harness.advance(HOUR / 60)

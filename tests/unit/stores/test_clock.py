@@ -13,7 +13,7 @@ import pytest
 
 import horae.stores
 from horae.model.change import Change
-from horae.model.counts import NO_HOUR, RETAINED_HOURS, SUCCEEDED_COUNTER, hour_of
+from horae.model.counts import NO_HOUR, OUTCOME_RETAINED_HOURS, SUCCEEDED_COUNTER, hour_of
 from horae.model.task import Task
 from horae.ports.full_store import FullStore
 from horae.ports.transfer import CounterValue, Part
@@ -67,7 +67,7 @@ async def test_old_counters_are_dropped_while_the_machines_clock_is_behind(url: 
     clock, task = VirtualClock(FAR_AHEAD), a_task()
     async with opened(url, clock) as store:
         await store.add([a_new_task(task)])
-        old = clock.now() - RETAINED_HOURS * HOUR
+        old = clock.now() - OUTCOME_RETAINED_HOURS * HOUR
         for at in (old, old + HOUR, clock.now()):
             await add_ended_run(store, task, at)
         kept = {hour_of(old) + 1, hour_of(clock.now())}
@@ -85,7 +85,7 @@ async def test_counters_are_kept_while_the_machines_clock_is_ahead(url: str) -> 
         await add_ended_run(store, task, later)
         assert await counted_hours(store, now, later) == {hour_of(now), hour_of(later)}
         assert await stored_hours(store, now) == {hour_of(now), hour_of(later)}
-        clock.advance(RETAINED_HOURS * 3600)
+        clock.advance(OUTCOME_RETAINED_HOURS * 3600)
         await add_ended_run(store, task, clock.now())
         assert await counted_hours(store, now, clock.now(), later) == {hour_of(clock.now()), hour_of(later)}
         assert await stored_hours(store, now) == {hour_of(clock.now()), hour_of(later)}

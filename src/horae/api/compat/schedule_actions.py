@@ -15,6 +15,7 @@ from ...errors import Refusal
 from ...model.accounts.principal import Principal, Scope
 from ...model.task import TaskState
 from ...schedule import Once
+from ...service.own_tasks import DISABLED, delete_or_cancel, edit_and_enable, list_own_tasks, pause_task, without_admin
 from ...service.service import Service
 from ...service.tasks.edits import Edits
 from ...web.idempotency import Ids, idempotent, store_ids
@@ -23,7 +24,7 @@ from ...web.parameters import Body, Query
 from ...web.request_context import app_context
 from ...wire.fields import check_fields
 from ...wire.tasks import next_due
-from .own_tasks import delete_or_cancel, edit_and_enable, list_own_tasks, pause_task, without_admin
+from ...wire.text_tasks import UPDATED, with_labels
 from .refusals import refuse
 from .routes import TaskUuid, compat_operation, compat_routes
 from .schedule_json import (
@@ -38,7 +39,6 @@ from .schedule_json import (
 )
 from .schedule_lists import Limit, render_upcoming
 from .schedule_requests import extra_reminder, is_one_time, read_snooze
-from .stored_fields import DISABLED, UPDATED, with_labels
 
 routes: Final = compat_routes("/schedules", "schedules")
 EXAMPLE: Final = {"taskUuids": ["tsk_0199f3a1b2c3d4e5f60718293a4b5c6d"], "operation": "pause"}

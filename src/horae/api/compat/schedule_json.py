@@ -17,6 +17,7 @@ from ...model.task import Task, TaskState
 from ...schedule import Now, Once, Schedule
 from ...schedule.compat import Note, Translation, dailyuse
 from ...schedule.describe import describe_schedule
+from ...service.own_tasks import DISABLED, latest_runs
 from ...service.query.instants import parse_span
 from ...web.language import request_language
 from ...web.request_context import app_context
@@ -24,10 +25,8 @@ from ...web.responses import json_response
 from ...wire.instants import milliseconds, utc
 from ...wire.runs import result_of
 from ...wire.tasks import next_due
-from .own_tasks import latest_runs
 from .refusals import render_notes
 from .stored_fields import (
-    DISABLED,
     SOURCE_ID,
     SOURCE_TYPE,
     TASK_TYPE,

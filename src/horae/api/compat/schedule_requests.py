@@ -13,11 +13,13 @@ from ...model.refusals import refuse as refuse_task
 from ...model.task import Target, Task
 from ...schedule import Now, Once
 from ...schedule.compat import Note, Translation, dailyuse
+from ...service.own_tasks import DISABLED
 from ...service.tasks.edits import KEEP, Edits, MaybeKept
 from ...service.tasks.task_request import Options, TaskRequest, When, request_of
 from ...wire.fields import check_fields
 from ...wire.instants import utc
 from ...wire.policies import read_policies
+from ...wire.text_tasks import SURFACE, UPDATED, with_labels
 from .refusals import refuse
 from .schedule_fields import read_alert, read_choice, read_flag, read_source, read_tags, read_text, read_whole_number
 from .schedule_json import (
@@ -31,18 +33,14 @@ from .schedule_json import (
     to_dailyuse,
 )
 from .stored_fields import (
-    DISABLED,
     SNOOZED_FROM,
     SOURCE_ID,
     SOURCE_TYPE,
-    SURFACE,
     TASK_TYPE,
-    UPDATED,
     encode_payload,
     read_details,
     read_payload,
     render_payload,
-    with_labels,
 )
 
 NAME: Final = "schedules"

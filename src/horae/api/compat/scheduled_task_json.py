@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from ...model.accounts.principal import LOCAL
 from ...model.change import Facts
 from ...model.entry import EntryKind, EntryState
-from ...model.ids import occurrence_key
+from ...model.events.trace_context import trace_id
 from ...model.reason import describe_reason as reason_sentence
 from ...model.run import LIVE_STATES, Run, RunState
 from ...model.task import Target, TaskState
@@ -19,9 +18,8 @@ from ...schedule import Cron, Every, Now, Once, Schedule
 from ...schedule.describe import describe_schedule
 from ...service.runs.nodes import NodeState
 from ...service.service import Service
-from ...wire.runs import result_of
 from ...wire.tasks import next_due
-from .refusals import refuse
+from ...wire.text_tasks import answer_of
 from .stored_fields import last_change, render_payload
 
 _TARGET: Final = "target"
@@ -121,19 +119,12 @@ def render_run(run: Run, target: Target) -> dict[str, Any]:
         "task_id": run.task_id,
         "user_id": run.owner,
         "status": _STATUSES.get(run.state, "failed"),
-        "trace_id": occurrence_key(run.task_id, run.origin, run.planned).removeprefix("occ_"),
+        "trace_id": trace_id(run),
         "started_at": format_instant(run.started or run.claimed or run.due),
         "finished_at": format_instant(run.ended),
         "error": _error(run),
-        "result": _result(run, target),
+        "result": answer_of(run, target),
     }
-
-
-def _result(run: Run, target: Target) -> Any:
-    """Return the orchestrator's JSON without the HTTP status that an http target stores with it."""
-    result = result_of(run)
-    is_wrapped = isinstance(result, dict) and {"status", "body"} <= result.keys() <= {"status", "body", "truncated"}
-    return result["body"] if is_wrapped and is_orchestrator(target) else result
 
 
 def format_instant(at: datetime | None) -> str | None:
@@ -149,20 +140,3 @@ def _error(run: Run) -> str | None:
     if run.state in _STATUSES or run.error is not None:
         return run.error
     return run.state.value if run.reason is None else reason_sentence(run.reason, "en")
-
-
-_PRESET: Final = "orchestrator"
-_DISPATCH: Final = "/dispatch/execute"
-
-
-def orchestrator_target(url: str | None) -> Target:
-    if not url:
-        raise refuse("compat_no_orchestrator")
-    return Target("http", json.dumps({"preset": _PRESET, "url": url.rstrip("/") + _DISPATCH}))
-
-
-def is_orchestrator(target: Target) -> bool:
-    if target.kind != "http":
-        return False
-    spec = json.loads(target.spec)
-    return isinstance(spec, dict) and spec.get("preset") == _PRESET

@@ -12,14 +12,13 @@ from ...schedule import Cron, Once
 from ...schedule.compat import Note, Translation, fun_ai_station
 from ...schedule.compat.fields import Fields
 from ...service.tasks.edits import KEEP, Edits, MaybeKept
-from ...service.tasks.task_request import Options, TaskRequest, When
+from ...service.tasks.task_request import TaskRequest, When
 from ...wire.fields import check_fields
-from ...wire.policies import read_policies
+from ...wire.text_tasks import UPDATED, orchestrator_request, with_labels
 from .refusals import KEYS_DROPPED, PAST_RUNS_AT_ONCE, refuse
-from .scheduled_task_json import UTC_ZONE, ScheduleFields, next_run, orchestrator_target, schedule_fields_of
-from .stored_fields import SURFACE, UPDATED, encode_payload, read_details, read_payload, with_labels
+from .scheduled_task_json import UTC_ZONE, ScheduleFields, next_run, schedule_fields_of
+from .stored_fields import encode_payload, read_details, read_payload
 
-NAME: Final = "scheduled-tasks"
 WHEN_FIELDS: Final = ("schedule_type", "schedule_expr", "timezone")
 FIELDS: Final = ("name", "enabled", *WHEN_FIELDS, "payload", "next_run_at")
 READ_ONLY_FIELDS: Final = (
@@ -58,14 +57,11 @@ def read_new(body: object, orchestrator: str | None, now: datetime) -> NewTask:
         raise refuse_task("missing_field", name="name")
     translation, past_notes = _translate(fields, now)
     payload, dropped_notes = _read_payload(fields.get("payload"))
-    task_request = TaskRequest(
-        name=_read_name(fields["name"]) or DEFAULT_NAME,
-        when=translation.schedule,
-        target=orchestrator_target(orchestrator),
-        payload=encode_payload(payload),
-        zone=UTC_ZONE,
-        labels={SURFACE: NAME, UPDATED: now.isoformat()},
-        options=_options(translation),
+    name = _read_name(fields["name"]) or DEFAULT_NAME
+    if not orchestrator:
+        raise refuse("compat_no_orchestrator")
+    task_request = orchestrator_request(
+        orchestrator, name, translation.schedule, encode_payload(payload), zone=UTC_ZONE, now=now
     )
     return NewTask(
         task_request, "paused" not in translation.policies, (*translation.notes, *past_notes, *dropped_notes)
@@ -167,10 +163,6 @@ def _read_first_time(fields: Mapping[str, Any]) -> datetime | None:
     """Read `next_run_at`; without an offset it is UTC, as everywhere in this dialect."""
     given = Fields.of(fun_ai_station.SYSTEM, fields, ("next_run_at",)).time("next_run_at")
     return given.replace(tzinfo=UTC) if given is not None and given.tzinfo is None else given
-
-
-def _options(translation: Translation) -> Options:
-    return read_policies({name: value for name, value in translation.policies.items() if name != "paused"})
 
 
 def _read_payload(value: object) -> tuple[dict[str, Any], tuple[Note, ...]]:

@@ -7,15 +7,24 @@ from operator import itemgetter
 from typing import Annotated, Any, Final
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from ...errors import Refusal
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.refusals import refuse
 from ...model.task import TaskState
 from ...ports.store import RunFilter
 from ...schedule.compat import Note
+from ...service.own_tasks import (
+    DISABLED,
+    VISIBLE_STATES,
+    delete_or_cancel,
+    edit_and_enable,
+    get_own_task,
+    latest_runs,
+    list_own_tasks,
+    without_admin,
+)
 from ...service.service import Service
 from ...web.body import read_json_body
 from ...web.idempotency import Ids, idempotent, store_ids
@@ -23,18 +32,18 @@ from ...web.language import request_language
 from ...web.parameters import Body
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from .own_tasks import VISIBLE_STATES, delete_or_cancel, edit_and_enable, latest_runs, list_own_tasks, without_admin
+from ...web.routing import RouteGroup
 from .refusals import NOTHING_LEFT, render_notes
 from .routes import TaskUuid, compat_operation, compat_routes
 from .scheduled_task_json import SHOWN_RUNS, leases_of, render_run, render_task
 from .scheduled_task_requests import read_changes, read_new
-from .stored_fields import DISABLED
 
 routes: Final = compat_routes(
     "/scheduled-tasks",
     "scheduled-tasks",
     {"compat_bad_seconds": 400, "interval_too_short": 400, "too_many_tasks": 409},
 )
+browser_routes: Final = RouteGroup("/scheduled-tasks", "scheduled-tasks", authenticated=False)
 MAX_RUNS: Final = 50
 MAX_LISTED: Final = 1_000
 EXAMPLE: Final = {
@@ -44,6 +53,12 @@ EXAMPLE: Final = {
     "timezone": "UTC",
     "payload": {"text": "remind me to clock in", "context": {"channel": "scheduled_task"}},
 }
+
+
+@browser_routes.get("/console")
+async def open_console(request: Request) -> Response:
+    """Redirect a browser to the simple view of the console, which asks for a sign-in of its own."""
+    return RedirectResponse(f"{request.scope.get('root_path', '')}/scheduled-tasks/console/", 307)
 
 
 @routes.get("", compat_operation("list_scheduled_tasks", "Your tasks, the last changed first", "ScheduledTasks"))
@@ -92,7 +107,7 @@ async def create_task(
     compat_operation("get_scheduled_task", "One of your tasks", "ScheduledTask", problems=(404,)),
 )
 async def get_task(request: Request, principal: Principal, task_id: TaskUuid) -> Response:
-    return await _respond(request, principal, await _load_known(app_context(request).service, principal, task_id))
+    return await _respond(request, principal, await get_own_task(app_context(request).service, principal, task_id))
 
 
 @routes.put(
@@ -113,7 +128,7 @@ async def update_task(
     """Change the given fields. A new schedule counts from now. Clients need not clear a lock: an expired lease holds
     nothing, and a live one stays."""
     context = app_context(request)
-    before = await _load_known(context.service, principal, task_id)
+    before = await get_own_task(context.service, principal, task_id)
     changes = read_changes(body, before, context.clock.now())
     after = await edit_and_enable(context.service, principal, before, changes.edits, enabled=changes.enabled)
     is_over = changes.enabled and after.status.state is TaskState.COMPLETED
@@ -126,7 +141,7 @@ async def update_task(
 )
 async def delete_task(request: Request, principal: Principal, task_id: TaskUuid) -> Response:
     service = app_context(request).service
-    await _load_known(service, principal, task_id)
+    await get_own_task(service, principal, task_id)
     await delete_or_cancel(service, principal, task_id)
     return json_response({"ok": True})
 
@@ -137,19 +152,12 @@ async def delete_task(request: Request, principal: Principal, task_id: TaskUuid)
 )
 async def list_runs(request: Request, principal: Principal, task_id: TaskUuid) -> Response:
     service = app_context(request).service
-    target = (await _load_known(service, principal, task_id)).task.target
+    target = (await get_own_task(service, principal, task_id)).task.target
     run_filter = RunFilter(principal.owner, task_id, SHOWN_RUNS)
     page = await service.runs.page(without_admin(principal), run_filter, limit=MAX_RUNS)
     return json_response(
         sorted((render_run(each, target) for each in page.items), key=itemgetter("started_at"), reverse=True)
     )
-
-
-async def _load_known(service: Service, principal: Principal, task_id: str) -> Facts:
-    facts = await service.tasks.get(without_admin(principal), task_id)
-    if facts.status.state not in VISIBLE_STATES:
-        raise refuse("no_such_task", id=task_id)
-    return facts
 
 
 async def _respond(request: Request, principal: Principal, facts: Facts, notes: tuple[Note, ...] = ()) -> Response:

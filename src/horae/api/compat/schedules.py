@@ -12,12 +12,12 @@ from ...model.accounts.principal import Principal, Scope
 from ...model.run import Run
 from ...model.task import Task
 from ...ports.store import RunFilter, TaskFilter
+from ...service.own_tasks import delete_or_cancel, edit_and_enable, list_own_tasks, pause_task, without_admin
 from ...web.body import read_json_body
 from ...web.idempotency import Ids, idempotent, store_ids
 from ...web.language import request_language
 from ...web.parameters import Body, Query
 from ...web.request_context import AppContext, app_context
-from .own_tasks import delete_or_cancel, edit_and_enable, list_own_tasks, pause_task, without_admin
 from .routes import TaskUuid, compat_operation, compat_routes
 from .schedule_json import envelope_response, render_execution, render_schedules, schedule_response
 from .schedule_lists import Limit, Name, Page, TextList, parse_filter, sort_by_due, source_labels

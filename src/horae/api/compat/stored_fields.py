@@ -7,30 +7,17 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from ...model.accounts.principal import RESERVED_LABEL_PREFIX
 from ...model.change import Facts
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Run
 from ...model.task import Task
+from ...wire.text_tasks import UPDATED
 from .refusals import refuse
 
-SURFACE: Final = "compat.surface"
-"""Surface through which the task was created."""
-UPDATED: Final = "compat.updated"
-"""Time of the last edit through one of these surfaces."""
 TASK_TYPE: Final = "compat.task_type"
 SOURCE_TYPE: Final = "compat.source_type"
 SOURCE_ID: Final = "compat.source_id"
 SNOOZED_FROM: Final = "compat.snoozed_from"
-
-DISABLED: Final = "disabled"
-"""Note of a pause that a client sees as `enabled: false`."""
-
-
-def with_labels(task: Task, marks: Mapping[str, str]) -> dict[str, str]:
-    """Return the task's labels with `marks` added, without those that only the service writes."""
-    own_labels = {name: value for name, value in task.labels if not name.startswith(RESERVED_LABEL_PREFIX)}
-    return own_labels | dict(marks)
 
 
 def label_of(task: Task, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Agents: get, set limits, stop with all their tasks, restart."""
+"""Agents: list, get, set limits, stop with all their tasks, restart; and the tasks that wait for approval."""
 
 from __future__ import annotations
 
@@ -11,18 +11,49 @@ from starlette.responses import Response
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
 from ...web.idempotency import Ids, idempotent, store_ids
+from ...web.language import request_language
+from ...web.pagination import decode_cursor, page_response
 from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.accounts import agent_json
+from ...wire.review import review_json
 from ..openapi import AGENT, Operation
-from ..parameters import DryRun, service_for
+from ..parameters import Cursor, DryRun, Limit, service_for
 from ..parameters import Owner as OwnerQuery
 
 routes: Final = RouteGroup("/v1", "agents")
 
 Agent = Annotated[str, Path(max_length=200, description="The name of an agent.")]
+
+
+@routes.get(
+    "/agents",
+    Operation(
+        "list_agents", "Agents with their limits and state: all for admins, the caller's own for others", "AgentPage"
+    ),
+)
+async def list_agents(request: Request, principal: Principal, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    after = decode_cursor(request, principal, cursor)
+    page = await app_context(request).service.agents.page(principal, after, limit)
+    return page_response(request, principal, page, agent_json)
+
+
+@routes.get(
+    "/approvals",
+    Operation(
+        "list_approvals",
+        "Tasks of agents that wait for approval, by agent; a page looks at 50 agents, and may be empty and still have a next one",
+        "ReviewPage",
+    ),
+)
+async def list_approvals(
+    request: Request, principal: Principal, *, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    after, language = decode_cursor(request, principal, cursor), request_language(request)
+    page = await app_context(request).service.approvals.page(principal, after, limit)
+    return page_response(request, principal, page, lambda facts: review_json(facts, language))
 
 
 @routes.get("/agents/{agent}", Operation("get_agent", "One agent and its limits", "Agent", problems=(404,)))

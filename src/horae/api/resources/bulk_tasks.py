@@ -20,10 +20,10 @@ from ...model.task import Task
 from ...ports.store import TaskFilter
 from ...service.query.parser import MAX_CHARACTERS
 from ...service.service import Service
+from ...service.tasks.bulk_actions import MAX_SYNCHRONOUS, exceeds_synchronous
 from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.operations import OperationRequest, scope_for
 from ...service.tasks.task_request import TaskRequest
-from ...service.tasks.tasks import Tasks
 from ...web.body import read_json_body
 from ...web.idempotency import Ids, idempotent, key_of, store_ids
 from ...web.language import request_language
@@ -42,8 +42,6 @@ from ..openapi import ACTIONS, BULK, Operation
 from ..parameters import FILTERS, DryRun, build_filter, service_for
 
 routes: Final = RouteGroup("/v1/tasks", "tasks")
-MAX_SYNCHRONOUS: Final = 200
-"""Above this number of tasks the action continues as an operation."""
 _MAX_TEXTS: Final = 100
 """Texts per filter condition: the filter is stored with the operation, and written with each progress update."""
 _REFUSED_BEFORE: Final[dict[Language, str]] = {
@@ -203,7 +201,7 @@ async def act_on_tasks(
     action = action_of(request, principal, service_for(request, dry_run=is_dry_run).tasks, body)
     service = app_context(request).service
     prefers = prefers_async(request)
-    if not is_dry_run and (prefers or await _are_many(service.tasks, principal, task_filter)):
+    if not is_dry_run and (prefers or await exceeds_synchronous(service.tasks, principal, task_filter)):
         order = OperationRequest(body["action"], body.get("filter") or {}, body.get("arguments") or {})
         operation = await service.operations.begin(
             principal, order, task_filter, action, permission_check(request, principal)
@@ -216,10 +214,6 @@ async def act_on_tasks(
     refused = [(each.task.id, each.refusal.code) for each in report.refused]
     store_ids(request, matched=report.matched, done=report.done, refused=refused)
     return json_response({**bulk_json(report, request_language(request)), "dry_run": is_dry_run})
-
-
-async def _are_many(tasks: Tasks, principal: Principal, task_filter: TaskFilter) -> bool:
-    return len((await tasks.page(principal, task_filter, None, MAX_SYNCHRONOUS + 1)).items) > MAX_SYNCHRONOUS
 
 
 def _read_filter(body: Mapping[str, Any]) -> TaskFilter:

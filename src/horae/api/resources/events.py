@@ -20,12 +20,12 @@ from ...service.events.event_tail import EventFilter
 from ...service.events.refusals import refuse as refuse_events
 from ...service.query.id_prefix import TASK
 from ...web.authentication import bearer_token
+from ...web.event_format import NDJSON, SSE, STREAM_FORMATS, EventStreamResponse, StreamRequest, with_positions
+from ...web.event_streams import Credential, EventStreams
 from ...web.parameters import Query
 from ...web.request_context import AppContext, app_context
 from ...web.responses import JSON
 from ...web.routing import RouteGroup
-from ..event_format import NDJSON, SSE, STREAM_FORMATS, EventStreamResponse, StreamRequest, with_positions
-from ..event_streams import EventStreams
 from ..openapi import Operation
 from ..parameters import Limit
 
@@ -108,9 +108,8 @@ async def list_events(
             raise refuse_events("events_gone", after=gap.after, resumes=gap.resumes)
         return await _page(context, principal, event_filter, position or 0, limit)
     start = position if gap is None else gap.resumes
-    return EventStreamResponse(
-        streams, StreamRequest(principal, bearer_token(request), event_filter, start, gap), stream_format
-    )
+    credential = Credential(bearer_token(request))
+    return EventStreamResponse(streams, StreamRequest(principal, credential, event_filter, start, gap), stream_format)
 
 
 def _parse_kinds(types: str | None) -> frozenset[EventKind] | None:

@@ -1,4 +1,4 @@
-"""Lanes: list with their use, and set the limit of concurrent runs."""
+"""Lanes: list with their use and with what waits in them, and set the limit of concurrent runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
-from ...wire.overview import lane_json
+from ...wire.overview import lane_json, lane_queue_json
 from ..openapi import LANE, Operation
 from ..parameters import DryRun, service_for
 
@@ -24,6 +24,12 @@ routes: Final = RouteGroup("/v1", "lanes")
 async def list_lanes(request: Request, principal: Principal) -> Response:
     lanes = await app_context(request).service.lanes.all(principal)
     return json_response({"items": [lane_json(each) for each in lanes], "next_cursor": None})
+
+
+@routes.get("/lanes/queues", Operation("list_lane_queues", "The lanes in which due entries wait", "LaneQueueList"))
+async def list_lane_queues(request: Request, principal: Principal) -> Response:
+    queues = await app_context(request).service.lanes.queues(principal)
+    return json_response({"items": [lane_queue_json(each) for each in queues], "next_cursor": None})
 
 
 @routes.put(

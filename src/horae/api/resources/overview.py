@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,13 +10,14 @@ from starlette.responses import Response
 from ...model.accounts.principal import Principal
 from ...version import __version__
 from ...web.language import request_language
+from ...web.parameters import Query
 from ...web.request_context import app_context
-from ...web.responses import json_response
+from ...web.responses import json_response, no_content
 from ...web.routing import RouteGroup
 from ...wire.accounts import quotas_json
 from ...wire.overview import overview_json
 from ..openapi import Operation
-from ..parameters import caller_zone
+from ..parameters import caller_zone, parse_time
 
 routes: Final = RouteGroup("/v1", "overview")
 
@@ -45,3 +46,19 @@ async def get_overview(request: Request, principal: Principal) -> Response:
     return json_response(
         overview_json(await app_context(request).service.overview.now(principal), request_language(request))
     )
+
+
+@routes.delete(
+    "/overview/outage",
+    Operation("dismiss_outage", "Leave outages that ended until then out of your overview", None, status=204),
+)
+async def dismiss_outage(
+    request: Request,
+    principal: Principal,
+    *,
+    until: Annotated[str | None, Query(max_length=200, description="The end of the outage; now without it.")] = None,
+) -> Response:
+    context = app_context(request)
+    at = parse_time(until, caller_zone(request, principal), context.clock.now())
+    await context.service.outage_reviews.dismiss(principal, at or context.clock.now())
+    return no_content()

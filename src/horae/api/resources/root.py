@@ -6,10 +6,11 @@ from html import escape
 from typing import Any, Final
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from ...choices import Language
 from ...version import __version__
+from ...web.application import console_path
 from ...web.language import request_language
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
@@ -60,9 +61,13 @@ _STATUS: Final[dict[Language, str]] = {"en": "Status: {status}", "zh": "状态�
 
 @routes.get("/", Operation("root", "What this server is, and where to go from here", "Root", public=True))
 async def root(request: Request) -> Response:
-    """Respond with HTML to a browser, with JSON to everything else."""
+    """Redirect a browser to the console, or show it a page where there is none; respond with JSON to everything else."""
+    is_browser, console = prefers_html(request.headers.get("accept", "")), console_path(request)
+    if is_browser and console is not None:
+        target = f"{request.scope.get('root_path', '')}{console}/"
+        return RedirectResponse(target, 303, {"Cache-Control": "no-store", "Vary": "Accept"})
     ready = await is_ready(request)
-    if prefers_html(request.headers.get("accept", "")):
+    if is_browser:
         page = _render_page(ready=ready, lang=request_language(request))
         return Response(page, media_type="text/html; charset=utf-8", headers=_HEADERS)
     data: dict[str, Any] = {

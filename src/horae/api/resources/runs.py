@@ -75,15 +75,34 @@ async def list_runs(  # noqa: PLR0913 - every condition by its name
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
+    run_filter = await build_run_filter(
+        request, principal, task=task, owner=owner, state=state, since=since, until=until, q=q
+    )
+    return await _page(request, principal, run_filter, parse_fields(fields, RUN_FIELDS), limit, cursor)
+
+
+async def build_run_filter(  # noqa: PLR0913 - every condition by its name
+    request: Request,
+    principal: Principal,
+    *,
+    task: str | None,
+    owner: str | None,
+    since: str | None,
+    until: str | None,
+    q: str | None,
+    state: list[str] | None = None,
+) -> RunFilter:
+    """Build the filter of a list of runs from its parameters and its query."""
     zone, now = caller_zone(request, principal), app_context(request).clock.now()
     run_filter = RunFilter(
         owner, task, parse_run_states(state), parse_time(since, zone, now), parse_time(until, zone, now, last=True)
     )
-    if q is not None:
-        run_filter = narrow_run_filter(run_filter, q, zone, now)
-        if task is None and run_filter.task_id is not None:
-            run_filter = run_filter._replace(task_id=await _task_id(request, principal, run_filter.task_id))
-    return await _page(request, principal, run_filter, parse_fields(fields, RUN_FIELDS), limit, cursor)
+    if q is None:
+        return run_filter
+    narrowed = narrow_run_filter(run_filter, q, zone, now)
+    if task is not None or narrowed.task_id is None:
+        return narrowed
+    return narrowed._replace(task_id=await _task_id(request, principal, narrowed.task_id))
 
 
 @routes.get(
@@ -128,8 +147,7 @@ async def get_run(request: Request, principal: Principal, run_id: RunId, *, fiel
 async def list_attempts(request: Request, principal: Principal, run_id: RunId, *, fields: Fields = None) -> Response:
     service, lang, selection = app_context(request).service, request_language(request), parse_fields(fields, RUN_FIELDS)
     run = await service.runs.get(principal, run_id)
-    page = await service.runs.page(principal, RunFilter(None, run.task_id, None, run.planned, run.planned), None, 1_000)
-    same = sorted((each for each in page.items if each.origin is run.origin), key=lambda each: each.attempt)
+    same = await service.runs.attempts(principal, run_id)
     tasks = await tasks_of(service, principal, [run])
     rendered = [selection.select(render_run(each, tasks.get(run.task_id), lang)) for each in same]
     return json_response({"items": rendered, "next_cursor": None})

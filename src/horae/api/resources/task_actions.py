@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ...lifecycle.due_backlog import MICROSECOND, without_repeat
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.events.trace_context import first_traceparent
@@ -16,9 +15,8 @@ from ...model.ids import run_id
 from ...model.policy import MISSED_MODES
 from ...model.refusals import refuse
 from ...model.run import Origin
-from ...model.task import past_of
-from ...schedule import count
 from ...service.query.instants import parse_future_instant
+from ...service.tasks.catch_up_previews import compute_backfill
 from ...service.tasks.previews import compute_task_preview
 from ...service.tasks.tasks import Tasks
 from ...web.body import read_optional_json_body
@@ -229,8 +227,7 @@ async def backfill_task(
         raise refuse("bad_policy", name="again", value=again, wanted="true or false")
     last = min(last, now)
     facts = await _conditional_tasks(request, dry_run=dry_run).backfill(principal, task_id, first, last, again=again)
-    task = before.task
-    number = count(without_repeat(task.schedule), first - MICROSECOND, last, past_of(task, before.status))
+    number = compute_backfill(before, first, last, listed=0).number
     store_ids(request, count=number)
     rendered = await render_task(request, principal, facts, request_language(request), parse_include(include))
     return json_response({"task": rendered, "count": number, "dry_run": dry_run})

@@ -13,12 +13,10 @@ from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.ids import EPOCH
 from ...model.page import MAX_PAGE_SIZE, Page
-from ...model.refusals import refuse
 from ...ports.store import TaskFilter
 from ...schedule.lint import lint
-from ...service.accounts.rights import scoped_key
 from ...service.tasks.edits import EditResult, Edits
-from ...service.tasks.task_request import explicit_options, read_policies
+from ...service.tasks.parsed_task import replacing_edits
 from ...service.tasks.tasks import Tasks
 from ...web.etags import entity_response, expected_version, precondition_check
 from ...web.idempotency import Ids, idempotent
@@ -178,21 +176,7 @@ async def replace_task(
 ) -> Response:
     facts = await app_context(request).service.tasks.get(principal, task_id)
     parsed = await parse_task(request, principal, body, owner=facts.task.owner, exported=True)
-    task_request, task = parsed.request, facts.task
-    for name, given, current in (("key", task_request.key, task.key), ("owner", task_request.owner, task.owner)):
-        if given is not None and given != current and (name != "key" or scoped_key(principal, given) != current):
-            raise refuse("bad_choice", name=name, value=given, allowed=current or "none")
-    edits = Edits(
-        task_request.name,
-        parsed.schedule,
-        None,
-        task_request.target,
-        task_request.payload,
-        task_request.lane,
-        task_request.labels or {},
-        explicit_options(read_policies(parsed.schedule, task_request.options)),
-        task_request.granted_lane,
-    )
+    edits = replacing_edits(principal, parsed, facts.task)
     return await _edit(
         request, principal, facts, edits, parse_include(include), dry_run=dry_run, declared=parsed.declared
     )

@@ -75,6 +75,19 @@ AGENT_REVOKED: Final = Message(
 REVOKE_TOKEN: Final = Message("Revoke the token {name}", "作废令牌 {name}")
 NO_TOKENS: Final = Message("No tokens.", "没有令牌。")
 
+# --- sessions ----------------------------------------------------------------------------------------------------------
+
+SESSION_TITLES: Final = Message(
+    "ID|OWNER|SIGNED IN|LAST USE|ENDS|TOKEN|BROWSER", "标识|所有者|登录|最近使用|到期|令牌|浏览器"
+)
+NO_SESSIONS: Final = Message("No browser is signed in: horae open", "没有已登录的浏览器:horae open")
+SESSION_ENDED: Final = Message("{id} of {owner} is signed out.", "{owner} 的会话 {id} 已退出。")
+LINK_MADE: Final = Message(
+    "The link signs one browser in, once, within ten minutes. Treat it like a password.",
+    "此链接在十分钟内可让一个浏览器登录一次。请像密码一样保管。",
+)
+BROWSER_OPENS: Final = Message("A browser opens it now.", "正在浏览器中打开。")
+
 # --- owners ------------------------------------------------------------------------------------------------------------
 
 OWNER: Final = Message("OWNER", "所有者")
@@ -126,6 +139,10 @@ QUOTA_NAMES: Final = {
     "idempotency_keys": Message("{limit} idempotency keys a day", "每天 {limit} 个幂等键"),
 }
 ALL_AGENTS: Final = Message("all agents", "所有智能体")
+AGENT_TITLES: Final = Message("NAME|OWNER|STATE", "名称|所有者|状态")
+NO_AGENTS: Final = Message(
+    "No agents yet: horae token make NAME --agent NAME", "还没有智能体:horae token make 名称 --agent 名称"
+)
 AGENT_STATES: Final = {
     "active": Message("active", "正常"),
     "stopped": Message("stopped by its owner", "已被其所有者停止"),

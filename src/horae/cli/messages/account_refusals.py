@@ -39,6 +39,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "上下文不能命名为“{name}”。",
             "请使用字母、数字、“-”、“_”和“.”,最多 64 个字符;不能是地址。",
         ),
+        "no_server_here": RefusalEntry(
+            Conflict,
+            "No server of yours runs on this store, so there is no console to open.",
+            "Start one with 'horae up'; or name another server: horae open --server URL",
+            "此存储上没有您的服务器在运行,因此没有可打开的控制台。",
+            "请用“horae up”启动;或指定其他服务器:horae open --server 地址",
+        ),
         "no_token_given": RefusalEntry(
             BadUsage,
             "No token was given.",

@@ -25,6 +25,8 @@ COMMANDS: Final[dict[str, str]] = {
     "Make a token; it is shown only once.": "创建令牌；只显示这一次。",
     "List tokens; their values are never shown.": "列出令牌，不含令牌内容。",
     "Revoke a token.": "吊销令牌。",
+    "List the browsers that are signed in to the console.": "列出已登录控制台的浏览器。",
+    "Sign a browser out of the console; its session ends at once.": "让浏览器退出控制台；其会话立即结束。",
     "List owners.": "列出所有者。",
     "Show one owner and its rights.": "查看一个所有者及其权限。",
     "Make an owner, or change it.": "创建或修改所有者。",
@@ -110,6 +112,7 @@ OPTIONS: Final[dict[str, str]] = {
     "Call this task function.": "调用此任务函数。",
     "Publish on this topic.": "在此主题上发布。",
     "Any target, in full.": "任意目标的完整 JSON。",
+    "Any policies, in full; the options above come first.": "任意策略的完整 JSON；以上选项优先。",
     "What it is given.": "传给目标的内容。",
     "For --http; @secret:name takes a secret.": "用于 --http；@secret:NAME 引用机密。",
     "For --http, instead of payload.": "用于 --http，代替 payload。",
@@ -121,6 +124,7 @@ OPTIONS: Final[dict[str, str]] = {
     "active_tasks=50, shortest_interval=1m, longest_life=never; repeatable.": (
         "例如 active_tasks=50、shortest_interval=1m、longest_life=never；可重复。"
     ),
+    "List agents that have a token or have made something.": "列出有令牌或创建过任务的智能体。",
     "Show the rights and limits of an agent.": "显示一个智能体的权限和限额。",
     "Zone of the times in the file. Default: as the times show.": "文件中使用的时区。默认：根据其中的时间判断。",
     "Allow http:// to another machine: others can read the token.": "允许用 http:// 访问其他机器：他人可能读到令牌。",
@@ -163,6 +167,9 @@ OPTIONS: Final[dict[str, str]] = {
     "In order of creation, or of what comes next.": "按创建顺序，或按下次触发时间排序。",
     "So many on a page.": "每页的数量。",
     "Continue after this cursor; the previous page shows it.": "从此处继续；上一页会给出。",
+    "An action, or a group such as task.": "操作，或一组操作，如 task。",
+    "An owner, an agent, or the id of a token or session.": "所有者、智能体，或令牌、会话的标识。",
+    "An id or a name, or its beginning.": "标识或名称，或其开头。",
     "Also what is finished, and all pages at once.": "包括已结束的任务，并一次列出所有页。",
     "running, succeeded, failed, skipped, …; repeatable.": "running、succeeded、failed、skipped 等；可重复。",
     "Only those that did not succeed.": "只列出未成功的运行。",
@@ -223,6 +230,8 @@ OPTIONS: Final[dict[str, str]] = {
     "For an agent: its own tasks, with limits.": "用于智能体：只能管理自己的任务，并受限制。",
     "Write it to a new file that only you can read, and show nothing.": "写入仅你可读的新文件，不显示令牌。",
     "Its id; or its name, if only one has it.": "令牌的标识；或唯一的名称。",
+    "Only print the link; start no browser.": "只输出链接，不启动浏览器。",
+    "The id of a session: ses_….": "会话的标识：ses_…。",
     "admin, member or viewer. Default for a new one: member.": "admin、member 或 viewer。新建时默认：member。",
     "Where its schedules name none; '' for none.": "计划未注明时区时使用；'' 表示没有。",
     "active_tasks=50, shortest_interval=1m, runs_per_day=never; repeatable.": (

@@ -263,42 +263,6 @@ OUTAGE: Final = Message("No engine ran {since}–{until} UTC ({how}).", "{since}
 STOPPED_CLEANLY: Final = Message("stopped gracefully", "正常停止")
 DIED: Final = Message("died", "异常终止")
 AT: Final = Message("{name} · {at}", "{name} · {at}")
-FIXES: Final[dict[str, Message]] = {
-    "run_as_of": Message("run that occurrence after all", "补跑这一次"),
-    "make_up": Message("make up for what is missed from now on", "以后错过的自动补跑"),
-    "look": Message("see what it said", "查看它的输出"),
-    "retry": Message("try it again", "再试一次"),
-    "retry_changed": Message("try it again, after that change", "更改之后再试一次"),
-    "as_the_error_says": Message("set what was missing", "补上缺少的内容"),
-    "payload": Message("give it arguments that fit its function", "改为与其函数相符的参数"),
-    "definition": Message("see how it is defined", "查看它的定义"),
-    "retry_allowed": Message("try it again, after the node was restarted", "节点重新启动后再试一次"),
-    "resume": Message("let it go on", "恢复任务"),
-    "declare_again": Message("declare its function again, then start its node", "重新声明其函数,然后启动其节点"),
-    "cancel_orphan": Message("end it, where its function is gone for good", "若其函数不再需要,结束该任务"),
-    "approve": Message("its owner or an admin lets it run as it is", "由其所有者或管理员批准按现状运行"),
-    "restart_agent": Message("its owner or an admin lets the agent go on", "由其所有者或管理员恢复该智能体"),
-    "owner": Message("an admin sees why nothing of this owner runs", "管理员可查看该所有者为何不能运行"),
-    "new_token": Message("give the agent a token again", "重新为该智能体创建令牌"),
-    "up": Message("start an engine", "启动节点"),
-    "up_function": Message("start a node that has the function", "启动提供该函数的节点"),
-    "up_file": Message("with the file that has the function", "其中是含有该函数的文件"),
-    "up_another": Message("start another node", "另启动一个节点"),
-    "undrain": Message("let the node start work again", "让该节点继续启动运行"),
-    "node_functions": Message("see the functions of a running node", "查看正在运行的节点有哪些函数"),
-    "function": Message("call that function instead", "改为调用该函数"),
-    "queue": Message("let the next one wait instead", "让下一次等待,而不是跳过"),
-    "stop": Message("end the run that is going", "结束正在进行的运行"),
-    "longer": Message("give it more time", "给它更多时间"),
-    "quota": Message("an admin allows more", "由管理员放宽配额"),
-    "running": Message("see what runs now", "查看正在进行的运行"),
-    "lane": Message("let more of the lane go on at once", "提高通道的并发上限"),
-    "lanes": Message("see who is in its lane", "查看通道的占用"),
-    "nodes": Message("see which nodes run, and what they can", "查看正在运行的节点"),
-    "next": Message("see when it fires", "查看触发时间"),
-    "unskip": Message("skip no more", "不再跳过"),
-    "run": Message("run it once now", "立即运行一次"),
-}
 
 # --- the whole ---------------------------------------------------------------------------------------------------------
 

@@ -68,6 +68,9 @@ API_AT: Final = Message("{url}  (docs: {url}/docs)", "{url}(文档:{url}/docs)")
 FIRST_TOKEN: Final = Message("an admin's; shown this once, kept in {path}", "管理员令牌;仅显示一次,保存在 {path}")
 TOKEN_FILE: Final = Message("an admin's, kept in {path}", "管理员令牌,保存在 {path}")
 TOKENS_THERE: Final = Message("as given out; another one: {command}", "使用已发放的令牌;新建:{command}")
+CONSOLE: Final = Message("Console", "控制台")
+ONE_TIME_LINK: Final = Message("one-time link", "一次性链接")
+CONSOLE_AT: Final = Message("{url}  (sign in: {command})", "{url}(登录:{command})")
 NO_TLS: Final = Message(
     "every machine that can reach {host} can try tokens here, and read the traffic: put a proxy with TLS in front",
     "任何能访问 {host} 的人都可以尝试令牌并看到传输内容:请在前面放置带 TLS 的代理",

@@ -56,6 +56,7 @@ _AT_STORE: Final = frozenset({"db", "doctor", "mcp", "service", "up", "worker"})
 """Commands that work on a store only, not on a server."""
 _OWNED: Final[dict[str, frozenset[str]]] = {
     "agent": frozenset({"ls", "set", "stop", "restart"}),
+    "session": frozenset({"ls"}),
     "secret": frozenset({"set", "ls", "rm", "grant", "revoke"}),
     "token": frozenset({"make", "ls"}),
 }

@@ -11,16 +11,24 @@ from ...message import Message
 from ...node.reports import ApiReady
 from ...runtime.stores import MEMORY
 from ...service.tasks.default_zone import own_zone
+from ...service.tasks.demo_tasks import create_demo_tasks
 from ...settings import Settings
 from ...wire.instants import utc
-from ..commands.operate.demo_tasks import create_demo_tasks
 from ..messages import operating_messages as words
 from ..node_options import UpOptions
 from .command_hints import is_default_store, omits_password, store_option
 from .event_lines import EventFollower
 from .outage_summary import find_outage, outage_sentence, outage_summary_json, summarize_outage
 from .printer import Printer
-from .startup_lines import StartupFacts, gather_startup_facts, print_labelled, show_api, show_start, start_json
+from .startup_lines import (
+    StartupFacts,
+    gather_startup_facts,
+    is_seen_at_once,
+    print_labelled,
+    show_api,
+    show_start,
+    start_json,
+)
 from .styled_text import StyledText
 from .terminal_log import configure_node_log
 
@@ -31,6 +39,10 @@ class PrintedReports:
     def __init__(self, out: Printer, options: UpOptions) -> None:
         self._out = out
         self._options = options
+
+    @property
+    def shows_sign_in_link(self) -> bool:
+        return self._options.restarts == 0 and is_seen_at_once(self._out)
 
     def on_api_ready(self, api: ApiReady) -> None:
         if self._options.restarts == 0:
@@ -59,7 +71,7 @@ class PrintedWorkerReports(PrintedReports):
 
     async def on_open(self) -> None:
         app, options = self._app, self._options
-        self._demo_tasks = await create_demo_tasks(app) if options.demo else 0
+        self._demo_tasks = await create_demo_tasks(app.service.tasks, app.who) if options.demo else 0
         # Times for people are in the zone of the command line's lists, even if the app has another one.
         zone = self._events.zone = await own_zone(app.service, app.who) or options.zone or app.zone
         if zone != options.zone:

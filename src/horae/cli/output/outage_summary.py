@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ...app import Horae
 from ...engine.process_identity import is_gone
-from ...model.page import MAX_PAGE_SIZE
-from ...model.reason import Reason
-from ...model.run import Origin, Run, RunState
-from ...ports.store import RunFilter
 from ...schedule.preview import make_fires
+from ...service.runs.outage_reviews import OutageSummary, count_occurrences, load_outage_runs
 from ...service.runs.outages import Outage
 from ...wire.runs import outage_json
 from ..messages import operating_messages as words
@@ -21,19 +17,6 @@ from .printer import Printer
 _TIMEOUT_SECONDS: Final = 3.0
 _POLL_SECONDS: Final = 0.05
 _MAX_PAGES: Final = 50
-
-
-class OutageSummary(NamedTuple):
-    """Outcomes of the occurrences that came due in an outage; `waiting` are those not claimed yet."""
-
-    made_up: int = 0
-    merged: int = 0
-    skipped: int = 0
-    waiting: int = 0
-
-    @property
-    def due(self) -> int:
-        return sum(self)
 
 
 async def find_outage(app: Horae, opened: datetime) -> Outage | None:
@@ -53,41 +36,8 @@ async def summarize_outage(app: Horae, outage: Outage) -> OutageSummary:
     while waiting.overdue and clock.steady() < until:
         await clock.pause(_POLL_SECONDS)
         waiting = await app.store.waiting(None, clock.now())
-    summary = count_occurrences([run async for run in _rows(app, outage)])
-    return summary._replace(waiting=sum(waiting))
-
-
-async def _rows(app: Horae, outage: Outage) -> Any:
-    after: str | None = None
-    query = RunFilter(since=outage.since, until=outage.until)
-    for _ in range(_MAX_PAGES):
-        page = await app.store.runs(query, after, MAX_PAGE_SIZE)
-        for run in page.items:
-            # A node dies some time after its last renewal: runs that it still started were not missed.
-            if run.started is None or run.started >= outage.until:
-                yield run
-        after = page.after
-        if after is None:
-            return
-
-
-def count_occurrences(runs: Iterable[Run]) -> OutageSummary:
-    """Count each occurrence once, by its last attempt; a row that covers several counts as many."""
-    last: dict[tuple[str, datetime], Run] = {}
-    for run in runs:
-        occurrence = run.task_id, run.planned
-        if run.origin is Origin.SCHEDULED and (occurrence not in last or last[occurrence].attempt < run.attempt):
-            last[occurrence] = run
-    made_up = merged = skipped = 0
-    for run in last.values():
-        number = 1 if run.span is None else run.span.count
-        if run.reason is Reason.MERGED:
-            merged += number
-        elif run.state is RunState.SKIPPED:
-            skipped += number
-        else:
-            made_up += number
-    return OutageSummary(made_up, merged, skipped)
+    rows = await load_outage_runs(app.store, outage, None, _MAX_PAGES)
+    return count_occurrences(rows)._replace(waiting=sum(waiting))
 
 
 def outage_summary_json(outage: Outage, summary: OutageSummary) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from typing import Final
 
 from ...errors import NotFound
 from ...model.refusals import refuse
 from ...model.run import Run
-from ...ports.journal import NumberedLine
+from ...ports.journal import NumberedLine, parse_progress
 from ...schedule.preview import make_fires
 from ...wire.runs import line_json
 from ..session.command_session import CommandSession
@@ -22,7 +21,6 @@ _TEXT_COLUMN: Final = 22
 _FIRST_POLL: Final = 0.05
 _LONGEST_POLL: Final = 0.5
 """Seconds between two polls, from the first to the longest: another process runs the task, and nothing notifies this one."""
-_PROGRESS: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(.*)", re.DOTALL)
 _STYLES: Final[dict[str, Style]] = {"warning": "odd", "error": "bad", "debug": "dim"}
 
 
@@ -92,9 +90,3 @@ class RunTail:
             stamp = f"{at.local:%H:%M:%S}.{at.local.microsecond // 1000:03d}"
             cell = (StyledText(stamp, "dim"), f" {line.level.upper():8} ", StyledText(line.text, style))
             self._out.line(cell, flush=True, hang=_TEXT_COLUMN)
-
-
-def parse_progress(text: str) -> tuple[float, str]:
-    """Parse a progress line such as `0.6200 batch 62` into share and text."""
-    match = _PROGRESS.match(text)
-    return (float(match.group(1)), match.group(2)) if match else (0.0, text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import stat
 import sys
 from collections.abc import Mapping
 from datetime import datetime
@@ -29,7 +31,7 @@ from .command_hints import display_url, store_option
 from .line_breaks import is_narrow
 from .printer import START_LABEL, Printer, shell_lines
 from .server_store import server_json, server_line
-from .styled_text import StyledText, pad, terminal_width
+from .styled_text import StyledText, display_width, pad, terminal_width
 
 _PRECISION_MS = 100
 
@@ -176,6 +178,8 @@ def show_api(out: Printer, api: ApiReady, program: str) -> None:
                 "docs": f"{api.url}/docs",
                 "token_file": str(api.token_path) if has_file else None,
                 "first_start": api.first_token is not None,
+                "console": api.console,
+                "sign_in_link": api.sign_in_link,
             }
         )
         return
@@ -188,11 +192,39 @@ def show_api(out: Printer, api: ApiReady, program: str) -> None:
     else:
         command = f"{program}{store_option(out, api.store)} token make laptop"
         print_labelled(out, words.TOKEN, out.translate(words.TOKENS_THERE, command=command))
+    if api.console is not None:
+        _show_console(out, api.console, api.sign_in_link, f"{program}{store_option(out, api.store)} open")
     if has_file:
         _show_request(out, api.token_path, api.url)
     host = api.url.split("://")[1].rsplit(":", 1)[0].strip("[]")
     if host not in _LOOPBACK:
         print_labelled(out, words.API, out.translate(words.NO_TLS, host=host))
+
+
+def is_seen_at_once(out: Printer) -> bool:
+    """Whether a secret in the output is seen by a person at a terminal, or with `--json` read by a program through a pipe.
+
+    A file, or the socket of a service manager, keeps what is written there.
+    """
+    if sys.stdout.isatty():
+        return True
+    try:
+        return out.json and stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    except (OSError, ValueError):  # closed, or no file
+        return False
+
+
+def _show_console(out: Printer, console: str, link: str | None, command: str) -> None:
+    """Print the one-time link, never broken within; off a terminal, where output may be kept, the command that makes one."""
+    if link is None:
+        print_labelled(out, words.CONSOLE, out.translate(words.CONSOLE_AT, url=console, command=command))
+        return
+    note = out.translate(words.ONE_TIME_LINK)
+    if START_LABEL + 5 + display_width(link) + display_width(note) <= terminal_width():
+        print_labelled(out, words.CONSOLE, f"{link}  {note}")
+    else:
+        print_labelled(out, words.CONSOLE, note)
+        out.line(f"  {link}", flush=True, whole=True)
 
 
 def _show_request(out: Printer, path: Path, url: str) -> None:

@@ -22,6 +22,11 @@ from .translation_notes import note
 
 SYSTEM: Final = "fun-ai-station"
 MIN_INTERVAL_SECONDS: Final = 10
+FAILURE_POLICIES: Final[Mapping[str, Any]] = {
+    "retry": {"attempts": None, "backoff": "PT1M", "factor": 1, "max": "PT1M", "jitter": "none"},
+    "give_up_after": None,
+}
+"""fun-ai-station retries a failure after exactly a minute, without limit."""
 _KEYS: Final = ("schedule_type", "schedule_expr", "timezone", "next_run_at", "enabled")
 _KINDS: Final = ("cron", "interval", "once")
 _SECOND: Final = timedelta(seconds=1)
@@ -95,11 +100,7 @@ def _as_utc(moment: datetime) -> datetime:
 
 
 def _policies(fields: Fields) -> dict[str, Any]:
-    """fun-ai-station retries a failure after exactly a minute, without limit."""
-    policies: dict[str, Any] = {
-        "retry": {"attempts": None, "backoff": "PT1M", "factor": 1, "max": "PT1M", "jitter": "none"},
-        "give_up_after": None,
-    }
+    policies = dict(FAILURE_POLICIES)
     if fields.flag("enabled") is False:
         policies["paused"] = {"counting": False}
     return policies

@@ -22,18 +22,20 @@ from ...model.accounts.account import (
     agent_record,
     is_agent_name,
     is_owner_name,
+    limits_json,
 )
 from ...model.accounts.principal import AGENT_LABEL, NO_QUOTAS, Principal, Quotas, Scope
 from ...model.lane import agent_lane, agent_of_lane
-from ...model.page import MAX_PAGE_SIZE
+from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.record import RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...ports.full_store import FullStore
 from ...ports.records import Records
 from ...ports.store import Book, TaskFilter
+from ..query.argument_checks import check_page
 from ..runs.lanes import MAX_LANE_LIMIT
 from ..tasks.task_quota import QUOTA_KIND, agent_record_key
-from .audit import Audit
+from .audit import Audit, changed_values
 from .owners import SWEEP_KIND, Accounts, ignore_owner, read_limits, sweep_writing
 from .record_conflicts import write_unless_changed
 from .refusals import refuse
@@ -49,9 +51,27 @@ class AgentStore(Book, Records, Protocol):
     """The store operations that a lookup needs."""
 
 
-class _Name(NamedTuple):
+class AgentName(NamedTuple):
     owner: str
     agent: str
+
+
+async def list_agents(store: Records, owner: str | None, after: str | None, limit: int) -> Page[AgentName]:
+    """Return the names of agents that have a quota record, by owner and name; a cursor is a record key."""
+    found: list[AgentName] = []
+    while True:
+        page = await store.records(QUOTA_KIND, owner, after, limit + 1)
+        for record in page.items:
+            owner_name, separator, agent = record.key.partition("/")
+            # Owners have a record of this kind too.
+            if not separator:
+                continue
+            if len(found) == limit:
+                return Page(tuple(found), agent_record_key(*found[-1]))
+            found.append(AgentName(owner_name, agent))
+        after = page.after
+        if after is None:
+            return Page(tuple(found))
 
 
 async def check_agent(store: AgentStore, principal: Principal, owner: str, agent: str, command: str) -> None:
@@ -68,21 +88,21 @@ async def check_agent(store: AgentStore, principal: Principal, owner: str, agent
     lane = agent_lane(owner, agent)
     if any(each.name == lane for each in await store.lanes()):
         return
-    raise _build_refusal(await _load_names(store, principal.owner_filter), principal, _Name(owner, agent), command)
+    raise _build_refusal(await _load_names(store, principal.owner_filter), principal, AgentName(owner, agent), command)
 
 
-async def _load_names(store: AgentStore, owner: str | None) -> list[_Name]:
+async def _load_names(store: AgentStore, owner: str | None) -> list[AgentName]:
     """Return agents with a record, by owner and name; of each kind of record only the first page is read."""
-    names: set[_Name] = set()
+    names: set[AgentName] = set()
     for kind in (QUOTA_KIND, AGENT_KIND):
         for record in (await store.records(kind, owner, limit=MAX_PAGE_SIZE)).items:
             owner_name, separator, agent = record.key.partition("/")
             if separator and agent != ALL_AGENTS:
-                names.add(_Name(owner_name, agent))
+                names.add(AgentName(owner_name, agent))
     return sorted(names)
 
 
-def _build_refusal(known: Sequence[_Name], principal: Principal, missing: _Name, command: str) -> Refusal:
+def _build_refusal(known: Sequence[AgentName], principal: Principal, missing: AgentName, command: str) -> Refusal:
     nearest = _nearest(known, missing)
     if nearest is not None:
         option = "" if nearest.owner == principal.owner else f" --owner {nearest.owner}"
@@ -101,7 +121,7 @@ def _build_refusal(known: Sequence[_Name], principal: Principal, missing: _Name,
     return refuse("no_such_agent", agent=missing.agent, owner=missing.owner, remedy=hint, remedy_zh=hint_zh)
 
 
-def _nearest(known: Sequence[_Name], missing: _Name) -> _Name | None:
+def _nearest(known: Sequence[AgentName], missing: AgentName) -> AgentName | None:
     """Prefer the same name of another owner, then a similar name of this owner, then a similar name of another one."""
     same = [each for each in known if each.agent == missing.agent]
     own = [each for each in known if each.owner == missing.owner]
@@ -140,6 +160,15 @@ class Agents:
             await check_agent(self._store, principal, account, agent, SHOW_COMMAND)
         return await self._load_agent(account, agent)
 
+    async def page(self, principal: Principal, after: str | None = None, limit: int = 20) -> Page[Agent]:
+        """Return agents that have a token or have written something, by owner and name: for owners that are no admins,
+        their own."""
+        refuse_agent(principal, "agents")
+        principal.require_scope(Scope.READ)
+        check_page(after, limit)
+        page = await list_agents(self._store, principal.owner_filter, after, limit)
+        return Page(tuple([await self._load_agent(each.owner, each.agent) for each in page.items]), page.after)
+
     async def is_stopped(self, who: Principal) -> bool:
         """Return whether the calling agent was stopped by its owner; False for a person."""
         who.require_scope(Scope.READ)
@@ -156,7 +185,9 @@ class Agents:
             after = read_limits(dict(before), quotas)
             if after == before:
                 break
-            row = self._audit.row(principal, "agent.put", agent, {"fields": sorted(quotas)}, owner=account)
+            values = changed_values({"chosen": limits_json(before)}, {"chosen": limits_json(after)})
+            detail = {"fields": sorted(quotas), **values}
+            row = self._audit.row(principal, "agent.put", agent, detail, owner=account)
             version = None if known is None else known.version
             sweep = sweep_writing(account, tuple(quotas), await self._store.get_record(SWEEP_KIND, account))
             if await self._store.write_records(

@@ -33,8 +33,12 @@ _GENESIS: Final = "0" * 64
 _KEY_DIGITS: Final = 20
 _TRIES: Final = 20
 """Each lost race means that another process has sealed rows."""
+MAX_SCANNED: Final = 1_000
+"""Rows that one filtered page reads at most: the trail has no index on what its rows say."""
 UNREADABLE: Final = "unreadable"
 """Action of a row that was altered so that it cannot be parsed."""
+CHANGES: Final = "changes"
+"""Key of `detail` with the values of changed fields: `{name: [before, after]}`."""
 LOG: Final = logging.getLogger("horae")
 _NO_DETAIL: Final[Mapping[str, Any]] = {}
 
@@ -54,6 +58,28 @@ class AuditRow(NamedTuple):
     agent: str | None
     detail: Mapping[str, Any]
     hash: str
+
+
+class AuditFilter(NamedTuple):
+    """Conditions on rows, all of which must hold; None matches every row.
+
+    `action` is an action or a group of actions such as `task`; `actor` an owner, an agent, or the id of a token or a session;
+    `subject` an id or a name, or its beginning.
+    """
+
+    action: str | None = None
+    actor: str | None = None
+    subject: str | None = None
+
+    def matches(self, row: AuditRow) -> bool:
+        return (
+            (self.action is None or f"{row.action}.".startswith(f"{self.action}."))
+            and (self.actor is None or self.actor in (row.by, row.actor, row.agent))
+            and (self.subject is None or row.subject.startswith(self.subject))
+        )
+
+
+ALL_ROWS: Final = AuditFilter()
 
 
 class ChainVerdict(NamedTuple):
@@ -121,8 +147,13 @@ class Audit:
         key = f"{max(0, to_microseconds(now)):020d}-{next(self._counter):010d}-{self._entropy(6).hex()}"
         return (RecordWrite(Record(OPEN_KIND, key, subject_owner, _canonical(body))),)
 
-    async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[AuditRow]:
-        """Return rows, newest first: all for an admin, for others the rows about their own subjects."""
+    async def page(
+        self, principal: Principal, after: str | None = None, limit: int = 100, wanted: AuditFilter = ALL_ROWS
+    ) -> Page[AuditRow]:
+        """Return rows, newest first: all for an admin, for others the rows about their own subjects.
+
+        With conditions, a page searches `MAX_SCANNED` rows at most: it may have few rows, or none, and still a next page.
+        """
         refuse_agent(principal, "audit rows")
         principal.require_scope(Scope.READ)
         check_page(after, limit)
@@ -131,10 +162,29 @@ class Audit:
         with suppress(StoreFull):
             await self.seal()
         try:
+            if wanted != ALL_ROWS:
+                return await self._search(principal.owner_filter, after, limit, wanted)
             page = await self._records.records(SEALED_KIND, principal.owner_filter, after, limit, newest=True)
         except (ValueError, OverflowError):
             raise refuse_task("bad_page", value=after, wanted="after", most=MAX_PAGE_SIZE) from None
         return Page(tuple(_parse_row(record) for record in page.items), page.after)
+
+    async def _search(self, scope: str | None, after: str | None, limit: int, wanted: AuditFilter) -> Page[AuditRow]:
+        found: list[AuditRow] = []
+        for _ in range(MAX_SCANNED // MAX_PAGE_SIZE):
+            page = await self._records.records(SEALED_KIND, scope, after, MAX_PAGE_SIZE, newest=True)
+            for number, record in enumerate(page.items, 1):
+                row = _parse_row(record)
+                if not wanted.matches(row):
+                    continue
+                found.append(row)
+                if len(found) == limit:
+                    is_last = number == len(page.items) and page.after is None
+                    return Page(tuple(found), None if is_last else record.key)
+            after = page.after
+            if after is None:
+                break
+        return Page(tuple(found), after)
 
     async def seal(self) -> int:
         """Append open rows, in the order of their keys, to the chain; return how many this process has sealed."""
@@ -223,6 +273,12 @@ class _ChainWalk:
             return False
         self.number, self.hash, self.rows = number, stated_hash, self.rows + 1
         return True
+
+
+def changed_values(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, list[Any]]]:
+    """Return the part of a row's `detail` that holds the values before and after a change; empty if none differs."""
+    changes = {name: [before.get(name), value] for name, value in after.items() if before.get(name) != value}
+    return {CHANGES: changes} if changes else {}
 
 
 def _seal_writings(head: _Head, rows: Sequence[Record]) -> list[RecordWrite]:

@@ -17,11 +17,12 @@ from ...model.accounts.account import (
     Owner,
     is_blocked,
     is_owner_name,
+    limits_json,
     owner_from,
     owner_record,
     quotas_of,
 )
-from ...model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas, Role, Scope
+from ...model.accounts.principal import LOCAL_OWNER, MEMBER_QUOTAS, Principal, Quotas, Role, Scope
 from ...model.field_checks import check_choice, check_number
 from ...model.lane import agent_lane, owner_lane
 from ...model.limits import NOTE_CHARACTERS, PAYLOAD_BYTES
@@ -32,16 +33,17 @@ from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...model.task import OPEN_STATES
 from ...ports.full_store import FullStore
+from ...ports.records import Records
 from ...ports.store import TaskFilter
 from ...schedule.zones import find_zone
 from ..query.argument_checks import check_page
 from ..runs.lanes import MAX_LANE_LIMIT
 from ..tasks.task_quota import load_agent_record
 from ..tasks.task_request import read_duration
-from .audit import Audit
+from .audit import Audit, changed_values
 from .record_conflicts import write_unless_changed
 from .refusals import refuse
-from .rights import refuse_agent
+from .rights import LOCAL_ACTORS, refuse_agent
 
 NO_LIMIT: Final = ("never", "none")
 """Values of a quota that mean no limit, like None."""
@@ -278,9 +280,9 @@ class Accounts:
 
     async def _write(self, principal: Principal, before: Owner | None, after: Owner, changed: Collection[str]) -> bool:
         fields = [audited for field, audited in _AUDITED_FIELDS.items() if _differs(field, before, after)]
-        row = self._audit.row(
-            principal, "owner.put", after.name, {"fields": fields, "role": after.role}, owner=after.name
-        )
+        values = changed_values({"chosen": {}} if before is None else _audited_values(before), _audited_values(after))
+        detail = {"fields": fields, "role": after.role, **values}
+        row = self._audit.row(principal, "owner.put", after.name, detail, owner=after.name)
         known = await self._store.get_record(SWEEP_KIND, after.name) if changed else None
         sweep = sweep_writing(after.name, changed, known)
         attached = (RecordWrite(owner_record(after), None if before is None else before.version), *row, *sweep)
@@ -313,6 +315,14 @@ def changed_limits(before: Owner | None, after: Owner, named: Collection[str]) -
     )
 
 
+async def new_local_owner(records: Records, clock: Clock, principal: Principal, owner: str) -> Owner | None:
+    """Return a new account for the local owner, which needed none so far; None if it exists, or for other owners."""
+    if owner != LOCAL_OWNER or principal.owner_filter is not None or principal.actor not in LOCAL_ACTORS:
+        return None
+    known = await records.get_record(OWNER_KIND, LOCAL_OWNER)
+    return None if known is not None else Owner(LOCAL_OWNER, Role.ADMIN, clock.now())
+
+
 async def ignore_owner(_name: str) -> None:
     return None
 
@@ -326,6 +336,11 @@ def _block_reason(owner: Owner) -> Reason | None:
     if is_blocked(owner):
         return Reason.OWNER_REVOKED
     return None if owner.exhausted_on is None and owner.storage_full is None else Reason.QUOTA
+
+
+def _audited_values(owner: Owner) -> dict[str, Any]:
+    """Return the values that audit rows hold; a note may be private."""
+    return {"role": owner.role.value, "zone": owner.zone, "chosen": limits_json(owner.quota_overrides)}
 
 
 def _differs(field: str, before: Owner | None, after: Owner) -> bool:

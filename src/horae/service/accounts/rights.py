@@ -40,6 +40,16 @@ def is_foreign(principal: Principal, owner: str | None) -> bool:
     return owner is not None and principal.owner_filter not in (None, owner)
 
 
+def has_same_rights(current: Principal, before: Principal) -> bool:
+    """Whether a principal that was authenticated again may do and see what it could before."""
+    return (current.owner, current.owner_filter, current.agent, current.scopes) == (
+        before.owner,
+        before.owner_filter,
+        before.agent,
+        before.scopes,
+    )
+
+
 def refuse_agent(principal: Principal, what: str) -> None:
     if principal.agent is not None:
         raise refuse("not_for_agents", what=what)

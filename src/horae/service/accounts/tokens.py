@@ -40,10 +40,10 @@ from ..runs.lanes import MAX_LANE_LIMIT
 from ..tasks.task_quota import load_agent_record
 from .agents import Agents
 from .audit import Audit
-from .owners import Accounts
+from .owners import Accounts, new_local_owner
 from .record_conflicts import write_unless_changed
 from .refusals import refuse
-from .rights import LOCAL_ACTORS, TOKEN_PREFIX, refuse_agent
+from .rights import TOKEN_PREFIX, refuse_agent
 
 FIRST_OWNER: Final = LOCAL_OWNER
 """The first token is for the user of this machine, who owns the tasks that the command line makes."""
@@ -123,7 +123,7 @@ class Tokens:
         if agent is not None and not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
         for _ in range(_TRIES):
-            new = await self._own_account(principal, account_name)
+            new = await new_local_owner(self._store, self._clock, principal, account_name)
             account = await self._account(account_name) if new is None else new
             # The counter record is read first: of two concurrent calls, the slower one finds it replaced.
             counter = await self._counter_writing(account_name)
@@ -136,13 +136,6 @@ class Tokens:
             if await self._write_new(principal, token, account, (counter, *extra)):
                 return token, text
         raise refuse_task("record_changed", kind=TOKEN_KIND, key=account_name)
-
-    async def _own_account(self, principal: Principal, owner: str) -> Owner | None:
-        """Return a new account for the local owner, which needed none so far; None if it exists, or for other owners."""
-        if owner != LOCAL_OWNER or principal.owner_filter is not None or principal.actor not in LOCAL_ACTORS:
-            return None
-        known = await self._store.get_record(OWNER_KIND, LOCAL_OWNER)
-        return None if known is not None else Owner(LOCAL_OWNER, Role.ADMIN, self._clock.now())
 
     async def page(
         self, principal: Principal, owner: str | None = None, after: str | None = None, limit: int = 100

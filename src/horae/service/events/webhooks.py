@@ -34,7 +34,7 @@ from ...model.page import Page
 from ...model.record import Record, RecordWrite
 from ...outgoing.signatures import new_secret
 from ...ports.full_store import FullStore
-from ..accounts.audit import Audit
+from ..accounts.audit import Audit, changed_values
 from ..query.argument_checks import check_page
 from ..query.id_prefix import resolve_record
 from .delivery import WebhookClient
@@ -279,7 +279,8 @@ class Webhooks:
     async def _write(
         self, principal: Principal, before: Webhook, after: Webhook, action: str, detail: dict[str, Any] | None = None
     ) -> bool:
-        row = self._audit.row(principal, action, before.id, detail or {}, owner=before.owner)
+        values = changed_values(_audited(before), _audited(after))
+        row = self._audit.row(principal, action, before.id, {**(detail or {}), **values}, owner=before.owner)
         is_written = await self._store.write_records([RecordWrite(webhook_record(after), before.version), *row])
         if is_written:
             self.on_change()
@@ -307,6 +308,11 @@ class Webhooks:
         if len(page.items) >= MAX_WEBHOOKS:
             raise refuse("too_many_webhooks", owner=owner, most=MAX_WEBHOOKS)
         return RecordWrite(Record(COUNTER_KIND, owner, owner, "{}"), None if known is None else known.version)
+
+
+def _audited(webhook: Webhook) -> dict[str, Any]:
+    """Return the values that audit rows hold; a URL may contain a password, and a note may be private."""
+    return {"types": list(webhook.types), "enabled": webhook.enabled}
 
 
 def _test_body(message: str, webhook: Webhook, now: datetime) -> str:

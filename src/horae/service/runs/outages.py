@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...model.ids import EPOCH, to_microseconds
-from ...ports.records import Record, Records
-from ...ports.store import DEFAULT_TERMS, Store
+from ...ports.full_store import FullStore
+from ...ports.records import Record
+from ...ports.store import DEFAULT_TERMS
 
 _KIND: Final = "outage"
 _STOPPED_AT: Final = "stopped_at"
@@ -36,9 +37,8 @@ class Outage(NamedTuple):
 
 
 class Outages:
-    def __init__(self, store: Store, records: Records, clock: Clock) -> None:
+    def __init__(self, store: FullStore, clock: Clock) -> None:
         self._store = store
-        self._records = records
         self._clock = clock
 
     async def record_start(
@@ -69,7 +69,7 @@ class Outages:
         body = json.dumps({"since": since.isoformat(), "until": now.isoformat(), "clean": outage.clean})
         # Keys rise with time; another node that starts at the same moment writes the same key.
         key = f"{to_microseconds(since) - to_microseconds(EPOCH):020d}"
-        await self._records.put_record(Record(_KIND, key, "", body), replacing=None)
+        await self._store.put_record(Record(_KIND, key, "", body), replacing=None)
         await self._trim()
         return outage
 
@@ -89,7 +89,7 @@ class Outages:
 
     async def all(self) -> tuple[Outage, ...]:
         """Return the recorded outages, oldest first."""
-        page = await self._records.records(_KIND, limit=_MAX_RECORDS + 1)
+        page = await self._store.records(_KIND, limit=_MAX_RECORDS + 1)
         return tuple(_parse(record.body) for record in page.items)
 
     async def at(self, instant: datetime) -> Outage | None:
@@ -99,9 +99,9 @@ class Outages:
         return None
 
     async def _trim(self) -> None:
-        page = await self._records.records(_KIND, limit=_MAX_RECORDS + 1)
+        page = await self._store.records(_KIND, limit=_MAX_RECORDS + 1)
         for record in page.items[: max(0, len(page.items) - _MAX_RECORDS)]:
-            await self._records.drop_record(record.kind, record.key, record.version)
+            await self._store.drop_record(record.kind, record.key, record.version)
 
 
 def _parse(body: str) -> Outage:

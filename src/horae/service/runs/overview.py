@@ -5,28 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.counts import NO_HOUR, OUTCOME_PREFIX, STATE_PREFIX, Counts, Lateness, hour_of, summarize_lateness
+from ...model.counts import (
+    NO_HOUR,
+    OUTCOME_PREFIX,
+    STATE_PREFIX,
+    Counts,
+    HourSummary,
+    Lateness,
+    hour_of,
+    summarize_hours,
+    summarize_lateness,
+)
 from ...model.entry import CLAIMABLE, EntryState
 from ...model.lane import LaneUse
 from ...model.reason import Reason
+from ...model.refusals import refuse
 from ...model.route import is_route
 from ...model.run import LIVE_STATES, Run
 from ...model.task import PauseCause, TaskState
 from ...ports.full_store import FullStore
+from ...ports.journal import Progress, parse_progress
 from ...ports.node_records import ClockStep, SettlementDelay, load_agreed_lease, load_clock_steps, load_settlement_delay
 from ...ports.store import Node, RunFilter, TaskFilter, WaitingCounts
 from ..accounts.rights import refuse_agent
+from .outage_reviews import OutageReview, OutageReviews
 
 ON_TIME_LIMIT: Final = timedelta(seconds=1)
 _HOURS: Final = 24
 _MAX_SHOWN: Final = 20
 _MAX_NEEDS: Final = 3 * _MAX_SHOWN
 _MAX_PAUSED: Final = 200
+_MAX_HOURS: Final = 62 * _HOURS
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class NeedKind(StrEnum):
@@ -52,6 +68,13 @@ class Need(NamedTuple):
     facts: Facts
 
 
+class RunningDetail(NamedTuple):
+    """`progress` is None if the target has reported none."""
+
+    task: str
+    progress: Progress | None
+
+
 class Overview(NamedTuple):
     """`outcomes` counts runs that ended in the current hour and the 24 before it, by state, or state and reason."""
 
@@ -71,6 +94,12 @@ class Overview(NamedTuple):
     """Time from the end of a run to the commit that records it, in the last five minutes."""
     clock_steps: tuple[ClockStep, ...] = ()
     """Of the last day; for admins only."""
+    hours: tuple[HourSummary, ...] = ()
+    """The current hour and the 24 before it, oldest first."""
+    running_details: Mapping[str, RunningDetail] = MappingProxyType({})
+    """Task name and progress of the runs in `running`, by run id."""
+    outage: OutageReview | None = None
+    """The newest outage of the last day, unless the caller has dismissed it."""
 
     @property
     def on_time(self) -> float | None:
@@ -79,9 +108,10 @@ class Overview(NamedTuple):
 
 
 class Overviews:
-    def __init__(self, book: FullStore, clock: Clock) -> None:
+    def __init__(self, book: FullStore, clock: Clock, outage_reviews: OutageReviews | None = None) -> None:
         self._book = book
         self._clock = clock
+        self._outage_reviews = outage_reviews
 
     async def now(self, principal: Principal) -> Overview:
         """Return the current overview, with a fixed number of indexed reads. Only an admin sees lanes and nodes."""
@@ -113,7 +143,33 @@ class Overviews:
             any(now - node.renewed <= lease for node in nodes),
             await load_settlement_delay(book, scope, now),
             await load_clock_steps(book, now) if scope is None else (),
+            summarize_hours(counts, range(hour - _HOURS, hour + 1), ON_TIME_LIMIT),
+            await self._load_details(running.items),
+            None if self._outage_reviews is None else await self._outage_reviews.latest(principal),
         )
+
+    async def _load_details(self, running: tuple[Run, ...]) -> dict[str, RunningDetail]:
+        details: dict[str, RunningDetail] = {}
+        for run in running:
+            facts = await self._book.facts(run.task_id, run.owner)
+            line = await self._book.newest_progress(run.id)
+            name = run.task_id if facts is None else facts.task.name
+            details[run.id] = RunningDetail(name, None if line is None else parse_progress(line.text))
+        return details
+
+    async def hours(self, principal: Principal, since: datetime, until: datetime) -> tuple[HourSummary, ...]:
+        """Return the outcomes of each hour from that of `since` to the last one that begins before `until`.
+
+        Hours that are older than the counters are empty.
+        """
+        refuse_agent(principal, "overviews")
+        principal.require_scope(Scope.READ)
+        if since.tzinfo is None or until.tzinfo is None:
+            raise refuse("naive_instant", value=since if since.tzinfo is None else until)
+        hours = range(hour_of(since), hour_of(until - _MICROSECOND) + 1)
+        if not 1 <= len(hours) <= _MAX_HOURS:
+            raise refuse("bad_period", since=since.isoformat(), until=until.isoformat(), most=f"{_MAX_HOURS}h")
+        return summarize_hours(await self._book.counts(principal.owner_filter, hours), hours, ON_TIME_LIMIT)
 
     async def _load_tasks(
         self, scope: str | None, state: TaskState, counted: Mapping[TaskState, int], most: int

@@ -150,6 +150,15 @@ class Runs:
         run = await self.get(principal, run_id)
         return await self._journal.lines(run.id, after, limit)
 
+    async def last_line(self, principal: Principal, run_id: str) -> int:
+        """Return the number of the last log line of a visible run; 0 if it has none."""
+        return await self._journal.last_line((await self.get(principal, run_id)).id)
+
+    async def attempts(self, principal: Principal, run_id: str) -> tuple[Run, ...]:
+        """Return every run of the same occurrence, first attempt first."""
+        principal.require_scope(Scope.READ)
+        return await self._attempts(principal, await self._get_run(principal, run_id))
+
     async def cancel(self, principal: Principal, run_id: str) -> Run:
         """Ask a run to end; a run that no node holds ends at once."""
         principal.require_scope(Scope.RUN)
@@ -220,12 +229,15 @@ class Runs:
             lambda facts: Change(dropped=tuple(each.slot for each in facts.entries if _is_stale(each, last))),
         )
 
-    async def _last_attempt(self, principal: Principal, run: Run) -> Run:
+    async def _attempts(self, principal: Principal, run: Run) -> tuple[Run, ...]:
         page = await self._store.runs(
             RunFilter(principal.owner_filter, run.task_id, since=run.planned, until=run.planned), limit=MAX_PAGE_SIZE
         )
-        same = [each for each in page.items if (each.origin, each.planned) == (run.origin, run.planned)]
-        return max(same, key=lambda each: each.attempt, default=run)
+        same = (each for each in page.items if (each.origin, each.planned) == (run.origin, run.planned))
+        return tuple(sorted(same, key=lambda each: each.attempt))
+
+    async def _last_attempt(self, principal: Principal, run: Run) -> Run:
+        return max(await self._attempts(principal, run), key=lambda each: each.attempt, default=run)
 
     async def awaiting_answer(self, run_id: str, proves: Callable[[Run], bool]) -> Run:
         """Return the run that can still be answered with this proof; a front end calls it before reading the body."""

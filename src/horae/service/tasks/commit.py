@@ -8,11 +8,13 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...lifecycle.conclude import facts_after
 from ...model.accounts.principal import Principal
 from ...model.change import Change, ControlDecision, Facts
+from ...model.policy import to_json as policies_to_json
 from ...model.record import RecordWrite
 from ...model.refusals import refuse
 from ...model.task import NEW_TASK_STATUS, Task, TaskState, TaskStatus
 from ...ports.store import Book
-from ..accounts.audit import Audit
+from ...schedule import to_json
+from ..accounts.audit import Audit, changed_values
 from ..accounts.rights import can_see
 from ..query.argument_checks import check_id
 from ..query.id_prefix import resolve_task
@@ -197,9 +199,17 @@ def _upsert_action(current: Facts | None) -> AuditAction:
 
 
 def changed_fields(facts: Facts | None, change: Change) -> Mapping[str, Any]:
-    """Return the names of edited fields, never their values."""
+    """Return the names of edited fields, and the values of those that say when and how the task runs.
+
+    Names, labels, targets and payloads may be private: the trail outlives the task, so it never holds their values.
+    """
     if facts is None or change.task is None:
         return {}
     before, after = facts.task, change.task
     pairs = zip(Task._fields, before, after, strict=True)
-    return {"fields": [name for name, old, new in pairs if old != new and name != "version"], "version": after.version}
+    fields = [name for name, old, new in pairs if old != new and name != "version"]
+    return {"fields": fields, "version": after.version, **changed_values(_audited(before), _audited(after))}
+
+
+def _audited(task: Task) -> dict[str, Any]:
+    return {"when": to_json(task.schedule), "policies": policies_to_json(task.policies), "lane": task.lane}

@@ -10,6 +10,7 @@ from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.counts import ALL_OWNERS, NO_HOUR, STATE_PREFIX
 from ...model.entry import CLAIMABLE
+from ...model.field_checks import check_number
 from ...model.ids import is_id_prefix
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
@@ -27,6 +28,8 @@ _UNFINISHED: Final = frozenset(TaskState) - FINISHED_STATES
 _ACTIVE_TASKS: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
 
 MAX_COUNTED: Final = 10_000
+MAX_OUTCOMES: Final = 10_000
+"""Runs of one task that a chart reads at most."""
 
 
 class TaskCount(NamedTuple):
@@ -87,17 +90,8 @@ class TaskLookup:
             counts = await self._book.counts(visible.owner, [NO_HOUR])
             states = TaskState if visible.states is None else visible.states
             return TaskCount(sum(counts.get((NO_HOUR, STATE_PREFIX + state), 0) for state in states))
-        return await self._count_pages(visible)
-
-    async def _count_pages(self, task_filter: TaskFilter) -> TaskCount:
-        number = 0
-        after: str | None = None
-        while number < MAX_COUNTED:
-            page = await self._book.tasks(task_filter, after, MAX_PAGE_SIZE)
-            number, after = number + len(page.items), page.after
-            if after is None:
-                return TaskCount(number)
-        return TaskCount(number, bool((await self._book.tasks(task_filter, after, 1)).items))
+        number = await self._book.count_tasks(visible, MAX_COUNTED + 1)
+        return TaskCount(min(number, MAX_COUNTED), number > MAX_COUNTED)
 
     async def upcoming(self, principal: Principal, limit: int = 20) -> tuple[Facts, ...]:
         """Return the tasks with the soonest due entries, soonest first."""
@@ -113,12 +107,27 @@ class TaskLookup:
     async def latest(self, principal: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
         """Return the newest run of each of these tasks that has one and is visible."""
         principal.require_scope(Scope.READ)
-        visible = (
-            each.task
-            for each in listed
-            if principal.owner_filter in (None, each.task.owner) and can_see(principal, each.task)
-        )
-        return await self._book.latest([task.id for task in visible])
+        return await self._book.latest(_visible_ids(principal, listed))
+
+    async def outcomes(
+        self, principal: Principal, listed: Sequence[Facts], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        """Return the newest runs of each of these tasks that is visible, newest first, without results and errors."""
+        principal.require_scope(Scope.READ)
+        check_number("limit", limit, 1, MAX_OUTCOMES)
+        return await self._book.outcomes(_visible_ids(principal, listed), limit, since)
+
+    async def names(self, principal: Principal, task_ids: Sequence[str]) -> dict[str, str]:
+        """Return the names of these tasks by id, in one read; those that the principal may not see are left out."""
+        principal.require_scope(Scope.READ)
+        wanted = sorted(set(task_ids))
+        for task_id in wanted:
+            check_id(task_id, "no_such_task")
+        if principal.agent is None:
+            return await self._book.task_names(wanted, principal.owner_filter)
+        # Which tasks are the agent's own follows from their labels.
+        found = [await self._book.facts(each, principal.owner_filter) for each in wanted]
+        return {each.task.id: each.task.name for each in found if each is not None and can_see(principal, each.task)}
 
     async def find_by_name(self, principal: Principal, name: str) -> Facts:
         """Find a task by id, key, name, or unique part of the id or name.
@@ -203,6 +212,12 @@ class TaskLookup:
             if after is None:
                 break
         return starting or ending
+
+
+def _visible_ids(principal: Principal, listed: Sequence[Facts]) -> list[str]:
+    owner = principal.owner_filter
+    tasks = (each.task for each in listed)
+    return [task.id for task in tasks if owner in (None, task.owner) and can_see(principal, task)]
 
 
 def first_due(facts: Facts) -> datetime | None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...model.counts import ALL_OWNERS, NO_HOUR, RETAINED_HOURS, Counts
+from ...model.counts import (
+    ALL_OWNERS,
+    NO_HOUR,
+    OUTCOME_PREFIX,
+    OUTCOME_RETAINED_HOURS,
+    RETAINED_HOURS,
+    Counts,
+)
 from .table import Table, Transaction
 
 
@@ -20,7 +27,7 @@ class Counters(Table[tuple[str, int, str], int]):
                 self.write(key, (self.get(key) or 0) + number)
             if hour > self._newest_hour:
                 self._newest_hour = hour
-                self._delete_hours(hour - RETAINED_HOURS)
+                self._delete_old(hour)
 
     def for_owner(self, owner: str, hours: frozenset[int]) -> Counts:
         return {
@@ -29,11 +36,13 @@ class Counters(Table[tuple[str, int, str], int]):
             if counter_owner == owner and number and hour in hours
         }
 
-    def _delete_hours(self, until: int) -> None:
-        for key in [key for key in self._rows if _is_hour_until(key, until)]:
+    def _delete_old(self, newest: int) -> None:
+        for key in [key for key in self._rows if _is_old(key, newest)]:
             self.write(key, None)
 
 
-def _is_hour_until(key: tuple[str, int, str], until: int) -> bool:
-    _, hour, _ = key
-    return NO_HOUR < hour <= until
+def _is_old(key: tuple[str, int, str], newest: int) -> bool:
+    """Whether a counter is beyond its retention; state counters are current numbers and have none."""
+    _, hour, name = key
+    retained = OUTCOME_RETAINED_HOURS if name.startswith(OUTCOME_PREFIX) else RETAINED_HOURS
+    return NO_HOUR < hour <= newest - retained

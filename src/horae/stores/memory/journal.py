@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
-from ...ports.journal import Line, NumberedLine
+from ...ports.journal import PROGRESS_WINDOW, Line, NumberedLine
 from .data import Data
 
 _TRUNCATION_NOTICE: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
@@ -36,3 +36,12 @@ class MemoryJournal:
             return tuple(
                 NumberedLine(number, line) for number, line in enumerate(run_lines[after : after + limit], after + 1)
             )
+
+    async def newest_progress(self, run_id: str) -> Line | None:
+        with self._data.lock:
+            newest = (self._data.lines.get(run_id) or [])[-PROGRESS_WINDOW:]
+            return next((line for line in reversed(newest) if line.level == "progress"), None)
+
+    async def last_line(self, run_id: str) -> int:
+        with self._data.lock:
+            return len(self._data.lines.get(run_id) or ())

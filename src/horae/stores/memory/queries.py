@@ -12,7 +12,7 @@ from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import ALL_OWNERS, Counts
 from ...model.entry import CLAIMABLE, EntryState
 from ...model.ids import from_microseconds, to_microseconds
-from ...model.lane import LaneUse
+from ...model.lane import LaneQueue, LaneUse
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
 from ...model.record import RecordWrite
@@ -72,14 +72,20 @@ class MemoryBook:
 
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         with self._data.lock:
-            start = None if after is None else (int(after), "~")
-            order = self._data.numbers.order
-            if task_filter.labels:
-                order = self._data.tasks.labels.tasks_with_rarest(task_filter.owner, task_filter.labels)
-            ids = (each for _, each in order.ascending(start))
-            all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
-            matches = (facts for facts in all_facts if facts is not None and _task_matches(facts, task_filter))
+            matches = self._matching(task_filter, None if after is None else (int(after), "~"))
             return _page(matches, limit, lambda facts: str(self._data.numbers[facts.task.id]))
+
+    async def count_tasks(self, task_filter: TaskFilter, limit: int) -> int:
+        with self._data.lock:
+            return sum(1 for _ in islice(self._matching(task_filter, None), limit))
+
+    def _matching(self, task_filter: TaskFilter, start: tuple[int, str] | None) -> Iterator[Facts]:
+        order = self._data.numbers.order
+        if task_filter.labels:
+            order = self._data.tasks.labels.tasks_with_rarest(task_filter.owner, task_filter.labels)
+        ids = (each for _, each in order.ascending(start))
+        all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
+        return (facts for facts in all_facts if facts is not None and _task_matches(facts, task_filter))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         with self._data.lock:
@@ -123,6 +129,24 @@ class MemoryBook:
             )
             return {run.task_id: run for run in newest}
 
+    async def outcomes(
+        self, task_ids: Sequence[str], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        with self._data.lock:
+            found = {each: self._newest_outcomes(each, limit, since) for each in task_ids}
+            return {task_id: runs for task_id, runs in found.items() if runs}
+
+    def _newest_outcomes(self, task_id: str, limit: int, since: datetime | None) -> tuple[Run, ...]:
+        runs = self._data.runs
+        ranks = runs.history(task_id).descending(None)
+        recent = takewhile(lambda rank: since is None or rank[0] >= since, ranks)
+        return tuple(runs[run_id]._replace(result_json=None, error=None) for *_, run_id in islice(recent, limit))
+
+    async def task_names(self, task_ids: Sequence[str], owner: str | None) -> dict[str, str]:
+        with self._data.lock:
+            tasks = (self._data.tasks.get(each) for each in task_ids)
+            return {task.id: task.name for task in tasks if task is not None and owner in (None, task.owner)}
+
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         with self._data.lock:
             return self._data.counters.for_owner(ALL_OWNERS if owner is None else owner, frozenset(hours))
@@ -160,6 +184,22 @@ class MemoryBook:
             return tuple(
                 LaneUse(each, self._data.lane_limit(each), self._data.slots_in_use(each)) for each in sorted(names)
             )
+
+    async def lane_queues(self) -> tuple[LaneQueue, ...]:
+        with self._data.lock:
+            due: dict[str, list[datetime]] = {}
+            for entry in self._data.entries:
+                if entry.state is EntryState.PARKED and entry.lane is not None and not is_route(entry.lane):
+                    due.setdefault(entry.lane, []).append(entry.due)
+            return tuple(LaneQueue(lane, len(due[lane]), min(due[lane])) for lane in sorted(due))
+
+    async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
+        with self._data.lock:
+            entries = [each for each in self._data.entries if each.state is EntryState.PARKED and each.lane == lane]
+            entries.sort(key=lambda each: (-each.priority, each.due, self._data.numbers[each.task_id], each.slot))
+            ids = list(dict.fromkeys(each.task_id for each in entries))[: min(limit, MAX_PAGE_SIZE)]
+            all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
+            return tuple(facts for facts in all_facts if facts is not None)
 
     async def nodes(self) -> tuple[Node, ...]:
         with self._data.lock:

@@ -25,6 +25,8 @@ class MemoryStore(
 ):
     """Every call is one transaction under one lock, never suspends, and can be made from any thread."""
 
+    kind = "memory"
+
     def __init__(self) -> None:
         self._data = Data()
 

@@ -13,6 +13,8 @@ from .migrate import migrate
 class MySQLStore(SQLStore, NoSharedTransactions):
     """`clock` decides which counters are old; the default is the system clock."""
 
+    kind = "mysql"
+
     def __init__(self, url: str, *, clock: Clock | None = None) -> None:
         require_driver()
         clock = SystemClock() if clock is None else clock

@@ -20,6 +20,8 @@ MAX_CLAIM_SLICE: Final = 480
 class PostgresStore(PostgresSharedTransactions, SQLStore):
     """`clock` decides which counters are old; the default is the system clock."""
 
+    kind = "postgres"
+
     def __init__(self, url: str, *, clock: Clock | None = None) -> None:
         clock = SystemClock() if clock is None else clock
         self.url = url

@@ -6,9 +6,10 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from ...model.ids import to_microseconds
-from ...model.lane import DEFAULT_LIMIT, LaneUse
+from ...model.lane import DEFAULT_LIMIT, LaneQueue, LaneUse
 from ...model.reason import Reason
 from ...model.record import RecordWrite
+from ...model.route import is_route
 from ...ports.store import MAX_COUNTED, CancelRequest, LeaseRenewal, Node, WaitingCounts
 from ..claim_rules import earliest_due
 from ..codec.json_codecs import decode, instant_of
@@ -64,6 +65,10 @@ class SQLAdministration:
         rows = await self._database.query("all_lanes")
         return tuple(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken) for name, limit, taken in rows)
 
+    async def lane_queues(self) -> tuple[LaneQueue, ...]:
+        rows = await self._database.query("lane_queues")
+        return tuple(LaneQueue(lane, count, instant_of[due]) for lane, count, due in rows if not is_route(lane))
+
     async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         rows = await self._database.query("waiting", owner, to_microseconds(now), MAX_COUNTED)
         ((timed, ready, parked, stranded),) = rows
@@ -75,6 +80,9 @@ class SQLAdministration:
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         return tuple(task_id for (task_id,) in await self._database.query("task_ids", prefix, owner, limit))
+
+    async def task_names(self, task_ids: Sequence[str], owner: str | None) -> dict[str, str]:
+        return dict(await self._database.query("task_names", sorted(set(task_ids)), owner)) if task_ids else {}
 
 
 def build_renewal(rows: list[Row]) -> LeaseRenewal:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ...model.ids import to_microseconds
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
-from ...ports.journal import Line, NumberedLine
+from ...ports.journal import PROGRESS_WINDOW, Line, NumberedLine
 from ..codec.json_codecs import replace_lone_surrogates
 from ..codec.transfer_rows import decode_line
 from .connection import Statements, Transactions
@@ -28,6 +28,14 @@ class SQLJournal:
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         rows = await self._database.query("lines", run_id, after, limit)
         return tuple(map(decode_line, rows))
+
+    async def newest_progress(self, run_id: str) -> Line | None:
+        rows = await self._database.lookup("newest_progress", run_id, PROGRESS_WINDOW)
+        return decode_line(rows[0]).line if rows else None
+
+    async def last_line(self, run_id: str) -> int:
+        rows = await self._database.query("last_line_number", [run_id])
+        return max((number for _, number in rows), default=0)
 
 
 async def _write(connection: Statements, lines: Sequence[Line]) -> None:

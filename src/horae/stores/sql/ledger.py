@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from ...model.change import Facts
@@ -15,7 +16,7 @@ from ...ports.store import RunFilter, TaskFilter
 from ..codec.columns import decode_listed_run, task_page_cursor
 from ..codec.rows import REASONS, Row
 from ..run_id_prefix import planned_range_of_id
-from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, newest_key
+from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, microseconds_since, newest_by_task, newest_key
 from ..task_cache import TaskCache
 from .connection import Connection, Statements
 from .load_facts import LoadedFacts
@@ -27,6 +28,10 @@ async def read_tasks(connection: Connection, task_filter: TaskFilter, after: str
     rows = await read_task_rows(connection, task_filter, int(after or 0), size + 1)
     tasks = [(number, version) for number, version in rows[:size]]
     return Page(await read_facts(connection, tasks), task_page_cursor(rows, size))
+
+
+async def count_tasks(connection: Connection, task_filter: TaskFilter, limit: int) -> int:
+    return len(await read_task_rows(connection, task_filter, 0, limit))
 
 
 async def read_upcoming(connection: Connection, owner: str | None, limit: int) -> tuple[Facts, ...]:
@@ -62,6 +67,12 @@ async def read_stranded(connection: Connection, owner: str | None, limit: int) -
     return await read_facts(connection, sorted(tasks)[:size])
 
 
+async def read_queued(connection: Connection, lane: str, limit: int) -> tuple[Facts, ...]:
+    """Read tasks that are parked in a lane; a task with several entries is read once."""
+    rows = await connection.query("tasks_parked_in_lane", lane, min(limit, MAX_PAGE_SIZE))
+    return await read_facts(connection, list(dict.fromkeys((number, version) for number, version in rows)))
+
+
 async def read_latest(connection: Connection, task_ids: list[str]) -> dict[str, Run]:
     newest: dict[str, Run] = {}
     for row in await connection.query("latest", task_ids):
@@ -70,6 +81,14 @@ async def read_latest(connection: Connection, task_ids: list[str]) -> dict[str, 
         if known is None or newest_key(known) < newest_key(run):
             newest[run.task_id] = run
     return newest
+
+
+async def read_outcomes(
+    connection: Connection, task_ids: list[str], limit: int, since: datetime | None
+) -> dict[str, tuple[Run, ...]]:
+    """Read the newest runs of each task, from the live and from the ended ones."""
+    rows = await connection.query("latest_outcomes", task_ids, limit, microseconds_since(since))
+    return newest_by_task(map(decode_listed_run, rows), limit)
 
 
 async def read_facts(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 
 from ...clock import Clock
 from ...errors import Conflict, StoreError
 from ...model.change import Change, ControlDecision, Facts
-from ...model.counts import ALL_OWNERS, RETAINED_HOURS, Counts, hour_of
+from ...model.counts import ALL_OWNERS, OUTCOME_RETAINED_HOURS, RETAINED_HOURS, Counts, hour_of
 from ...model.page import Page
 from ...model.record import RecordWrite
 from ...model.run import Run
@@ -17,7 +18,18 @@ from ..run_id_prefix import planned_range_of_prefix
 from ..task_cache import TaskCache
 from .administration import SQLAdministration
 from .connection import Connection
-from .ledger import read_facts, read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
+from .ledger import (
+    count_tasks,
+    read_facts,
+    read_latest,
+    read_outcomes,
+    read_queued,
+    read_run,
+    read_runs,
+    read_stranded,
+    read_tasks,
+    read_upcoming,
+)
 from .load_facts import LoadedFacts, find_task_by_id, load_task_facts, lock_task
 from .records import write_attached_records
 from .row_batches import RowBatches
@@ -109,6 +121,9 @@ class SQLBook(SQLAdministration):
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         return await self._session.read(lambda connection: read_tasks(connection, task_filter, after, limit))
 
+    async def count_tasks(self, task_filter: TaskFilter, limit: int) -> int:
+        return await self._session.read(lambda connection: count_tasks(connection, task_filter, limit))
+
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         run = await self._session.read(lambda connection: read_run(connection, run_id))
         return run if run is not None and owner in (None, run.owner) else None
@@ -129,15 +144,28 @@ class SQLBook(SQLAdministration):
         given = list(task_ids)
         return await self._session.read(lambda connection: read_latest(connection, given)) if given else {}
 
+    async def outcomes(
+        self, task_ids: Sequence[str], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        given = list(task_ids)
+        if not given:
+            return {}
+        return await self._session.read(lambda connection: read_outcomes(connection, given, limit, since))
+
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:
             return {}
         owner_or_all, this_hour = ALL_OWNERS if owner is None else owner, hour_of(self._clock.now())
-        rows = await self._session.query("counts", list(hours), owner_or_all, this_hour, RETAINED_HOURS)
+        rows = await self._session.query(
+            "counts", list(hours), owner_or_all, this_hour, RETAINED_HOURS, OUTCOME_RETAINED_HOURS
+        )
         return {(hour, name): int(number) for hour, name, number in rows}
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._session.read(lambda connection: read_stranded(connection, owner, limit))
+
+    async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
+        return await self._session.read(lambda connection: read_queued(connection, lane, limit))
 
     async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
         async def work(connection: Connection) -> None:

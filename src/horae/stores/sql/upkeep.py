@@ -8,7 +8,14 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...clock import Clock
-from ...model.counts import NO_HOUR, RETAINED_HOURS, STATE_PREFIX, hour_of
+from ...model.counts import (
+    NO_HOUR,
+    OUTCOME_RETAINED_HOURS,
+    RETAINED_HOURS,
+    STATE_PREFIX,
+    SWEPT_HOURS,
+    hour_of,
+)
 from ...model.ids import to_microseconds
 from ...ports.store import TrimResult
 from ..codec.json_codecs import decode
@@ -49,7 +56,7 @@ class SQLUpkeep(SQLFeed):
 
 async def _compact_counters(connection: Statements, this_hour: int) -> None:
     await connection.query("sum_counter_deltas")
-    await connection.query("delete_old_counters", this_hour, RETAINED_HOURS)
+    await connection.query("delete_old_counters", this_hour, RETAINED_HOURS, OUTCOME_RETAINED_HOURS, SWEPT_HOURS)
     await connection.query("drop_unused_lanes")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from ...model.change import Facts
@@ -13,7 +14,7 @@ from ...ports.store import RunFilter, TaskFilter
 from ..codec.columns import decode_listed_run, run_order, task_page_cursor
 from ..codec.json_codecs import encode
 from ..run_id_prefix import planned_range_of_id
-from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large
+from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, microseconds_since, newest_by_task
 from ..task_cache import TaskCache
 from .connection import Row, SqliteConnection, sql
 from .load_facts import LoadedFacts, bind_names
@@ -24,7 +25,9 @@ _UPCOMING_READY: Final = sql("upcoming_ready")
 _UPCOMING_OF_OWNER: Final = sql("upcoming_of_owner")
 _TASKS_OF_OWNER_AND_ALL: Final = sql("tasks_of_owner_and_all")
 _TASKS_PARKED_AT_ROUTE: Final = sql("tasks_parked_at_route")
+_TASKS_PARKED_IN_LANE: Final = sql("tasks_parked_in_lane")
 _LATEST_RUNS: Final = sql("latest")
+_LATEST_OUTCOMES: Final = sql("latest_outcomes")
 _LIVE_RUN: Final = sql("live_run")
 _RUN_STRAY: Final = sql("run_stray")
 _RUN_AMONG_FIRST: Final = sql("run_among_first")
@@ -81,9 +84,24 @@ def read_stranded(connection: SqliteConnection, cache: TaskCache, owner: str | N
     return _read_facts(connection, cache, sorted(tasks)[:size])
 
 
+def read_queued(connection: SqliteConnection, cache: TaskCache, lane: str, limit: int) -> tuple[Facts, ...]:
+    """Read tasks that are parked in a lane; a task with several entries is read once."""
+    rows = connection.query(_TASKS_PARKED_IN_LANE, {"lane": lane, "limit": min(limit, MAX_PAGE_SIZE)})
+    return _read_facts(connection, cache, list(dict.fromkeys((number, version) for number, version in rows)))
+
+
 def read_latest(connection: SqliteConnection, task_ids: Sequence[str]) -> dict[str, Run]:
     rows = connection.query(_LATEST_RUNS, (bind_names(task_ids),)) if task_ids else []
     return {run.task_id: run for run in map(decode_listed_run, rows)}
+
+
+def read_outcomes(
+    connection: SqliteConnection, task_ids: Sequence[str], limit: int, since: datetime | None
+) -> dict[str, tuple[Run, ...]]:
+    if not task_ids:
+        return {}
+    rows = connection.query(_LATEST_OUTCOMES, (bind_names(task_ids), limit, microseconds_since(since)))
+    return newest_by_task(map(decode_listed_run, rows), limit)
 
 
 def _read_facts(connection: SqliteConnection, cache: TaskCache, rows: Sequence[Row]) -> tuple[Facts, ...]:

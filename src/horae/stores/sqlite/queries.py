@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 from typing import Final
 
 from ...errors import StoreError
@@ -21,6 +22,8 @@ from .connection import SqliteConnection, sql
 from .ledger import (
     find_run_in_small_indexes,
     read_latest,
+    read_outcomes,
+    read_queued,
     read_runs,
     read_stranded,
     read_tasks,
@@ -30,6 +33,7 @@ from .load_facts import bind_numbers, find_task_by_id, find_task_by_key, load_ta
 from .readers import Readers
 from .records import write_attached_records
 from .row_batches import RowBatches
+from .task_pages import read_task_rows
 from .unit_of_work import UnitOfWork
 from .write_requests import BatchableWrite
 from .writer import Writer
@@ -131,6 +135,9 @@ class SQLiteBook(SQLAdministration):
         )
         return await read(lambda connection: read_tasks(connection, self._read_cache, task_filter, after, limit))
 
+    async def count_tasks(self, task_filter: TaskFilter, limit: int) -> int:
+        return len(await self._readers.run(lambda connection: read_task_rows(connection, task_filter, 0, limit)))
+
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         run = await self._readers.run_inline(lambda connection: find_run_in_small_indexes(connection, run_id))
         if run is None:
@@ -155,6 +162,12 @@ class SQLiteBook(SQLAdministration):
         ids = tuple(task_ids)
         return await self._readers.run(lambda connection: read_latest(connection, ids))
 
+    async def outcomes(
+        self, task_ids: Sequence[str], limit: int, since: datetime | None = None
+    ) -> dict[str, tuple[Run, ...]]:
+        ids = tuple(task_ids)
+        return await self._readers.run(lambda connection: read_outcomes(connection, ids, limit, since))
+
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:
             return {}
@@ -163,6 +176,9 @@ class SQLiteBook(SQLAdministration):
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._readers.run(lambda connection: read_stranded(connection, self._read_cache, owner, limit))
+
+    async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
+        return await self._readers.run(lambda connection: read_queued(connection, self._read_cache, lane, limit))
 
     async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
         def work(connection: SqliteConnection) -> None:

@@ -10,7 +10,7 @@ import apsw
 
 from ...errors import HoraeError, StoreError
 from ...model.change import Change
-from ...model.counts import ALL_OWNERS, RETAINED_HOURS, hour_of
+from ...model.counts import ALL_OWNERS, OUTCOME_RETAINED_HOURS, RETAINED_HOURS, SWEPT_HOURS, hour_of
 from ...model.record import RecordWrite
 from ...model.task import NEW_TASK_STATUS
 from ..codec.rows import ENTRY_WIDTH, TASK_WIDTH, encode_entry, encode_event, encode_status, encode_task
@@ -32,6 +32,7 @@ _INSERT_LANE_SLOTS: Final = BulkStatement("insert_lane_slots", 2)
 _INSERT_EVENTS: Final = BulkStatement("insert_events", 6)
 _ADD_TO_COUNTERS: Final = BulkStatement("add_to_counters", 4)
 _DELETE_OLD_COUNTERS: Final = sql("delete_old_counters")
+_DELETE_OLD_LATENESS: Final = sql("delete_old_lateness")
 _UPDATE_TASK: Final = sql("update_task")
 _DELETE_ENTRIES_OF_TASKS: Final = sql("delete_entries_of_tasks")
 _UPDATE_RUN: Final = sql("update_run")
@@ -160,9 +161,11 @@ def write_counters(connection: SqliteConnection, counts: Counter[tuple[str, int,
 
 
 def _delete_old_hours(connection: SqliteConnection, newest: int) -> None:
-    """Delete counters older than `RETAINED_HOURS`, counted from now at the latest: a row in the future must not delete
-    the current counters."""
+    """Delete counters beyond their retention, counted from now at the latest: a row in the future must not delete the
+    current counters."""
     hour = min(newest, hour_of(connection.clock.now()))
     if hour > connection.newest_hour:
         connection.newest_hour = hour
-        connection.query(_DELETE_OLD_COUNTERS, (hour - RETAINED_HOURS,))
+        connection.query(_DELETE_OLD_COUNTERS, (hour - OUTCOME_RETAINED_HOURS,))
+        last = hour - RETAINED_HOURS
+        connection.query(_DELETE_OLD_LATENESS, (max(1, last - SWEPT_HOURS), last))

@@ -45,6 +45,8 @@ class SQLiteStore(
     `clock` decides which counters are old, and at an upgrade which nodes are live; the default is the system clock.
     """
 
+    kind = "sqlite"
+
     def __init__(self, path: str | PathLike[str], *, clock: Clock | None = None, vfs: str | None = None) -> None:
         self.path: Final = fspath(path)
         self._absolute_path = str(Path(self.path).absolute())

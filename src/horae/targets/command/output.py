@@ -8,29 +8,15 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
+from ...model.plain_text import strip_control_characters
 from ...ports.target import Invocation
 from ..secret_references import Masks
 
 _MIN_LENGTH: Final = 4
 """As in `Masks`: shorter fragments reveal nothing."""
 
-_ESCAPE_SEQUENCES: Final = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours and cursor movement
-    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC: titles and links
-    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)?"  # DCS, SOS, PM, APC
-    r"|\x1b[ -/]*[0-~]?"
-)
-_CONTROL_CHARACTERS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters except tabs, and Unicode direction overrides."""
-
 _SPLIT_CHARACTER: Final = re.compile(r"\A\ufffd{1,3}")
 """Replacement characters left by a multi-byte character that was cut in two."""
-
-
-def strip_control_characters(line: str) -> str:
-    """Return one line as a terminal would show it at last: text overwritten after a carriage return is dropped."""
-    line = _ESCAPE_SEQUENCES.sub("", line).rstrip("\r").rpartition("\r")[2]
-    return _CONTROL_CHARACTERS.sub("", line)
 
 
 class OutputMask:

@@ -1,4 +1,4 @@
-"""Shapes of owners, agents, tokens, secrets and the audit trail."""
+"""Shapes of owners, agents, tokens, browser sessions, secrets and the audit trail."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from .notation import (
     BOOLEAN,
     INSTANT,
     INTEGER,
+    NULL,
     OBJECT,
     TEXT,
     Schema,
@@ -56,6 +57,25 @@ MADE_TOKEN: Final = extend(
     },
 )
 
+SESSION: Final = closed(
+    {
+        "id": TEXT | {"pattern": "^ses_"},
+        "owner": TEXT,
+        "scopes": list_of(choice(*Scope)),
+        "token": nullable(TEXT)
+        | {"description": "The token that opened it, and ends it when it is revoked; null for other ways to sign in."},
+        "client": TEXT | {"description": "The browser's own description of itself."},
+        "created": INSTANT,
+        "used": INSTANT | {"description": "The last use, to within five minutes."},
+        "expires": INSTANT
+        | {"description": "When it ends unless it is used before; never later than its absolute limit."},
+    }
+)
+LINK: Final = closed(
+    {"url": TEXT | {"description": "Signs one browser in, once."}, "expires": INSTANT},
+)
+CALENDAR_TOKEN: Final = closed({"id": TEXT | {"pattern": "^cal_"}, "owner": TEXT, "name": TEXT, "created": INSTANT})
+
 SECRET: Final = closed(
     {
         "name": TEXT,
@@ -66,6 +86,11 @@ SECRET: Final = closed(
 )
 
 SHAPES: Final[dict[str, Schema]] = {
+    "CalendarToken": CALENDAR_TOKEN,
+    "CalendarTokenList": closed({"items": list_of(ref("CalendarToken")), "next_cursor": NULL}),
+    "MadeCalendarToken": extend(
+        CALENDAR_TOKEN, {"text": nullable(TEXT) | {"description": "Shown only once; null if the request is repeated."}}
+    ),
     "owner": closed(
         {
             "name": TEXT,
@@ -104,12 +129,17 @@ SHAPES: Final[dict[str, Schema]] = {
         }
     )
     | answer_of("agent show", "agent set"),
+    "agents": list_of(ref("agent-limits")) | answer_of("agent ls"),
     "token": TOKEN | answer_of("token revoke"),
     "tokens": list_of(ref("token")) | answer_of("token ls"),
     "token-made": extend(
         MADE_TOKEN, {"file": nullable(TEXT) | {"description": "Where the token was written, with --output."}}
     )
     | answer_of("token make"),
+    "session": SESSION | answer_of("session rm"),
+    "sessions": list_of(ref("session")) | answer_of("session ls"),
+    "sign-in-link": extend(LINK, {"opened": BOOLEAN | {"description": "Whether a browser was started with it."}})
+    | answer_of("open"),
     "secret": SECRET | answer_of("secret set", "secret grant", "secret revoke"),
     "secrets": list_of(SECRET) | answer_of("secret ls"),
     "secret-removed": closed({"removed": TEXT}) | answer_of("secret rm"),
@@ -156,8 +186,12 @@ SHAPES: Final[dict[str, Schema]] = {
         }
     ),
     "OwnerPage": page_of("owner"),
+    "AgentPage": page_of("agent-limits"),
+    "ReviewPage": page_of("Review"),
     "TokenPage": page_of("token"),
     "MadeToken": MADE_TOKEN,
+    "SessionPage": page_of("session"),
+    "SignInLink": LINK,
     "Stopped": closed({"agent": TEXT, "tasks": INTEGER, "dry_run": BOOLEAN}),
     "SecretPage": page_of("secret"),
     "AuditPage": page_of("audit-row"),

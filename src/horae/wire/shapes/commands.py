@@ -203,6 +203,9 @@ SHAPES: Final[dict[str, Schema]] = {
                     "docs": TEXT,
                     "token_file": nullable(TEXT),
                     "first_start": BOOLEAN,
+                    "console": nullable(TEXT) | {"description": "The web console; null where it is not installed."},
+                    "sign_in_link": nullable(TEXT)
+                    | {"description": "Signs one browser in, once; null where the output may be kept in a log."},
                 }
             ),
             closed({"type": {"const": "api.off"}, "because": TEXT}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...model.run import Origin
 from ...model.task import TaskState
 from ...service.runs.nodes import NodeState
 from ...service.runs.overview import NeedKind
@@ -25,6 +26,7 @@ from .notation import (
     nullable,
     ref,
 )
+from .runs import RUN
 
 TASK_COUNTS: Final = closed({state.value: INTEGER for state in TaskState})
 
@@ -55,20 +57,54 @@ NODE_STATUS: Final = extend(
         "functions": list_of(TEXT) | {"description": "The functions that it has registered, by name."},
     },
 )
+_OUTCOMES: Final = OBJECT | {
+    "description": "By state, or state:reason for what never started.",
+    "additionalProperties": INTEGER,
+}
+_HOUR: Final = closed(
+    {
+        "at": INSTANT,
+        "outcomes": _OUTCOMES,
+        "started": INTEGER,
+        "on_time": INTEGER,
+        "lateness_p50_ms": nullable(NUMBER),
+        "lateness_p99_ms": nullable(NUMBER),
+    }
+)
+_OUTAGE_REVIEW: Final = closed(
+    {
+        "since": INSTANT,
+        "until": INSTANT,
+        "clean": BOOLEAN,
+        "due": INTEGER,
+        "made_up": INTEGER,
+        "merged": INTEGER,
+        "skipped": INTEGER,
+        "waiting": INTEGER,
+        "missed": list_of(
+            closed({"task_id": TEXT, "task": TEXT, "count": INTEGER, "first": INSTANT, "latest": INSTANT})
+        ),
+        "partial": BOOLEAN | {"description": "Whether more came due than was counted."},
+    }
+)
 OVERVIEW: Final = closed(
     {
         "at": INSTANT,
         "tasks": TASK_COUNTS,
         "last_24h": closed(
             {
-                "outcomes": OBJECT
-                | {"description": "By state, or state:reason for what never started.", "additionalProperties": INTEGER},
+                "outcomes": _OUTCOMES,
                 "started": INTEGER,
                 "on_time": nullable(NUMBER),
                 "lateness_p50_ms": nullable(NUMBER),
                 "lateness_p99_ms": nullable(NUMBER),
+                "hours": list_of(_HOUR) | {"description": "The current hour and the 24 before it, oldest first."},
             }
         ),
+        "outage": nullable(_OUTAGE_REVIEW)
+        | {
+            "description": "The newest time without a node within a day, and what came due in it, unless it was dismissed."
+        },
         "settlement_delay": closed(
             {
                 "window_ms": INTEGER,
@@ -80,7 +116,7 @@ OVERVIEW: Final = closed(
         )
         | {"description": "From the end of a run to the commit that recorded it, within the last minutes."},
         "waiting": closed({"overdue": INTEGER, "parked": INTEGER, "stranded": INTEGER}),
-        "running": list_of(ref("run")),
+        "running": list_of(extend(RUN, {"progress": nullable(closed({"done": NUMBER, "text": TEXT}))})),
         "next": list_of(
             closed(
                 {
@@ -107,6 +143,32 @@ OVERVIEW: Final = closed(
         "alive": BOOLEAN,
         "clock_steps": list_of(closed({"host": TEXT, "at": INSTANT, "by_ms": NUMBER}))
         | {"description": "Clocks that were set back within the last day; for admins."},
+    }
+)
+
+PLANNED_RUN: Final = closed(
+    {
+        "task_id": TEXT,
+        "task": TEXT,
+        "owner": TEXT,
+        "due": INSTANT,
+        "due_local": DATE_TIME,
+        "zone": nullable(TEXT),
+        "planned": INSTANT,
+        "origin": choice(*Origin),
+        "attempt": INTEGER | {"description": "Above 1: a retry."},
+        "estimate": BOOLEAN | {"description": "The instant depends on how long earlier runs take."},
+    }
+)
+
+PLANNED: Final = closed(
+    {
+        "items": list_of(PLANNED_RUN),
+        "hours": list_of(closed({"at": INSTANT, "number": INTEGER}))
+        | {"description": "Numbers of whole hours, also where `items` is cut."},
+        "has_more": BOOLEAN | {"description": "There are more items than were asked for."},
+        "partial": BOOLEAN
+        | {"description": "The numbers are lower bounds: only the 500 tasks that are due first were counted."},
     }
 )
 
@@ -160,6 +222,21 @@ SHAPES: Final[dict[str, Schema]] = {
     )
     | answer_of("status"),
     "LaneList": closed({"items": list_of(ref("lane")), "next_cursor": NULL}),
+    "LaneQueueList": closed(
+        {
+            "items": list_of(
+                closed(
+                    {
+                        "lane": TEXT,
+                        "waiting": INTEGER | {"description": "Entries that are due and wait for a slot."},
+                        "oldest": INSTANT | {"description": "The earliest due instant among them."},
+                    }
+                )
+            ),
+            "next_cursor": NULL,
+        }
+    ),
+    "Planned": PLANNED,
     "NodeList": closed({"items": list_of(NODE_STATUS), "next_cursor": NULL}),
     "DrainedNodes": closed({"items": list_of(ref("node"))}),
     "Root": closed(

@@ -83,6 +83,7 @@ SHAPES: Final[dict[str, Schema]] = {
         },
         required=(),
     ),
+    "RetryRuns": closed({"run_ids": list_of(TEXT) | {"maxItems": 500}}),
     "ScheduleQuestion": closed(
         {
             "when": SCHEDULE,
@@ -117,5 +118,6 @@ SHAPES: Final[dict[str, Schema]] = {
         },
         optional=("owner", "scopes", "expires", "agent"),
     ),
+    "CalendarTokenWish": closed({"name": text(200, 1)}),
     "SecretValue": closed({"value": text(65536, 1)}),
 }

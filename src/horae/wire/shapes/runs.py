@@ -7,6 +7,7 @@ from typing import Final
 from ...model.reason import Reason
 from ...model.run import Origin, RunState
 from .notation import (
+    BOOLEAN,
     DATE_TIME,
     INSTANT,
     INTEGER,
@@ -71,11 +72,38 @@ LINE: Final = closed(
     }
 )
 
+FAILURE_GROUP: Final = closed(
+    {
+        "key": TEXT,
+        "pattern": TEXT
+        | {"description": "The first line of the error, without what differs; without an error, the reason."},
+        "count": INTEGER,
+        "newest": ref("run"),
+        "task_ids": list_of(TASK_ID),
+        "run_ids": list_of(RUN_ID) | {"description": "The newest failed attempt of each occurrence."},
+    }
+)
+
 SHAPES: Final[dict[str, Schema]] = {
     "run": RUN | {"title": "A run: one attempt at one occurrence, or why there was none"},
     "runs": list_of(ref("run")) | answer_of("runs"),
     "line": LINE | answer_of("logs --follow"),
     "lines": list_of(ref("line")) | answer_of("logs"),
     "RunPage": page_of("run"),
+    "FailureGroups": closed(
+        {
+            "items": list_of(FAILURE_GROUP),
+            "groups": INTEGER,
+            "total": INTEGER | {"description": "How many failed runs were read, newest first."},
+            "cut": BOOLEAN | {"description": "There are more failures than were read."},
+        }
+    ),
+    "RetryReport": closed(
+        {
+            "retried": list_of(RUN_ID),
+            "refused": list_of(closed({"run_id": TEXT, "code": TEXT, "detail": TEXT, "hint": TEXT})),
+            "left": INTEGER,
+        }
+    ),
     "Lines": closed({"items": list_of(ref("line")), "next_after": nullable(INTEGER)}),
 }

@@ -46,7 +46,7 @@ HOT: Final = [name for name in STATEMENTS if name not in FULL_SCANS | LISTS]
 HEAD_OF_INDEX: Final = {"expired_rows": {"events"}}
 """Statements that read only the first rows of an index, up to a LIMIT."""
 ROWS: Final = 20_000
-EXPLAINED: Final = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
+EXPLAINED: Final = re.compile(r"[( ]*(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 FILL: Final = """
 INSERT INTO @tasks SELECT seq, CONCAT('tsk_', seq), CONCAT('owner ', seq % 50), 'name', '{}', 'function', '{}', '{}', '{}',
   seq, NULL, NULL, '[]', 1 FROM seq_1_to_20000;
@@ -103,6 +103,11 @@ def _costly(steps: Any, text: str, allowed: set[str]) -> list[str]:
 async def test_no_hot_statement_scans_a_growing_table(mariadb_server: MariaDBServer) -> None:
     async with open_store(new_prefix(mariadb_server)) as store:
         assert await _explained(store, HOT) == {}
+
+
+async def test_newest_outcomes_are_read_by_the_index_of_their_task(mariadb_server: MariaDBServer) -> None:
+    async with open_store(new_prefix(mariadb_server)) as store:
+        assert await _explained(store, ["latest_outcomes"]) == {}
 
 
 async def test_full_scan_is_detected(mariadb_server: MariaDBServer) -> None:

@@ -147,6 +147,7 @@ PAGES = {
         f"{2**62}, 1, 'x', 101, NULL, '{{cancelled}}', NULL, NULL, 'cancelled'",
         "runs_unsuccessful",
     ),
+    "latest_outcomes": ("'{tsk_1,tsk_2}', 30, 0", "runs_of_task"),
 }
 """Filters of a page, and the index that serves them."""
 AS_LISTS_ARE_READ = "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on"

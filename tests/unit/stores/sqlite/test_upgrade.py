@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from horae.model.counts import NO_HOUR, OUTCOME_PREFIX, RETAINED_HOURS, STATE_PREFIX, hour_of
+from horae.model.counts import LATENESS_PREFIX, NO_HOUR, OUTCOME_PREFIX, RETAINED_HOURS, STATE_PREFIX, hour_of
 from horae.model.task import TaskState, TaskStatus
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
@@ -135,7 +135,7 @@ async def test_check_reports_wrong_counts(tmp_path: Path) -> None:
         assert "ada" in finding
 
 
-async def test_hourly_counts_of_two_days_are_kept(tmp_path: Path) -> None:
+async def test_lateness_of_two_days_and_outcomes_of_two_months_are_kept(tmp_path: Path) -> None:
     """Also when the file is reopened every day: the first end in a new hour removes the oldest counts."""
     path = tmp_path / "horae.db"
     task = a_task()
@@ -151,9 +151,10 @@ async def test_hourly_counts_of_two_days_are_kept(tmp_path: Path) -> None:
         apsw.Connection(str(path)).execute("SELECT hour, name FROM counters WHERE owner = '' AND hour > 0").fetchall()
     )
     last = hour_of(NOON + (5 * 24 - 1) * HOUR)
-    assert {hour for hour, name in rows if name == OUTCOME_PREFIX + "succeeded"} == set(
+    assert {hour for hour, name in rows if str(name).startswith(LATENESS_PREFIX)} == set(
         range(last - RETAINED_HOURS + 1, last + 1)
     )
+    assert len({hour for hour, name in rows if name == OUTCOME_PREFIX + "succeeded"}) == 5 * 24
 
 
 async def test_label_index_follows_writes_of_other_programs(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from horae.model.limits import LOG_LINES, RESULT_BYTES
 from horae.model.outcome import Succeeded
-from horae.targets.command.output import OutputCollector, OutputMask, strip_control_characters
+from horae.model.plain_text import strip_control_characters
+from horae.targets.command.output import OutputCollector, OutputMask
 from horae.testing import RecordingInvocation
 from horae.testing.factories import a_task
 from tests.unit.targets.command.command_setup import execute, shell

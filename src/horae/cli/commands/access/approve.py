@@ -9,6 +9,7 @@ import click
 from ....message import Message
 from ....model.accounts.account import ALL_AGENTS, Agent
 from ....model.change import Facts
+from ....model.page import Page
 from ....model.task import PauseCause
 from ....service.accounts.approval_policy import APPROVED_LABEL
 from ....wire.accounts import agent_json
@@ -17,10 +18,13 @@ from ....wire.tasks import task_json
 from ...command import Command, CommandGroup
 from ...messages import account_messages
 from ...messages.account_refusals import refuse
+from ...output.command_hints import note_next_page
 from ...output.printer import Printer
 from ...output.receipt import review_cells
-from ...output.styled_text import StyledText
-from ...session.command_session import CommandSession, run_in_session
+from ...output.styled_text import Cell, StyledText
+from ...output.table import Fit
+from ...parameters import after_option, limit_option, typed_limit
+from ...session.command_session import CommandSession, has_store, run_in_session
 from ...task_filter import task_argument
 from .owner import read_quotas, show_quotas
 
@@ -35,11 +39,12 @@ _STOPPED: Final = Message(
     "✓ {agent}: {tasks} tasks paused, and it can make no more", "✓ {agent}:已暂停 {tasks} 个任务,且不能再新建"
 )
 _RESTARTED: Final = Message("✓ {agent} may go on: {tasks} tasks resumed", "✓ {agent} 可以继续:已恢复 {tasks} 个任务")
+_FITS: Final = (Fit(wrap=12), Fit(1, wrap=12), Fit())
 _agent_argument: Final = click.argument("agent", metavar="AGENT", help="Its name, as tasks show it.")
 _owner_option: Final = click.option("--owner", help="Whose agent it is. Default: yours.")
 
 
-agent_commands: Final = CommandGroup("agent", help="Limit an agent, stop it with all its tasks, or restart it.")
+agent_commands: Final = CommandGroup("agent", help="List agents, limit one, stop it with all its tasks, or restart it.")
 
 
 @click.command("approve", cls=Command, asks=True)
@@ -82,6 +87,29 @@ def _show(out: Printer, facts: Facts) -> None:
         out.aside(line, hang=4)
 
 
+@agent_commands.command("ls")
+@limit_option
+@after_option
+def ls(out: Printer, *, limit: int, after: str | None) -> None:
+    """List agents that have a token or have made something."""
+
+    async def work(app: CommandSession) -> Page[Agent]:
+        return await app.service.agents.page(app.principal, after, limit)
+
+    page = run_in_session(out, work) if has_store(out) else Page[Agent](())
+    if out.json:
+        out.data([agent_json(each) for each in page.items])
+    elif out.quiet:
+        out.ids([each.name for each in page.items])
+    elif page.items:
+        rows: list[list[Cell]] = [[each.name, each.owner, _state(out, each)] for each in page.items]
+        out.table(out.translate(account_messages.AGENT_TITLES).split("|"), rows, _FITS)
+    if not page.items:
+        out.note(account_messages.NO_AGENTS)
+    if page.after is not None:
+        note_next_page(out, "agent ls", {"--limit": typed_limit(limit)}, page.after)
+
+
 @agent_commands.command("show")
 @_agent_argument
 @_owner_option
@@ -120,8 +148,12 @@ def _show_limits(out: Printer, agent: Agent) -> None:
     name = out.translate(account_messages.ALL_AGENTS) if agent.name == ALL_AGENTS else agent.name
     out.line((StyledText(name, "bold"), "  ", StyledText(agent.owner, "dim")))
     show_quotas(out, agent.quotas, dict(agent.quota_overrides))
+    out.row(out.translate(account_messages.STATE), _state(out, agent))
+
+
+def _state(out: Printer, agent: Agent) -> str:
     state = "revoked" if agent.revoked else "stopped" if agent.stopped else "active"
-    out.row(out.translate(account_messages.STATE), out.translate(account_messages.AGENT_STATES[state]))
+    return out.translate(account_messages.AGENT_STATES[state])
 
 
 @agent_commands.command("stop")

@@ -10,7 +10,7 @@ import click
 
 from ....model.ids import EPOCH, SHORT_DIGITS, SHORT_TASK_DIGITS
 from ....model.page import Page
-from ....service.accounts.audit import AuditRow
+from ....service.accounts.audit import AuditFilter, AuditRow
 from ....wire.accounts import audit_json, verdict_json
 from ...command import CommandGroup
 from ...messages import account_messages as words
@@ -32,13 +32,19 @@ audit_commands: Final = CommandGroup("audit", help="Show who did what, and verif
 
 
 @audit_commands.command("ls")
+@click.option("--action", help="An action, or a group such as task.")
+@click.option("--actor", help="An owner, an agent, or the id of a token or session.")
+@click.option("--subject", help="An id or a name, or its beginning.")
 @limit_option
 @after_option
-def ls(out: Printer, *, limit: int, after: str | None) -> None:
+def ls(
+    out: Printer, *, action: str | None, actor: str | None, subject: str | None, limit: int, after: str | None
+) -> None:
     """Show who did what, newest first."""
+    wanted = AuditFilter(action, actor, subject)
 
     async def work(app: CommandSession) -> tuple[Page[AuditRow], str, datetime]:
-        return await app.service.audit.page(app.principal, after, limit), app.zone, app.clock.now()
+        return await app.service.audit.page(app.principal, after, limit, wanted), app.zone, app.clock.now()
 
     page, zone, now = run_in_session(out, work) if has_store(out) else (Page[AuditRow](()), "UTC", EPOCH)
     if out.json:
@@ -54,7 +60,8 @@ def ls(out: Printer, *, limit: int, after: str | None) -> None:
     if not page.items:
         out.note(words.NO_AUDIT)
     if page.after is not None:
-        note_next_page(out, "audit ls", {"--limit": typed_limit(limit)}, page.after)
+        options = {"--action": action, "--actor": actor, "--subject": subject, "--limit": typed_limit(limit)}
+        note_next_page(out, "audit ls", options, page.after)
 
 
 def _row(out: Printer, row: AuditRow, at: str) -> list[Cell]:

@@ -193,6 +193,14 @@ def _tokens(_prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
     yield from _read_or_empty(out, read)
 
 
+def _sessions(_prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
+    async def read(app: CommandSession) -> list[tuple[str, str]]:
+        page = await app.service.sessions.page(app.principal, None, None, _MAX_VALUES)
+        return [(each.id, each.client) for each in page.items]
+
+    yield from _read_or_empty(out, read)
+
+
 def _webhooks(_prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
     async def read(app: CommandSession) -> list[tuple[str, str]]:
         page = await app.service.webhooks.page(app.principal, None, _MAX_VALUES)
@@ -249,6 +257,7 @@ _COMPLETERS: Final[dict[str, _Completer]] = {
     "owner": _owners,
     "owner_name": _owners,
     "token": _tokens,
+    "session": _sessions,
     "webhook": _webhooks,
     "context": _contexts,
     "server": _contexts,

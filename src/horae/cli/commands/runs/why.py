@@ -17,13 +17,13 @@ from ....model.run import Run
 from ....service.runs.explanations import OccurrenceExplanation
 from ....service.runs.outages import Outage
 from ....service.tasks.functions import start_command
+from ....wire.fixes import Fix, fixes_for
 from ....wire.instants import utc
 from ....wire.runs import why_json
 from ...command import Command
 from ...lookup import is_run, task_reference
 from ...messages import messages
 from ...output.command_hints import complete_command, complete_commands
-from ...output.fixes import Fix, fixes_for
 from ...output.formatting import full_time, sign_of
 from ...output.printer import Printer
 from ...output.readiness import node_start_command

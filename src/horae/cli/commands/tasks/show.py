@@ -15,13 +15,13 @@ from ....model.pauses import pause_note
 from ....model.run import Run
 from ....model.task import Task, TaskStatus
 from ....ports.store import RunFilter
+from ....wire.fixes import pause_fixes
 from ....wire.review import review_of
 from ....wire.runs import run_json
 from ....wire.tasks import task_json, waiting_for
 from ...command import Command
 from ...lookup import is_run
 from ...messages import messages
-from ...output.fixes import pause_fixes
 from ...output.formatting import (
     error_text,
     exact_duration,

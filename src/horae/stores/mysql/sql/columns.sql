@@ -19,6 +19,12 @@ tasks.policies, tasks.created, tasks.natural_key, tasks.lane, tasks.labels, task
 run.node, run.claimed, run.started, run.ended, run.deadline, run.span_first, run.span_last, run.span_count, run.forgiven,
 run.deaths, run.alone, run.in_order, run.cancel, run.lanes, run.result, run.error
 
+-- name: run_outcome_columns
+-- Without result and error.
+0, run.id, run.task, run.owner, run.origin, run.planned, run.due, run.attempt, run.state, run.reason, run.token,
+run.node, run.claimed, run.started, run.ended, run.deadline, run.span_first, run.span_last, run.span_count, run.forgiven,
+run.deaths, run.alone, run.in_order, run.cancel, run.lanes, NULL, NULL
+
 -- name: row_columns
 id, task, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started, ended, deadline,
 span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error

@@ -91,6 +91,21 @@ SELECT {run_columns}, tasks.id
 FROM @tasks AS tasks STRAIGHT_JOIN @live_runs AS run ON run.task = tasks.seq
 WHERE tasks.id IN ($1)
 
+-- name: latest_outcomes
+-- In the order of the primary key, so that each query stops at its limit.
+[[ (
+  SELECT {run_outcome_columns}, tasks.id
+  FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq
+  WHERE tasks.id = $each AND run.planned >= $3
+  ORDER BY run.task DESC, run.planned DESC, run.attempt DESC, run.origin DESC LIMIT $2
+) ]]
+UNION ALL
+[[ (
+  SELECT {run_outcome_columns}, tasks.id
+  FROM @tasks AS tasks STRAIGHT_JOIN @live_runs AS run ON run.task = tasks.seq
+  WHERE tasks.id = $each AND run.planned >= $3
+) ]]
+
 -- name: counts
 -- Hours beyond the retention may still be stored; they are left out.
 SELECT hour, name, CAST(SUM(number) AS SIGNED) FROM (
@@ -100,7 +115,7 @@ SELECT hour, name, CAST(SUM(number) AS SIGNED) FROM (
 ) AS summed_and_pending
 WHERE hour = 0 OR hour > LEAST(
   $3, GREATEST(COALESCE((SELECT MAX(hour) FROM @counters), 0), COALESCE((SELECT MAX(hour) FROM @counter_deltas), 0))
-) - $4
+) - CASE WHEN name LIKE 'run:%' THEN $5 ELSE $4 END
 GROUP BY hour, name HAVING SUM(number) <> 0
 
 -- name: output_bytes
@@ -146,6 +161,14 @@ SELECT lane_uses.name, lane_uses.slot_limit, lane_uses.taken FROM (
 ) AS lane_uses
 WHERE lane_uses.slot_limit IS NOT NULL OR lane_uses.taken > 0 ORDER BY lane_uses.name
 
+-- name: lane_queues
+SELECT queue, COUNT(*), MIN(due) FROM @agenda WHERE state = 3 GROUP BY queue ORDER BY queue
+
+-- name: tasks_parked_in_lane
+SELECT agenda.task, task_state.version
+FROM @agenda AS agenda JOIN @task_state AS task_state ON task_state.task = agenda.task
+WHERE agenda.state = 3 AND agenda.queue = $1 ORDER BY agenda.urgency, agenda.due, agenda.task, agenda.slot LIMIT $2
+
 -- name: all_nodes
 SELECT {node_columns} FROM @nodes ORDER BY id
 
@@ -161,6 +184,9 @@ WHERE run.planned BETWEEN $2 AND $3 AND run.id = $1 AND run.stray = 0
 -- name: task_ids
 SELECT tasks.id FROM @tasks AS tasks
 WHERE tasks.id >= $1 AND tasks.id < CONCAT($1, '~') AND (NOT $2? OR tasks.owner = $2) ORDER BY tasks.id LIMIT $3
+
+-- name: task_names
+SELECT tasks.id, tasks.name FROM @tasks AS tasks WHERE tasks.id IN ($1) AND (NOT $2? OR tasks.owner = $2)
 
 -- name: live_run_ids
 SELECT run.id FROM @live_runs AS run

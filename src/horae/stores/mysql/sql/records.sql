@@ -42,5 +42,10 @@ SELECT run_id, MAX(number) FROM @lines WHERE run_id IN ($1) GROUP BY run_id
 -- name: insert_lines
 INSERT INTO @lines (run_id, number, at, level, text) VALUES {rows}
 
+-- name: newest_progress
+SELECT number, run_id, at, level, text FROM @lines
+WHERE run_id = $1 AND level = 'progress' AND number > (SELECT MAX(number) FROM @lines WHERE run_id = $1) - $2
+ORDER BY number DESC LIMIT 1
+
 -- name: lines
 SELECT number, run_id, at, level, text FROM @lines WHERE run_id = $1 AND number > $2 ORDER BY number LIMIT $3

@@ -100,7 +100,11 @@ DELETE FROM @counter_deltas WHERE seq IN ($found_1)
 -- The retention counts back from the newest stored hour, or from the current hour if that one is in the future. Also
 -- deletes numbers of tokens and tasks that were issued long ago and that no transaction can still use.
 DELETE FROM @counters
-WHERE hour BETWEEN 1 AND LEAST($1, (SELECT hour FROM (SELECT MAX(hour) AS hour FROM @counters) AS newest)) - $2;
+WHERE hour BETWEEN 1 AND LEAST($1, (SELECT hour FROM (SELECT MAX(hour) AS hour FROM @counters) AS newest)) - $3;
+DELETE FROM @counters
+WHERE hour BETWEEN LEAST($1, (SELECT hour FROM (SELECT MAX(hour) AS hour FROM @counters) AS newest)) - $2 - $4
+  AND LEAST($1, (SELECT hour FROM (SELECT MAX(hour) AS hour FROM @counters) AS newest)) - $2
+  AND hour > 0 AND name NOT LIKE 'run:%';
 DELETE FROM @tokens
 WHERE number < (SELECT limit_number FROM (SELECT MAX(number) - 100000 AS limit_number FROM @tokens) AS issued) LIMIT 10000;
 DELETE FROM @task_numbers

@@ -82,6 +82,21 @@ FROM @tasks CROSS JOIN LATERAL (
 ) AS newest
 WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
 
+-- name: latest_outcomes
+SELECT newest.*, tasks.id
+FROM @tasks CROSS JOIN LATERAL (
+  (
+    SELECT {run_outcome_columns} FROM @runs AS run WHERE run.task = tasks.seq AND run.planned >= $3::bigint
+    ORDER BY planned DESC, attempt DESC, id DESC LIMIT $2
+  )
+  UNION ALL
+  (
+    SELECT {run_outcome_columns} FROM @live_runs AS run WHERE run.task = tasks.seq AND run.planned >= $3::bigint
+    ORDER BY planned DESC, attempt DESC, id DESC LIMIT $2
+  )
+) AS newest
+WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
+
 -- name: counts
 -- Hours beyond the retention may still be stored; they are left out.
 SELECT hour, name, sum(number)::bigint FROM (
@@ -91,7 +106,7 @@ SELECT hour, name, sum(number)::bigint FROM (
 ) AS summed_and_pending
 WHERE hour = 0 OR hour > least(
   $3::bigint, greatest((SELECT max(hour) FROM @counters), (SELECT max(hour) FROM @counter_deltas))
-) - $4::bigint
+) - CASE WHEN name LIKE 'run:%' THEN $5::bigint ELSE $4::bigint END
 GROUP BY hour, name HAVING sum(number) <> 0
 
 -- name: output_bytes
@@ -137,6 +152,14 @@ SELECT name, slot_limit, taken FROM (
 ) AS lane_uses
 WHERE slot_limit IS NOT NULL OR taken > 0 ORDER BY name
 
+-- name: lane_queues
+SELECT lane, count(*), min(due) FROM @agenda WHERE state = 3 GROUP BY lane ORDER BY lane
+
+-- name: tasks_parked_in_lane
+SELECT agenda.task, task_state.version
+FROM @agenda JOIN @task_state ON task_state.task = agenda.task
+WHERE agenda.state = 3 AND agenda.lane = $1 ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot LIMIT $2
+
 -- name: all_nodes
 SELECT {node_columns} FROM @nodes ORDER BY id
 
@@ -152,6 +175,10 @@ WHERE run.planned + 0 BETWEEN $2 AND $3 AND run.id = $1 AND run.stray = 0
 -- name: task_ids
 SELECT tasks.id FROM @tasks
 WHERE tasks.id >= $1 AND tasks.id < $1 || '~' AND ($2::text IS NULL OR tasks.owner = $2) ORDER BY tasks.id LIMIT $3
+
+-- name: task_names
+SELECT tasks.id, tasks.name FROM @tasks
+WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[]) AND ($2::text IS NULL OR tasks.owner = $2)
 
 -- name: live_run_ids
 SELECT run.id FROM @live_runs AS run

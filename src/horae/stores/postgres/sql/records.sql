@@ -61,5 +61,10 @@ SELECT run_id, max(number) FROM @lines WHERE run_id = ANY ((SELECT $1::text::tex
 INSERT INTO @lines (run_id, number, at, level, text)
 SELECT * FROM unnest($1::text::text[], $2::text::integer[], $3::text::bigint[], $4::text::text[], $5::text::text[])
 
+-- name: newest_progress
+SELECT number, run_id, at, level, text FROM @lines
+WHERE run_id = $1 AND level = 'progress' AND number > (SELECT MAX(number) FROM @lines WHERE run_id = $1) - $2
+ORDER BY number DESC LIMIT 1
+
 -- name: lines
 SELECT number, run_id, at, level, text FROM @lines WHERE run_id = $1 AND number > $2 ORDER BY number LIMIT $3

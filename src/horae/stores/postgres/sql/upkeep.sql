@@ -158,7 +158,13 @@ ON CONFLICT (hour, owner, name) DO UPDATE SET number = counters.number + exclude
 
 -- name: delete_old_counters
 -- The retention counts back from the newest stored hour, or from the current hour if that one is in the future.
-DELETE FROM @counters WHERE hour BETWEEN 1 AND least($1::bigint, (SELECT max(hour) FROM @counters)) - $2::bigint
+-- Outcomes are kept longer than the other counters.
+WITH newest AS MATERIALIZED (SELECT least($1::bigint, (SELECT max(hour) FROM @counters)) AS hour)
+DELETE FROM @counters WHERE hour BETWEEN 1 AND (SELECT hour FROM newest) - $3::bigint
+OR (
+  hour BETWEEN greatest(1, (SELECT hour FROM newest) - $2::bigint - $4::bigint) AND (SELECT hour FROM newest) - $2::bigint
+  AND name NOT LIKE 'run:%'
+)
 
 -- name: drop_unused_lanes
 -- Rows of lanes without a limit, which exist only to be locked.

@@ -82,6 +82,10 @@ ON CONFLICT DO UPDATE SET number = number + excluded.number
 -- name: delete_old_counters
 DELETE FROM counters WHERE hour BETWEEN 1 AND ?
 
+-- name: delete_old_lateness
+-- All counters of these hours but outcomes, which are kept longer.
+DELETE FROM counters WHERE hour BETWEEN ? AND ? AND name NOT LIKE 'run:%'
+
 -- name: delete_lines
 DELETE FROM lines WHERE run_id IN (SELECT id FROM runs WHERE task = ?)
 

@@ -19,6 +19,12 @@ runs.seq, runs.id, runs.task, runs.owner, runs.origin, runs.planned, runs.due, r
 runs.token, runs.node, runs.claimed, runs.started, runs.ended, runs.deadline, runs.span_first, runs.span_last,
 runs.span_count, runs.forgiven, runs.deaths, runs.alone, runs.in_order, runs.cancel, runs.lanes, runs.result, runs.error
 
+-- name: run_outcome_columns
+-- Without result and error.
+runs.seq, runs.id, runs.task, runs.owner, runs.origin, runs.planned, runs.due, runs.attempt, runs.state, runs.reason,
+runs.token, runs.node, runs.claimed, runs.started, runs.ended, runs.deadline, runs.span_first, runs.span_last,
+runs.span_count, runs.forgiven, runs.deaths, runs.alone, runs.in_order, runs.cancel, runs.lanes, NULL, NULL
+
 -- name: node_columns
 id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining
 

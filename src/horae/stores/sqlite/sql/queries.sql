@@ -93,6 +93,13 @@ FROM carray(?) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value CROSS J
   ORDER BY newest.planned DESC, newest.attempt DESC, newest.id DESC LIMIT 1
 )
 
+-- name: latest_outcomes
+SELECT {run_outcome_columns}, tasks.id
+FROM carray(?1) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value CROSS JOIN runs ON runs.seq IN (
+  SELECT newest.seq FROM runs AS newest INDEXED BY runs_of_task WHERE newest.task = tasks.seq AND newest.planned >= ?3
+  ORDER BY newest.planned DESC, newest.attempt DESC, newest.id DESC LIMIT ?2
+)
+
 -- name: counts
 SELECT hour, name, number FROM counters WHERE hour IN carray(?) AND owner = ? AND number <> 0
 
@@ -135,6 +142,15 @@ SELECT
   (SELECT count(*) FROM lane_slots WHERE lane = lane_names.name)
 FROM (SELECT name FROM lanes UNION SELECT lane FROM lane_slots) AS lane_names ORDER BY name
 
+-- name: lane_queues
+SELECT lane, count(*), min(due) FROM agenda INDEXED BY agenda_parked WHERE state = 3 GROUP BY lane ORDER BY lane
+
+-- name: tasks_parked_in_lane
+SELECT agenda.task, task_state.version
+FROM agenda INDEXED BY agenda_parked JOIN task_state ON task_state.task = agenda.task
+WHERE agenda.state = 3 AND agenda.lane = :lane ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot
+LIMIT :limit
+
 -- name: all_nodes
 SELECT {node_columns} FROM nodes ORDER BY id
 
@@ -168,6 +184,10 @@ WHERE runs.seq IN (
 -- name: task_ids
 SELECT id FROM tasks INDEXED BY tasks_by_id
 WHERE id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2) ORDER BY id LIMIT ?3
+
+-- name: task_names
+SELECT tasks.id, tasks.name FROM carray(?1) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value
+WHERE ?2 IS NULL OR tasks.owner = ?2
 
 -- name: run_ids
 SELECT id FROM runs INDEXED BY runs_stray

@@ -114,6 +114,8 @@ class Side:
             # The order of tasks due at the same instant is up to the store.
             "upcoming": sorted(await store.upcoming(None, _PAGE), key=lambda facts: facts.task.id),
             "latest": await store.latest(ids),
+            "outcomes": await store.outcomes(ids, _PAGE),
+            "names": await store.task_names(ids, None),
             "lanes": await store.lanes(),
             "nodes": await store.nodes(),
             "listed": listed,

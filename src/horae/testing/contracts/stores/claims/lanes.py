@@ -7,7 +7,8 @@ import asyncio
 
 from .....model.change import Change
 from .....model.entry import EntryState
-from .....model.lane import owner_lane
+from .....model.lane import LaneQueue, owner_lane
+from .....model.route import ROUTE_PREFIXES
 from .....model.run import RunState
 from .....ports.full_store import FullStore
 from ....decisions import always, drop, lose, park_on, skip, start_within_lanes
@@ -121,6 +122,22 @@ class LanesContract(Contract):
         assert await fill_lane(store, "press", a_task()) == []
         await store.set_lane("press", 1)
         assert len(await _claim_within_lanes(store)) == 1
+
+    async def test_waiting_entries_are_counted_and_listed_by_lane(self, store: FullStore) -> None:
+        (run,) = await fill_lane(store, "press", a_task(priority=100))
+        late, early, urgent = a_task(), a_task(), a_task(priority=5)
+        for task, due in ((late, NOON), (early, NOON - SECOND), (urgent, NOON)):
+            await add_tasks(store, task._replace(lane="press"), due=due)
+        await fill_lane(store, "oven", a_task(), a_task())
+        stranded = a_task()
+        parked = an_entry(stranded, state=EntryState.PARKED, lane=f"{ROUTE_PREFIXES[0]}x")
+        await store.add([a_new_task(stranded, entries=[parked])])
+        assert await store.lane_queues() == (LaneQueue("oven", 1, NOON), LaneQueue("press", 3, NOON - SECOND))
+        assert [facts.task.id for facts in await store.queued("press")] == [urgent.id, early.id, late.id]
+        assert [facts.task.id for facts in await store.queued("press", 1)] == [urgent.id]
+        assert await store.queued("nothing") == ()
+        await settle(store, run)
+        assert [facts.task.id for facts in await store.queued("press")] == [early.id, late.id]
 
     async def test_an_owners_quota_is_a_lane(self, store: FullStore) -> None:
         await store.set_lane(owner_lane("ada"), 2)

@@ -12,6 +12,7 @@ from .....model.counts import (
     LATENESS_PREFIX,
     NO_HOUR,
     OUTCOME_PREFIX,
+    OUTCOME_RETAINED_HOURS,
     RETAINED_HOURS,
     STATE_PREFIX,
     bucket_of,
@@ -190,13 +191,29 @@ class CountsContract(Contract):
         found = await store.counts(None, [_NOW + 1, _NOW + 3, _NOW + 99])
         assert {hour for hour, _ in found} == {_NOW + 1, _NOW + 3}
 
-    async def test_hours_older_than_two_days_are_deleted_and_state_counts_are_not(self, store: FullStore) -> None:
+    async def test_lateness_is_deleted_after_two_days_and_outcomes_and_state_counts_are_not(
+        self, store: FullStore
+    ) -> None:
         task = a_task()
         last = 3 * RETAINED_HOURS
         await self._one_an_hour(store, task, last + 1)
         found = await store.counts(None, range(_NOW - 1, _NOW + last + 2))
-        assert {hour - _NOW for hour, _ in found} == set(range(last - RETAINED_HOURS + 1, last + 1))
+        outcomes = {hour - _NOW for hour, name in found if name.startswith(OUTCOME_PREFIX)}
+        others = {hour - _NOW for hour, name in found if not name.startswith(OUTCOME_PREFIX)}
+        assert others == set(range(last - RETAINED_HOURS + 1, last + 1))
+        assert outcomes == set(range(last + 1))
         assert await _states(store) == {"active": 1}
+
+    async def test_outcomes_are_deleted_after_two_months(self, store: FullStore) -> None:
+        task = a_task()
+        await self._one_an_hour(store, task, 3)
+        later = an_ended_run(task, planned=NOON + (OUTCOME_RETAINED_HOURS + 1) * HOUR)
+        await store.change(task.id, None, always(Change(new_runs=(later,))))
+        found = await store.counts(None, range(_NOW, _NOW + OUTCOME_RETAINED_HOURS + 2))
+        assert {hour - _NOW for hour, name in found if name.startswith(OUTCOME_PREFIX)} == {
+            2,
+            OUTCOME_RETAINED_HOURS + 1,
+        }
 
     async def _one_an_hour(self, store: FullStore, task: Task, hours: int) -> None:
         await add_tasks(store, task)

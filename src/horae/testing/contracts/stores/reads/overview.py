@@ -150,6 +150,50 @@ class OverviewContract(Contract):
         await store.add([a_new_task(task, runs=[gone, by_hand])])
         assert await store.latest([task.id]) == {task.id: gone}
 
+    # --- newest outcomes ---------------------------------------------------------------------------------------------
+
+    async def test_the_newest_outcomes_of_each_task_are_returned(self, store: FullStore) -> None:
+        busy, idle, new = a_task(), a_task(), a_task()
+        runs = [an_ended_run(busy, planned=NOON + place * HOUR) for place in range(6)]
+        row = a_run(idle, state=RunState.SKIPPED, reason=Reason.OVERLAP, started=None, node=None, ended=NOON)
+        await store.add([a_new_task(busy, runs=runs), a_new_task(idle, runs=[row]), a_new_task(new)])
+        newest = tuple(run._replace(result_json=None, error=None) for run in reversed(runs))
+        assert await store.outcomes(_ids(busy, idle, new), 4) == {busy.id: newest[:4], idle.id: (row,)}
+        assert await store.outcomes([busy.id], 100) == {busy.id: newest}
+        assert await store.outcomes([busy.id], 100, NOON + 4 * HOUR) == {busy.id: newest[:2]}
+        assert await store.outcomes([busy.id], 100, NOON + 9 * HOUR) == {}
+        assert await store.outcomes([new.id, "tsk_unknown"], 4) == {}
+        assert await store.outcomes([], 4) == {}
+
+    async def test_outcomes_have_no_results_and_errors(self, store: FullStore) -> None:
+        task = a_task()
+        failed = an_ended_run(task)._replace(error="no route to host", state=RunState.FAILED)
+        told = an_ended_run(task, planned=NOON + HOUR)._replace(result_json='"a long text"')
+        await store.add([a_new_task(task, runs=[failed, told])])
+        found = await store.outcomes([task.id], 10)
+        assert found == {task.id: (told._replace(result_json=None), failed._replace(error=None))}
+
+    async def test_live_runs_are_among_the_newest_outcomes(self, store: FullStore) -> None:
+        task = a_task()
+        run = await start_run(store, task)
+        earlier = an_ended_run(task, planned=NOON - HOUR)
+        later = an_ended_run(task, planned=NOON + HOUR)
+        await store.change(task.id, None, always(Change(new_runs=(earlier, later))))
+        found = (await store.outcomes([task.id], 2))[task.id]
+        assert [each.id for each in found] == [later.id, run.id]
+        assert [each.id for each in (await store.outcomes([task.id], 3))[task.id]] == [later.id, run.id, earlier.id]
+
+    # --- names of tasks ----------------------------------------------------------------------------------------------
+
+    async def test_names_of_several_tasks_are_read_at_once(self, store: FullStore) -> None:
+        mine, other = a_task(name="晨报 <b>"), a_task(owner="carol", name="backup")
+        await store.add([a_new_task(mine), a_new_task(other)])
+        ids = [mine.id, other.id, "tsk_unknown", mine.id]
+        assert await store.task_names(ids, None) == {mine.id: "晨报 <b>", other.id: "backup"}
+        assert await store.task_names(ids, "carol") == {other.id: "backup"}
+        assert await store.task_names(ids, "nobody") == {}
+        assert await store.task_names([], None) == {}
+
     # --- lanes and nodes ---------------------------------------------------------------------------------------------
 
     async def test_lanes_with_a_limit_or_a_live_run_are_listed(self, store: FullStore) -> None:

@@ -148,6 +148,16 @@ class TasksContract(Contract):
         assert await _listed(store, TaskFilter(labels=(("room", "a"), ("source", "test")))) == _ids(laned)
         assert await _listed(store, TaskFilter(labels=(("source", "tes"),))) == []
 
+    async def test_tasks_are_counted_up_to_a_limit(self, store: FullStore) -> None:
+        tasks = [a_task(owner=owner, labels=(("team", "ops"),)) for owner in ("ada", "ada", "bob")]
+        await add_tasks(store, *tasks)
+        assert await store.count_tasks(TaskFilter(), 100) == 3
+        assert await store.count_tasks(TaskFilter(), 2) == 2
+        assert await store.count_tasks(TaskFilter(owner="ada"), 100) == 2
+        assert await store.count_tasks(TaskFilter(labels=(("team", "ops"),), owner="bob"), 100) == 1
+        assert await store.count_tasks(TaskFilter(states=frozenset({TaskState.PAUSED})), 100) == 0
+        assert await store.count_tasks(TaskFilter(name="absent"), 100) == 0
+
     async def test_tasks_are_found_by_part_of_their_name(self, store: FullStore) -> None:
         report, daily, percent = a_task(name="Report of the day"), a_task(name="daily REPORT"), a_task(name="100% _x")
         chinese = a_task(name="浇花 every Ä")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .....model.limits import LOG_LINE_CHARACTERS, LOG_LINES
 from .....ports.full_store import FullStore
-from .....ports.journal import Line, NumberedLine
+from .....ports.journal import PROGRESS_WINDOW, Line, NumberedLine
 from ....factories import MICROSECOND, NOON
 from ..contract import Contract
 from ..setup import start_run
@@ -57,6 +57,14 @@ class JournalContract(Contract):
         assert await store.lines((await start_run(store)).id) == ()
         assert await store.lines("run_unknown") == ()
 
+    async def test_the_last_line_has_the_number_of_lines(self, store: FullStore) -> None:
+        one, two = await start_run(store), await start_run(store)
+        assert (await store.last_line(one.id), await store.last_line("run_unknown")) == (0, 0)
+        await store.write_lines([*_lines(one.id, 3), *_lines(two.id, 2)])
+        await store.write_lines(_lines(one.id, 4))
+        assert (await store.last_line(one.id), await store.last_line(two.id)) == (7, 2)
+        assert [each.number for each in await store.lines(one.id)] == list(range(1, 8))
+
     async def test_lines_up_to_the_limit_are_stored_whole(self, store: FullStore) -> None:
         run = await start_run(store)
         await store.write_lines(_lines(run.id, LOG_LINES))
@@ -99,3 +107,13 @@ class JournalContract(Contract):
         await store.write_lines(_lines(run.id, 1))
         async with self.another(store) as other:
             assert [numbered.line for numbered in await other.lines(run.id)] == _lines(run.id, 1)
+
+    async def test_newest_progress_is_found_among_the_last_lines(self, store: FullStore) -> None:
+        run, other = await start_run(store), await start_run(store)
+        assert await store.newest_progress(run.id) is None
+        progress = [Line(run.id, NOON, "progress", f"0.{place}") for place in range(1, 4)]
+        await store.write_lines([*_lines(run.id, 5), *progress, *_lines(run.id, PROGRESS_WINDOW - 1)])
+        await store.write_lines([Line(other.id, NOON, "progress", "0.9")])
+        assert await store.newest_progress(run.id) == progress[-1]
+        await store.write_lines(_lines(run.id, 1))
+        assert await store.newest_progress(run.id) is None

@@ -1,0 +1,111 @@
+"""Lateness of a deployment while many Now pages are open: each has an event stream and refreshes its part as live.js does."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import aiohttp
+
+from bench.api.deployment import Deployment, deployed, tick
+from bench.console.scale import Sizes
+from bench.engine.samples import Samples, percentile_row, usual_rows
+from bench.results import Bar, Section, counted
+from horae.clock import SystemClock
+from horae.node.event_loop import run_fast
+
+_REFRESH: Final = 2.0
+_JITTER: Final = 0.5
+"""Seconds, and below: the same numbers as in live.js."""
+_COST_FACTOR: Final = 4
+_MARGIN_MS: Final = 2.0
+_CLOCK: Final = SystemClock()
+
+
+def open_pages(sizes: Sizes) -> list[Section]:
+    with TemporaryDirectory() as folder, deployed(Path(folder)) as deployment:
+        tick(deployment, sizes.ticking)
+        told = run_fast(_measure(deployment, sizes))
+    alone, busy, refreshes = Samples.of([told["alone"]]), Samples.of([told["busy"]]), Samples.of([told["refreshes"]])
+    more = (busy.percentile(0.99) - alone.percentile(0.99)) * 1e3
+    rows = (
+        *usual_rows("lateness without pages", alone),
+        *usual_rows(f"lateness with {sizes.pages} pages", busy),
+        counted("p99 with pages is later by", more, "ms", Bar("at most", _MARGIN_MS)),
+        percentile_row("one refresh, p50", refreshes, 0.5),
+        percentile_row("one refresh, p99", refreshes, 0.99),
+        counted("refreshes", len(told["refreshes"]) / sizes.seconds, "/s"),
+        counted("requests that failed", told["failed"], bar=Bar("at most", 0)),
+    )
+    note = f"{sizes.ticking} tasks a second on SQLite, {sizes.seconds:g} s each; worker, API and the pages are three processes."
+    return [Section(f"Console: {sizes.pages} open Now pages", rows, (note,))]
+
+
+async def _measure(deployment: Deployment, sizes: Sizes) -> dict[str, Any]:
+    began = _CLOCK.now()
+    await _CLOCK.pause(sizes.seconds)
+    alone = deployment.lateness(began, _CLOCK.now())
+    async with _opened(deployment, sizes.pages) as pages:
+        began = _CLOCK.now()
+        await _CLOCK.pause(sizes.seconds)
+        busy = deployment.lateness(began, _CLOCK.now())
+        refreshes, failed = pages.refreshes, pages.failed
+    return {"alone": alone, "busy": busy, "refreshes": refreshes or [0.0], "failed": failed}
+
+
+class Pages:
+    """Open pages of one session, which is what many tabs of one browser are."""
+
+    def __init__(self, session: aiohttp.ClientSession, base: str) -> None:
+        self._session = session
+        self._base = base
+        self.refreshes: list[float] = []
+        self.failed = 0
+
+    async def open_page(self, ready: asyncio.Semaphore) -> None:
+        """Listen to events, and refresh after each of them, at most at the rate of the script."""
+        async with self._session.get(f"{self._base}/events") as stream:
+            assert stream.status == 200, stream.status
+            ready.release()
+            refreshed_at, cost = -_REFRESH, 0.0
+            async for _ in stream.content.iter_any():
+                pause = max(_REFRESH, _COST_FACTOR * cost)
+                wait = max(0.0, refreshed_at + pause - _CLOCK.steady()) + random.random() * _JITTER
+                await _CLOCK.pause(wait)
+                cost = await self._refresh()
+                refreshed_at = _CLOCK.steady()
+
+    async def _refresh(self) -> float:
+        started = _CLOCK.steady()
+        async with self._session.get(f"{self._base}/?part=body") as answer:
+            await answer.read()
+            self.failed += answer.status != 200
+        took = _CLOCK.steady() - started
+        self.refreshes.append(took)
+        return took
+
+
+@asynccontextmanager
+async def _opened(deployment: Deployment, number: int) -> AsyncIterator[Pages]:
+    base = f"{deployment.base}/console"
+    connector, jar = aiohttp.TCPConnector(limit=0), aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(connector=connector, cookie_jar=jar) as session:
+        form = {"token": deployment.token, "next": "/console/"}
+        headers = {"Origin": deployment.base}
+        async with session.post(f"{base}/sign-in", data=form, headers=headers) as answer:
+            assert answer.status == 200, answer.status
+        pages, ready = Pages(session, base), asyncio.Semaphore(0)
+        tasks = [asyncio.ensure_future(pages.open_page(ready)) for _ in range(number)]
+        for _ in range(number):
+            await ready.acquire()
+        try:
+            yield pages
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,20 @@
+"""The ASGI application of the console: all of its pages, or those of the simple view only."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.routing import Router
+
+from ..web.application import Application
+from ..web.request_context import AppContext
+
+
+class ConsoleApplication(Application):
+    def __init__(self, router: Router, context: AppContext, *, is_simple: bool = False) -> None:
+        super().__init__(router, context, [])
+        self.is_simple = is_simple
+
+
+def has_simple_view_only(request: Request) -> bool:
+    application = request.scope["app"]
+    return isinstance(application, ConsoleApplication) and application.is_simple

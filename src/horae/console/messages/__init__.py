@@ -1,0 +1,25 @@
+"""Every text of the console in English and Chinese, by name: one module per page; templates have no text of their own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...message import Message
+from . import activity, approvals, calendar, edit, frame, lanes, now, runs, scripts, settings, simple, task, tasks
+
+_PARTS: Final = (
+    frame.TEXTS,
+    scripts.TEXTS,
+    now.TEXTS,
+    tasks.TEXTS,
+    task.TEXTS,
+    edit.TEXTS,
+    runs.TEXTS,
+    calendar.TEXTS,
+    lanes.TEXTS,
+    activity.TEXTS,
+    approvals.TEXTS,
+    settings.TEXTS,
+    simple.TEXTS,
+)
+TEXTS: Final[dict[str, Message]] = {name: text for part in _PARTS for name, text in part.items()}

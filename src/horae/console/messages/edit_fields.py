@@ -1,0 +1,142 @@
+"""Words of the fields of a task: labels, help and names of choices, by field name. What is missing here is shown by its
+name, with the description of its shape."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...message import Message
+
+LABELS: Final[dict[str, Message]] = {
+    "name": Message("Name", "名称"),
+    "when": Message("When", "时间"),
+    "zone": Message("Time zone", "时区"),
+    "lane": Message("Lane", "通道"),
+    "labels": Message("Labels", "标签"),
+    "key": Message("Key", "键"),
+    "owner": Message("Owner", "所有者"),
+    "payload": Message("Payload", "负载"),
+    "policies.missed": Message("If it could not run in time", "未能按时运行时"),
+    "policies.missed.mode": Message("Missed occurrences", "错过的执行"),
+    "policies.missed.within": Message("Only if late by less than", "仅当延迟小于"),
+    "policies.missed.limit": Message("Catch up at most", "最多补运行"),
+    "policies.overlap": Message("If it is still running", "上次仍在运行时"),
+    "policies.retry": Message("Retries", "重试"),
+    "policies.retry.attempts": Message("Attempts in all", "总尝试次数"),
+    "policies.retry.backoff": Message("First wait", "首次等待"),
+    "policies.retry.factor": Message("Each wait is longer by", "等待倍数"),
+    "policies.retry.max": Message("Longest wait", "最长等待"),
+    "policies.retry.jitter": Message("Spread of waits", "等待的随机性"),
+    "policies.give_up_after": Message("Give up after failures", "连续失败多少次后放弃"),
+    "policies.notify_after": Message("Notify after failures", "连续失败多少次后通知"),
+    "policies.timeout": Message("Timeout", "超时"),
+    "policies.max_duration": Message("Longest duration", "最长时长"),
+    "policies.guarantee": Message("After a crash", "崩溃之后"),
+    "policies.priority": Message("Priority", "优先级"),
+    "target.kind": Message("What", "做什么"),
+    "target.http.url": Message("URL", "网址"),
+    "target.http.method": Message("Method", "方法"),
+    "target.http.headers": Message("Headers", "请求头"),
+    "target.http.body": Message("Body", "请求体"),
+    "target.http.success": Message("Success", "成功的状态码"),
+    "target.http.redirects": Message("Redirects", "重定向次数"),
+    "target.http.sign": Message("Sign with", "签名用的机密"),
+    "target.http.preset": Message("Preset", "预设"),
+    "target.http.answer_limit": Message("Answer limit", "响应上限"),
+    "target.event.say": Message("Text", "文字"),
+    "target.event.topic": Message("Topic", "主题"),
+    "target.function.name": Message("Function", "函数"),
+    "target.command.argv": Message("Program and arguments", "程序与参数"),
+    "target.command.directory": Message("Directory", "目录"),
+    "target.command.environment": Message("Environment", "环境变量"),
+    "target.command.stdin": Message("Standard input", "标准输入"),
+    "target.command.output": Message("Kept output", "保留的输出"),
+    "target.command.limits": Message("Limits", "限制"),
+    "target.command.limits.memory": Message("Memory", "内存"),
+    "target.command.limits.cpu": Message("Processor time", "处理器时间"),
+    "target.command.limits.files": Message("Open files", "打开的文件"),
+    "target.command.limits.processes": Message("Processes", "进程"),
+    "target.command.limits.file_size": Message("File size", "文件大小"),
+    "target.command.success": Message("Success", "成功的退出码"),
+    "target.other.kind": Message("Kind", "种类"),
+    "target.other.spec": Message("Specification", "规格"),
+}
+
+HELP: Final[dict[str, Message]] = {
+    "name": Message("", ""),
+    "lane": Message("At most so many runs of a lane go on at once.", "同一通道同时进行的运行数量有上限。"),
+    "labels": Message("One label per line: name: value", "每行一个标签:名称: 值"),
+    "key": Message(
+        "Your own name for it: used again, it edits the same task.", "自定义的键:再次使用时会编辑同一个任务。"
+    ),
+    "owner": Message("Whose task it is; yours by default.", "任务属于谁;默认为您自己。"),
+    "payload": Message(
+        'What the target gets, as JSON. {{"secret": "name"}} stands for a secret.',
+        '交给目标的内容,JSON 格式。`{{"secret": "name"}}` 代表机密。',
+    ),
+    "policies.missed.within": Message("A duration such as 1h, or never.", "时长,例如 1h;或 never 表示不限。"),
+    "policies.missed.limit": Message("Occurrences.", "次。"),
+    "policies.retry.attempts": Message(
+        "The first one included; never: without end.", "包括第一次;never 表示不限次数。"
+    ),
+    "policies.retry.backoff": Message("A duration such as 10s.", "时长,例如 10s。"),
+    "policies.retry.factor": Message("2 doubles the wait each time.", "2 表示每次等待加倍。"),
+    "policies.retry.max": Message("A duration such as 1h.", "时长,例如 1h。"),
+    "policies.give_up_after": Message("Failed occurrences in a row; or never.", "连续失败的次数;或 never。"),
+    "policies.notify_after": Message("Failed occurrences in a row; or never.", "连续失败的次数;或 never。"),
+    "policies.timeout": Message("Longest time without an answer, such as 5m.", "没有响应的最长时间,例如 5m。"),
+    "policies.max_duration": Message("Longest time in all, such as 1h; or never.", "总计最长时间,例如 1h;或 never。"),
+    "policies.priority": Message("From -100 to 100; higher comes first.", "-100 到 100;数值大的先运行。"),
+    "target.event.say": Message(
+        "Listeners get this text when it is due; it is also in the run's log.",
+        "到期时监听者会收到这段文字;它也会写入运行日志。",
+    ),
+    "target.event.topic": Message("Listeners choose events by their topic.", "监听者按主题选择事件。"),
+    "target.http.url": Message("https:// or http://", "https:// 或 http://"),
+    "target.http.headers": Message(
+        "One per line: Name: value. @secret:name stands for a secret.", "每行一个:名称: 值。@secret:name 代表机密。"
+    ),
+    "target.http.body": Message(
+        "JSON instead of the payload; null: no body.", "用 JSON 代替负载;null 表示没有请求体。"
+    ),
+    "target.http.success": Message("Status codes and ranges: 2xx, 404, 300-302.", "状态码和范围:2xx、404、300-302。"),
+    "target.http.redirects": Message("How many are followed.", "最多跟随几次。"),
+    "target.http.sign": Message("The request is signed with this secret.", "用此机密为请求签名。"),
+    "target.http.preset": Message("Builds the request for an agent orchestrator.", "为智能体编排器构造请求。"),
+    "target.http.answer_limit": Message("Bytes of the answer that are read.", "读取的响应字节数。"),
+    "target.function.name": Message("Name under which it is registered.", "注册时的名称。"),
+    "target.command.argv": Message(
+        "The program, then one argument per line; no shell is involved.", "先写程序,然后每行一个参数;不经过 shell。"
+    ),
+    "target.command.directory": Message("Inside the folder that the operator has set.", "位于管理员设置的文件夹之内。"),
+    "target.command.environment": Message(
+        "One per line: NAME: value. @secret:name stands for a secret.", "每行一个:名称: 值。@secret:name 代表机密。"
+    ),
+    "target.command.stdin": Message('JSON; "payload" stands for the payload.', 'JSON;"payload" 代表负载。'),
+    "target.command.output": Message("Bytes of its output.", "输出的字节数。"),
+    "target.command.limits.memory": Message("Bytes.", "字节。"),
+    "target.command.limits.cpu": Message("Seconds.", "秒。"),
+    "target.command.limits.files": Message("", ""),
+    "target.command.limits.processes": Message("Of the node's user.", "节点所用用户的全部进程。"),
+    "target.command.limits.file_size": Message("Bytes.", "字节。"),
+    "target.command.success": Message("Exit codes that count as success.", "视为成功的退出码。"),
+    "target.other.kind": Message("The kind of a plug-in.", "插件提供的种类。"),
+    "target.other.spec": Message("Its fields as JSON.", "其字段,JSON 格式。"),
+}
+
+CHOICES: Final[dict[str, Message]] = {
+    "never": Message("never", "不限"),
+    "policies.missed.mode.skip": Message("skip them", "跳过"),
+    "policies.missed.mode.latest": Message("run the latest once", "只运行最近一次"),
+    "policies.missed.mode.all": Message("run all in order", "按顺序全部运行"),
+    "policies.missed.mode.merge": Message("run once for all of them", "合并为一次运行"),
+    "policies.overlap.skip": Message("skip the new one", "跳过新的一次"),
+    "policies.overlap.queue": Message("let one wait", "让一次等待"),
+    "policies.overlap.queue_all": Message("let all wait", "全部等待"),
+    "policies.overlap.replace": Message("cancel the old one", "取消旧的一次"),
+    "policies.overlap.parallel": Message("run both", "同时运行"),
+    "policies.retry.jitter.full": Message("random", "随机"),
+    "policies.retry.jitter.none": Message("exact", "精确"),
+    "policies.guarantee.at_least_once": Message("run it again (at least once)", "再运行一次(至少一次)"),
+    "policies.guarantee.at_most_once": Message("leave it (at most once)", "不再运行(至多一次)"),
+}

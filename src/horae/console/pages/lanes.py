@@ -1,0 +1,148 @@
+"""Lanes and nodes: limits and use of lanes, what waits for a slot, and the nodes with drain."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+
+from starlette.responses import Response
+
+from ...errors import HoraeError
+from ...model.change import Facts
+from ...model.entry import Entry, EntryState
+from ...model.lane import OWNER_LANE_PREFIX, LaneQueue, LaneUse, agent_of_lane
+from ...model.refusals import refuse
+from ...service.query.parser import Term, render_query
+from ...service.runs.lanes import MAX_LANE_LIMIT
+from ...service.runs.nodes import NodeState, NodeStatus
+from ..form_problems import FORM_ERRORS, form_problem, form_status
+from ..notice import Undo
+from ..outcomes import Sign
+from ..page import PageRequest, form, page
+
+MAX_QUEUED: Final = 50
+_NOTEWORTHY: Final = timedelta(milliseconds=100)
+"""Clock offset from which a node is marked; smaller ones are usual."""
+_SIGNS: Final = {NodeState.LIVE: ("●", "good"), NodeState.DRAINING: ("◔", "warn"), NodeState.SILENT: ("△", "bad")}
+
+
+class LaneRow(NamedTuple):
+    """A lane as the page shows it. `owner` and `agent`: the lane holds a quota, which is set with the account."""
+
+    use: LaneUse
+    queue: LaneQueue | None
+    owner: str | None
+    agent: str | None
+
+    @property
+    def is_quota(self) -> bool:
+        return self.owner is not None
+
+    @property
+    def query(self) -> str:
+        """Query for the tasks that use the lane; a quota covers all tasks of its owner or agent."""
+        key, value = ("agent", self.agent) if self.agent else ("owner", self.owner) if self.owner else ("lane", None)
+        return render_query((Term(key, (value or self.use.name,)),))
+
+    @property
+    def is_unlimited(self) -> bool:
+        return self.use.limit >= MAX_LANE_LIMIT
+
+
+class NodeRow(NamedTuple):
+    status: NodeStatus
+    sign: Sign
+    is_clock_off: bool
+
+
+async def show(request: PageRequest, error: HoraeError | None = None) -> Response:
+    """Show lanes and nodes; with `?lane=NAME`, also the tasks that wait in that lane."""
+    principal, service = request.viewer.principal, request.service
+    queues = {each.lane: each for each in await service.lanes.queues(principal)}
+    chosen = request.request.query_params.get("lane")
+    data = {
+        "page": "lanes",
+        "lanes": [make_lane_row(each, queues.get(each.name)) for each in await service.lanes.all(principal)],
+        "chosen": chosen,
+        "queued": [] if chosen is None else await _load_queued(request, chosen),
+        "most_queued": MAX_QUEUED,
+        "given": request.form,
+        **await _nodes(request),
+        **form_problem(request, error),
+    }
+    return request.render("lanes.html", data, form_status(error))
+
+
+async def set_limit(request: PageRequest) -> Response:
+    """Set the limit of a lane; the notice offers the former limit."""
+    name, principal = request.form.text("lane"), request.viewer.principal
+    before = {each.name: each.limit for each in await request.service.lanes.all(principal)}
+    try:
+        lane = await request.service.lanes.limit(principal, name, _read_limit(request))
+    except FORM_ERRORS as error:
+        return await show(request, error)
+    former = before.get(lane.name)
+    undo = None if former is None else Undo("/lanes/limit", {"lane": lane.name, "limit": str(former)})
+    return request.back("/lanes", request.notice("lanes_limited", undo, lane=lane.name, limit=lane.limit))
+
+
+async def drain(request: PageRequest) -> Response:
+    return await _set_draining(request, draining=True)
+
+
+async def undrain(request: PageRequest) -> Response:
+    return await _set_draining(request, draining=False)
+
+
+async def _set_draining(request: PageRequest, *, draining: bool) -> Response:
+    node = await request.service.nodes.drain(request.viewer.principal, request.form.text("node"), draining=draining)
+    undo = Undo("/lanes/undrain" if draining else "/lanes/drain", {"node": node.id})
+    name = "lanes_drained" if draining else "lanes_undrained"
+    return request.back("/lanes", request.notice(name, undo, node=node.host or node.id))
+
+
+def make_lane_row(use: LaneUse, queue: LaneQueue | None) -> LaneRow:
+    if use.name.startswith(OWNER_LANE_PREFIX):
+        return LaneRow(use, queue, use.name.removeprefix(OWNER_LANE_PREFIX), None)
+    owner = use.name.partition("/")[0]
+    agent = agent_of_lane(owner, use.name)
+    return LaneRow(use, queue, None if agent is None else owner, agent)
+
+
+async def _nodes(request: PageRequest) -> dict[str, Any]:
+    """Return the nodes for an admin; others do not see them."""
+    if not request.viewer.is_admin:
+        return {"nodes": None, "is_alive": True}
+    nodes = await request.service.nodes.all(request.viewer.principal)
+    rows = [NodeRow(each, _node_sign(request, each.state), abs(each.node.offset) >= _NOTEWORTHY) for each in nodes]
+    return {"nodes": rows, "is_alive": any(each.state is NodeState.LIVE for each in nodes)}
+
+
+def _node_sign(request: PageRequest, state: NodeState) -> Sign:
+    return Sign(*_SIGNS[state], request.text(f"lanes_node_{state.value}"))
+
+
+async def _load_queued(request: PageRequest, lane: str) -> list[tuple[Facts, Entry]]:
+    """Return the waiting tasks with the entry of each that came due first."""
+    found = await request.service.lanes.queued(request.viewer.principal, lane, MAX_QUEUED)
+    return [(facts, entry) for facts in found if (entry := _first_parked(facts, lane)) is not None]
+
+
+def _first_parked(facts: Facts, lane: str) -> Entry | None:
+    parked = [each for each in facts.entries if each.state is EntryState.PARKED and each.lane == lane]
+    return min(parked, key=lambda each: each.due, default=None)
+
+
+def _read_limit(request: PageRequest) -> int:
+    text = request.form.text("limit")
+    if not (text.isascii() and text.isdecimal()):
+        raise refuse("bad_number", name="limit", value=text, least=0, most=MAX_LANE_LIMIT)
+    return int(text)
+
+
+ROUTES: Final = (
+    page("/lanes", show),
+    form("/lanes/limit", set_limit),
+    form("/lanes/drain", drain),
+    form("/lanes/undrain", undrain),
+)

@@ -1,0 +1,36 @@
+"""Event stream of a page: the events that the viewer may see, for the script that refreshes live parts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.responses import Response
+
+from ...service.events.event_tail import EventFilter
+from ...web.event_format import SSE, STREAM_FORMATS, EventStreamResponse, StreamRequest
+from ...web.event_streams import Credential, EventStreams
+from ..page import PageRequest, page
+from ..request import session_cookie
+
+_MAX_DIGITS: Final = 18
+
+
+async def stream(request: PageRequest) -> Response:
+    """Stream events from now on, or after the last one that the browser has; with `?task=ID`, those of one task only."""
+    principal, after = request.viewer.principal, _last_event(request)
+    gap = None if after is None else await request.service.events.gap(principal, after)
+    streams: EventStreams = request.context.tail
+    event_filter = EventFilter(None, request.request.query_params.get("task") or None)
+    start = after if gap is None else gap.resumes
+    credential = Credential(session_cookie(request.request), is_session=True)
+    stream_format = STREAM_FORMATS[SSE, principal.owner_filter is None]
+    return EventStreamResponse(streams, StreamRequest(principal, credential, event_filter, start, gap), stream_format)
+
+
+def _last_event(request: PageRequest) -> int | None:
+    """Return the number of the last event that arrived, which browsers send when they connect again."""
+    text = request.request.headers.get("last-event-id", "").strip()
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS else None
+
+
+ROUTES: Final = (page("/events", stream),)

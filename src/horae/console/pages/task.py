@@ -1,0 +1,132 @@
+"""Task page: state and actions, 90 days as a heat map, lateness and duration, next fires, runs, definition and activity."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from ...errors import HoraeError
+from ...model.accounts.principal import AGENT_LABEL, RESERVED_LABEL_PREFIX, TOKEN_LABEL, VIA_LABEL
+from ...model.change import Facts
+from ...model.reason import describe_reason
+from ...model.task import OPEN_STATES, TaskState
+from ...ports.store import RunFilter
+from ...schedule.preview import Fire
+from ...service.accounts.audit import AuditRow
+from ...service.tasks.catch_up_previews import compute_resume_choices, count_backfill_left
+from ...service.tasks.previews import compute_task_preview
+from ...wire.tasks import definition_json, next_due
+from ..page import PageRequest, page
+from ..task_texts import describe_pause, describe_wait, describe_when, error_line, other_zone
+from ..viewer import Viewer
+from .task_history import chart_data
+
+_FIRES: Final = 5
+_RUNS: Final = 25
+_AUDIT_ROWS: Final = 1_000
+"""Newest rows of the audit trail that are searched for those about a task."""
+_DIGITS: Final = 10
+_MAX_TEXT: Final = 65_536
+"""Characters of a definition that are shown."""
+TABS: Final = ("runs", "definition", "activity")
+_PARTS: Final = frozenset({"head", "charts", "runs"})
+"""Blocks of the template that scripts fetch one by one."""
+
+
+async def show(request: PageRequest) -> Response:
+    facts = await load(request)
+    return request.render("task.html", await task_data(request, facts))
+
+
+async def load(request: PageRequest) -> Facts:
+    """Return the task of the path; absent and foreign ones are refused alike."""
+    return await request.service.tasks.get(request.viewer.principal, request.request.path_params["id"])
+
+
+async def refused(request: PageRequest, facts: Facts, refusal: HoraeError, opened: str) -> Response:
+    """Show the task again with the form `opened`, its input and the problem."""
+    data = await task_data(request, facts)
+    return request.render_refused("task.html", {**data, "opened": opened, "values": request.form}, refusal)
+
+
+async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
+    """Return the data of the page, or only of the parts that a script asks for."""
+    data = _head_data(request, facts)
+    parts = request.parts if _PARTS.issuperset(request.parts) else []
+    if not parts or "charts" in parts:
+        data |= await chart_data(request, facts)
+    if not parts or "runs" in parts:
+        data |= await _tab_data(request, facts, "runs" if parts else data["tab"])
+    return data
+
+
+def _head_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
+    viewer, task, status = request.viewer, facts.task, facts.status
+    query, due = request.request.query_params, next_due(facts)
+    when, meaning = describe_when(task.schedule, viewer.language)
+    tab, total = query.get("tab", ""), query.get("backfill", "")
+    return {
+        "page": "tasks",
+        "problem": None,
+        "opened": query.get("open", ""),
+        "values": {},
+        "task": task,
+        "status": status,
+        "live": facts.live,
+        "when": when,
+        "meaning": meaning,
+        "pause": describe_pause(viewer, status.pause),
+        "waits": describe_wait(viewer, facts),
+        "next": due,
+        "next_zone": other_zone(viewer, task.schedule.zone, due),
+        "reason": None if status.reason is None else describe_reason(status.reason, viewer.language),
+        "is_open": status.state in OPEN_STATES,
+        "can_resume": status.state in (TaskState.PAUSED, TaskState.FAILED),
+        "choices": compute_resume_choices(facts, viewer.now),
+        "backfill_left": count_backfill_left(facts),
+        "backfill_total": int(total) if total.isdecimal() and len(total) < _DIGITS else 0,
+        "labels": {name: value for name, value in task.labels if not name.startswith(RESERVED_LABEL_PREFIX)},
+        "origin": _origin(facts),
+        "error_line": error_line,
+        "tab": tab if tab in TABS else TABS[0],
+        "tabs": TABS,
+        **_fires(viewer, facts),
+    }
+
+
+async def _tab_data(request: PageRequest, facts: Facts, tab: str) -> dict[str, Any]:
+    principal, after = request.viewer.principal, request.request.query_params.get("after")
+    query = {"tab": "runs", **({"after": after} if after else {})}
+    if tab == "definition":
+        text = json.dumps(definition_json(facts.task), indent=2, ensure_ascii=False)
+        return {"definition": text[:_MAX_TEXT], "is_text_cut": len(text) > _MAX_TEXT, "query": query}
+    if tab == "activity":
+        trail = await request.service.audit.page(principal, None, _AUDIT_ROWS)
+        rows: list[AuditRow] = [row for row in trail.items if row.subject == facts.task.id]
+        return {"audit": rows, "audit_searched": _AUDIT_ROWS if trail.after else 0, "query": query}
+    listed = await request.service.runs.page(principal, RunFilter(task_id=facts.task.id), after or None, _RUNS)
+    return {"runs": listed.items, "after": listed.after, "query": query}
+
+
+def _fires(viewer: Viewer, facts: Facts) -> dict[str, Any]:
+    """Return the next planned instants, each with the zone of the task where it differs, and whether it is skipped."""
+    if facts.status.state not in OPEN_STATES:
+        return {"fires": [], "warnings": []}
+    preview = compute_task_preview(facts.task, facts.status, viewer.now, _FIRES)
+    fires: list[tuple[Fire, str | None, bool]] = [
+        (fire, other_zone(viewer, facts.task.schedule.zone, fire.utc), number < facts.status.skips_left)
+        for number, fire in enumerate(preview.fires)
+    ]
+    return {"fires": fires, "warnings": [each.in_language(viewer.language) for each in preview.warnings]}
+
+
+def _origin(facts: Facts) -> dict[str, str]:
+    """Return through which front end, agent and token the task was made, as far as it is known."""
+    labels = dict(facts.task.labels)
+    names = {"via": VIA_LABEL, "agent": AGENT_LABEL, "token": TOKEN_LABEL}
+    return {name: labels[label] for name, label in names.items() if label in labels}
+
+
+ROUTES: Final = (page("/tasks/{id}", show),)

@@ -1,0 +1,167 @@
+"""The form of a task: the declared shape of a new task and of its target as fields, and the request body from their texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from ..choices import Language
+from ..errors import HoraeError, InvalidSchedule, Refusal
+from ..model.policy import policies_for
+from ..model.refusals import refuse
+from ..model.task import Task
+from ..schedule import Cron, Schedule, to_json
+from ..schedule.describe import describe_schedule
+from ..wire.pointers import pointer_to
+from ..wire.policies import policies_json
+from ..wire.schemas import SHAPES
+from ..wire.shapes.notation import Schema
+from ..wire.shapes.targets import TARGET_SPECS
+from ..wire.tasks import SHORT_TARGETS, definition_json
+from .schedule_preview import read_zone
+from .shape_form import ABSENT, MaybeAbsent, Texts, read_value, to_texts
+
+KIND_FIELD: Final = "target.kind"
+OTHER: Final = "other"
+"""Kind of a target without a declared shape: its name and its JSON are fields of their own."""
+OTHER_KIND: Final = "target.other.kind"
+OTHER_SPEC: Final = "target.other.spec"
+TARGET_KINDS: Final = (*TARGET_SPECS, OTHER)
+OMITTED: Final = frozenset({"policies.retries"})
+"""Fields that only abbreviate another one."""
+_PLACED: Final = frozenset({"name", "when", "zone", "payload", "policies", "target", *SHORT_TARGETS})
+"""Fields of the shape with a place of their own on the page; all others follow in the order of the shape."""
+_IMMUTABLE: Final = frozenset({"key", "owner"})
+_NEW_TASK: Final[Schema] = SHAPES["NewTask"]
+_PROPERTIES: Final[dict[str, Schema]] = _NEW_TASK["properties"]
+PAYLOAD: Final[Schema] = _PROPERTIES["payload"]
+POLICIES: Final[Schema] = _PROPERTIES["policies"]
+NAME: Final[Schema] = _PROPERTIES["name"]
+
+
+def further_shape(*, is_new: bool, is_admin: bool) -> Schema:
+    """Return the shape of the fields without a place of their own: lane, labels, key and what the shape has besides."""
+    left_out = _PLACED if is_new else _PLACED | _IMMUTABLE
+    hidden = left_out if is_admin else left_out | {"owner"}
+    return {"type": "object", "properties": {name: each for name, each in _PROPERTIES.items() if name not in hidden}}
+
+
+# --- a stored task as texts ----------------------------------------------------------------------------------------------
+
+
+def texts_of_task(task: Task, language: Language) -> dict[str, str]:
+    """Return the texts of the form that stands for this task. Policies that equal the default are blank."""
+    definition = definition_json(task)
+    target = dict(definition["target"])
+    kind = target.pop("kind")
+    texts = {"name": task.name, "when": when_text(task.schedule, language), "zone": task.schedule.zone or ""}
+    texts |= to_texts(PAYLOAD, ABSENT if definition["payload"] == {} else definition["payload"], "payload")
+    # The declaration of a function replaces the defaults, so that its tasks name every policy.
+    usual = ABSENT if kind == "function" else policies_json(policies_for(task.schedule))
+    texts |= to_texts(POLICIES, definition["policies"], "policies", usual)
+    for name, shape in further_shape(is_new=True, is_admin=True)["properties"].items():
+        texts |= to_texts(shape, definition.get(name, ABSENT), name)
+    if kind in TARGET_SPECS:
+        return texts | {KIND_FIELD: kind} | to_texts(TARGET_SPECS[kind], target, f"target.{kind}")
+    return texts | {KIND_FIELD: OTHER, OTHER_KIND: kind, OTHER_SPEC: json.dumps(target, ensure_ascii=False, indent=2)}
+
+
+def when_text(schedule: Schedule, language: Language) -> str:
+    """Return the text of a schedule without its zone, which has a field of its own; cron as the expression itself."""
+    schedule = replace(schedule, zone=None)
+    if isinstance(schedule, Cron) and schedule == Cron(schedule.expression):
+        return schedule.expression
+    return describe_schedule(schedule, language)
+
+
+def is_same_schedule(texts: Texts, task: Task) -> bool:
+    """Return whether the form still has the text and the zone of the stored schedule, in either language."""
+    when, zone = texts.get("when", "").strip(), texts.get("zone", "").strip()
+    languages: tuple[Language, ...] = ("en", "zh")
+    return zone == (task.schedule.zone or "") and when in {when_text(task.schedule, each) for each in languages}
+
+
+# --- texts as a request body ---------------------------------------------------------------------------------------------
+
+
+def body_of(texts: Texts, task: Task | None = None) -> dict[str, Any]:
+    """Return the JSON of the task in the form, for the parser that also reads HTTP bodies. Raises a refusal.
+
+    `task` is the one that is edited: if its schedule was not touched, it stays exactly as it is.
+    """
+    body: dict[str, Any] = {"name": texts.get("name", "").strip(), "when": texts.get("when", "").strip()}
+    for name in ("name", "when"):
+        if not body[name]:
+            raise refuse("missing_field", name=name)
+    if task is not None and is_same_schedule(texts, task):
+        body["when"] = to_json(task.schedule)
+    elif (zone := _read_zone_field(texts)) is not None:
+        body["zone"] = zone
+    body["target"] = read_target(texts)
+    fields: dict[str, MaybeAbsent] = {
+        "payload": read_value(PAYLOAD, texts, "payload"),
+        "policies": read_value(POLICIES, texts, "policies"),
+    }
+    for name, shape in further_shape(is_new=task is None, is_admin=True)["properties"].items():
+        fields[name] = read_value(shape, texts, name)
+    return body | {name: value for name, value in fields.items() if value is not ABSENT}
+
+
+def _read_zone_field(texts: Texts) -> str | None:
+    try:
+        return read_zone(texts.get("zone", "").strip())
+    except InvalidSchedule as refusal:
+        refusal.facts["field"] = "zone"
+        raise
+
+
+def read_target(texts: Texts) -> dict[str, Any]:
+    kind = texts.get(KIND_FIELD, "")
+    if kind in TARGET_SPECS:
+        spec = read_value(TARGET_SPECS[kind], texts, f"target.{kind}")
+        return {"kind": kind, **({} if spec is ABSENT else spec)}
+    name, given = texts.get(OTHER_KIND, "").strip(), read_value({}, texts, OTHER_SPEC)
+    if kind != OTHER or not name:
+        raise refuse("missing_field", name=KIND_FIELD)
+    if given is not ABSENT and not isinstance(given, Mapping):
+        raise refuse("bad_policy", name=OTHER_SPEC, value=given, wanted="JSON object")
+    return {**({} if given is ABSENT else given), "kind": name}
+
+
+# --- refusals at their field ---------------------------------------------------------------------------------------------
+
+
+_FIELD_BY_PREFIX: Final = {"url_": "url", "address_": "url", "header_": "headers", "too_many_headers": "headers"}
+"""Fields of an http target, by the codes of refusals that webhooks share."""
+
+
+def field_of(error: HoraeError, texts: Texts) -> str | None:
+    """Return the name of the field that a refusal is about; None for one about the whole task."""
+    if not isinstance(error, Refusal):
+        return None
+    name = error.facts.get("name")
+    if "field" in error.facts:
+        return str(error.facts["field"])
+    if error.code in ("bad_json_field", "bad_schedule_fields") and isinstance(name, str):
+        return name
+    for prefix, part in _FIELD_BY_PREFIX.items():
+        if error.code.startswith(prefix):
+            return f"target.http.{part}"
+    pointer = pointer_to(error)
+    return None if pointer is None else _field_at(pointer, texts.get(KIND_FIELD, ""))
+
+
+def _field_at(pointer: str, kind: str) -> str:
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    match parts:
+        case ["target", first, *rest] if first != "kind" and kind in TARGET_SPECS:
+            # Names of headers and variables are part of one field.
+            return ".".join(("target", kind, first, *(rest if first == "limits" else ())))
+        case ["policies", "missed"]:
+            return "policies.missed.mode"
+        case ["target", "kind"] if kind == OTHER:
+            return OTHER_KIND
+        case _:
+            return ".".join(parts)

@@ -1,0 +1,36 @@
+"""Accessibility check of a page with axe: every violation, with the elements that have it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.async_api import Page
+
+_LOOK_RULES: Final = (
+    "color-contrast",
+    "link-in-text-block",
+    "target-size",
+    "button-name",
+    "link-name",
+    "scrollable-region-focusable",
+)
+# Only the violations leave the browser: everything that passed would be megabytes.
+_RUN: Final = """async (options) => (await axe.run({ resultTypes: ["violations"], ...options })).violations.flatMap(
+  (each) => each.nodes.map((node) => `${each.id}: ${each.help}: ${node.html.slice(0, 200)}`))"""
+
+
+async def violations_of(page: Page) -> list[str]:
+    return await _run(page, {})
+
+
+async def look_violations_of(page: Page) -> list[str]:
+    """Check only what depends on the theme and on the width of the window."""
+    return await _run(page, {"runOnly": {"type": "rule", "values": list(_LOOK_RULES)}})
+
+
+async def _run(page: Page, options: dict[str, Any]) -> list[str]:
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(AXE_SCRIPT)
+    found: list[str] = await page.evaluate(_RUN, options)
+    return found

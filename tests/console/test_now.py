@@ -1,0 +1,104 @@
+"""Now page: punctuality, needs, running and next tasks, and the decision after an outage."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+from playwright.async_api import expect
+
+from horae.model.accounts.principal import LOCAL
+from horae.model.reason import Reason
+from horae.model.run import Origin, RunState
+from horae.ports.store import RunFilter
+from horae.testing.factories import a_node, a_run
+from tests.console.accessibility import violations_of
+from tests.console.console_server import Console
+
+HOUR = timedelta(hours=1)
+HOSTILE = "<script>window.__xss = 1</script> " + "无" * 60
+
+
+async def _miss(console: Console) -> str:
+    """Create a task of ada that missed three occurrences in an outage that has just ended; returns its id."""
+    service, now = console.service, console.api.app.context.clock.now()
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    body: dict[str, Any] = {"name": "invoices", "when": "0 * * * *", "zone": "UTC", "policies": {"missed": "skip"}}
+    task_id = str((await console.api.create_task(**body))["id"])
+    task = (await service.tasks.get(LOCAL, task_id)).task
+    skipped = [
+        a_run(
+            task,
+            planned=hour - number * HOUR,
+            state=RunState.SKIPPED,
+            reason=Reason.MISSED_SKIPPED,
+            claimed=None,
+            started=None,
+            node=None,
+            ended=now,
+        )
+        for number in (1, 2, 3)
+    ]
+    await service.tasks.import_history(LOCAL, task_id, skipped)
+    await service.store.join(a_node(renewed=now - 4 * HOUR))
+    assert await service.outages.record_start() is not None
+    return task_id
+
+
+async def test_empty_now_page_explains_itself_in_both_languages_and_themes(console: Console) -> None:
+    for language, theme in product(("en", "zh"), ("light", "dark")):
+        page = await console.open(language=language, theme=theme)
+        assert await violations_of(page) == []
+        assert await page.locator("html").get_attribute("lang") == ("zh-CN" if language == "zh" else "en")
+        await expect(page.locator(".empty code")).to_have_text('horae add "every 1m" --say "hello"')
+
+
+async def test_now_page_shows_next_tasks_and_hostile_names_as_text(console: Console) -> None:
+    await console.api.create_task(name="morning report", when="every day at 09:00", zone="Asia/Shanghai")
+    await console.api.create_task(name=HOSTILE)
+    for language, size in product(("en", "zh"), ("phone", "wide")):
+        page = await console.open(language=language, size=size)
+        assert await violations_of(page) == []
+        await expect(page.get_by_role("link", name="morning report")).to_be_visible()
+        await expect(page.locator("#body")).to_contain_text("Asia/Shanghai")
+        assert await page.evaluate("window.__xss") is None
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_outage_is_shown_with_its_counts_and_the_latest_missed_occurrence_runs_on_request(
+    console: Console,
+) -> None:
+    task_id = await _miss(console)
+    page = await console.open()
+    banner = page.locator("#outage")
+    await expect(banner).to_contain_text("3 occurrences were due")
+    await expect(banner).to_contain_text("3 skipped by policy")
+    assert await violations_of(page) == []
+    await banner.get_by_role("button", name="Run the latest").click()
+    await expect(page.locator("#notice")).to_contain_text("latest missed occurrence of invoices")
+    facts = await console.service.tasks.get(LOCAL, task_id)
+    backfilled = [entry for entry in facts.entries if entry.origin is Origin.BACKFILL]
+    assert len(backfilled) == 1
+    await page.locator("#outage").get_by_role("button", name="Dismiss").click()
+    await expect(page.locator("#outage")).to_have_count(0)
+    assert await console.service.outage_reviews.latest(console.principal("ada")) is None
+    assert await console.service.outage_reviews.latest(console.principal("bob")) is not None
+
+
+async def test_viewer_sees_the_outage_without_buttons_and_its_form_is_refused(console: Console) -> None:
+    await _miss(console)
+    page = await console.open(who="vic")
+    assert await page.locator("#outage").get_by_role("button").count() == 0
+    assert await page.locator("main form").count() == 0
+
+
+async def test_every_form_of_the_page_works_without_scripts(console: Console) -> None:
+    task_id = await _miss(console)
+    page = await console.open(scripts=False)
+    await page.get_by_role("button", name="Run all 3").click()
+    await expect(page.locator("#notice")).to_contain_text("Every missed occurrence")
+    runs = await console.service.store.runs(RunFilter("ada", task_id), limit=100)
+    assert {(run.state, run.reason) for run in runs.items} == {(RunState.SKIPPED, Reason.MISSED_SKIPPED)}
+    facts = await console.service.tasks.get(LOCAL, task_id)
+    assert any(entry.origin is Origin.BACKFILL for entry in facts.entries)

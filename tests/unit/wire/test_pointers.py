@@ -1,0 +1,42 @@
+"""JSON pointers of refusals: each names the field of the request body that has to change."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from horae.errors import Refusal
+from horae.model.task import Target
+from horae.runtime.target_kinds import TargetKinds
+from horae.settings import read_settings
+from horae.wire.pointers import pointer_to
+
+URL = "https://example.com/"
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "pointer"),
+    [
+        ("http", {}, "/target/url"),
+        ("http", {"url": URL, "method": "BREW"}, "/target/method"),
+        ("http", {"url": URL, "success": ["many"]}, "/target/success"),
+        ("http", {"url": URL, "redirects": 99}, "/target/redirects"),
+        ("http", {"url": URL, "headers": {"X-A": 1}}, "/target/headers/X-A"),
+        ("http", {"url": URL, "retries": 3}, "/target/retries"),
+        ("command", {"argv": "date --utc"}, "/target/argv"),
+        ("command", {"argv": ["rm"]}, "/target/argv"),
+        ("command", {"argv": ["date"], "limits": {"cpu": 0}}, "/target/limits/cpu"),
+        ("command", {"argv": ["date"], "environment": {"1": "x"}}, "/target/environment"),
+        ("command", {"argv": ["date"], "success": []}, "/target/success"),
+        ("event", {"topic": "run.started"}, "/target/topic"),
+        ("event", {"say": 3}, "/target/say"),
+        ("bell", {}, "/target/kind"),
+    ],
+)
+def test_refusal_of_a_target_points_at_its_field(kind: str, spec: dict[str, Any], pointer: str) -> None:
+    kinds = TargetKinds(read_settings({"HORAE_COMMAND_ALLOW": "date"}))
+    with pytest.raises(Refusal) as refused:
+        kinds.check(Target(kind, json.dumps(spec)), "{}")
+    assert pointer_to(refused.value) == pointer

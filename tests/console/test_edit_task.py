@@ -91,7 +91,7 @@ async def test_text_is_previewed_while_it_is_typed_and_created_with_undo(console
         "policies": None,
         "owner": "ada",
     }
-    await page.locator("#notice").get_by_role("button").click()
+    await page.locator("#notice").get_by_role("button", name="Undo").click()
     await page.wait_for_url("**/tasks")
     assert await stored_tasks(console) == []
     allow_refusals(console)
@@ -118,7 +118,7 @@ async def test_edit_shows_changed_fire_times_before_saving_and_undo_restores(con
     after = (await only_task(console)).task
     assert (after.name, after.version, after.policies) == ("early report", 2, before.policies)
     assert definition_json(after)["when"]["at"] == ["08:30"]
-    await page.locator("#notice").get_by_role("button").click()
+    await page.locator("#notice").get_by_role("button", name="Undo").click()
     await expect(page.locator("#notice")).to_contain_text("as it was before")
     assert (await only_task(console)).task == before._replace(version=3)
 

@@ -84,8 +84,10 @@ async def test_console_works_below_a_prefix_of_a_fastapi_application(
     chromium: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO)
-    # A server without an access log, in another test of this process, has switched it off.
-    monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)
+    caplog.set_level(logging.INFO, "uvicorn.access")
+    # Servers of other tests in this process set the loggers of uvicorn.
+    for name in ("uvicorn", "uvicorn.access"):
+        monkeypatch.setattr(logging.getLogger(name), "propagate", True)
     token, code = await make_account(url := f"sqlite:///{tmp_path}/horae.db")
     async with serve(make_fastapi(url)) as base, aiohttp.ClientSession(base) as http, async_playwright() as playwright:
         async with http.get("/hello") as other:

@@ -65,32 +65,34 @@ async def test_token_of_a_revoked_owner_is_refused_within_seconds() -> None:
 
 async def test_secret_is_granted_to_an_agent_and_reviewed_before_the_approval() -> None:
     async with serve_api() as api:
-        await check_grant_and_review(api)
-
-
-async def check_grant_and_review(api: Api) -> None:
-    await api.put("/v1/secrets/key", {"value": "hush-hush"})
-    target = {"url": "https://example.org/", "headers": {"X-Key": {"secret": "key"}, "X-Odd": "caf\u00e9"}}
-    body = {"name": "call", "when": "every 1h, 3 times", "zone": "UTC", "http": target, "payload": {"a": "b\u200bc"}}
-    refused = await api.post("/v1/tasks", body, who="robot")
-    assert (refused.status, refused.code) == (403, "secret_not_granted")
-    assert (await api.post("/v1/tasks/bulk", {"tasks": [body]}, who="robot")).code == "secret_not_granted"
-    assert (await api.put("/v1/tasks/by-key/k", body, who="robot")).code == "secret_not_granted"
-    assert (await api.put("/v1/secrets/key/agents/robot", None, who="bob")).code == "no_such_secret"
-    granted = await api.put("/v1/secrets/key/agents/robot", None)
-    assert granted.json["agents"] == ["robot"]
-    made = await api.post("/v1/tasks", body, who="robot")
-    assert made.status == 201, made.text
-    review = (await api.get(f"/v1/tasks/{made.json['id']}/review")).json
-    assert review["awaiting_approval"] is True
-    assert review["secrets"] == [{"name": "key", "path": "target.headers.X-Key"}]
-    assert 'payload.a = "b\\u200bc"' in review["lines"]
-    assert review["lines"][0].startswith('SECRET "key"')
-    await api.delete("/v1/secrets/key/agents/robot")
-    approve = f"/v1/tasks/{made.json['id']}/approve"
-    assert (await api.post(approve, {"digest": review["digest"]})).code == "secret_not_granted"
-    await api.put("/v1/secrets/key/agents/robot", None)
-    assert (await api.post(approve, {"digest": review["digest"]})).json["state"] == "active"
+        await api.put("/v1/secrets/key", {"value": "hush-hush"})
+        target = {"url": "https://example.org/", "headers": {"X-Key": {"secret": "key"}, "X-Odd": "caf\u00e9"}}
+        body = {
+            "name": "call",
+            "when": "every 1h, 3 times",
+            "zone": "UTC",
+            "http": target,
+            "payload": {"a": "b\u200bc"},
+        }
+        refused = await api.post("/v1/tasks", body, who="robot")
+        assert (refused.status, refused.code) == (403, "secret_not_granted")
+        assert (await api.post("/v1/tasks/bulk", {"tasks": [body]}, who="robot")).code == "secret_not_granted"
+        assert (await api.put("/v1/tasks/by-key/k", body, who="robot")).code == "secret_not_granted"
+        assert (await api.put("/v1/secrets/key/agents/robot", None, who="bob")).code == "no_such_secret"
+        granted = await api.put("/v1/secrets/key/agents/robot", None)
+        assert granted.json["agents"] == ["robot"]
+        made = await api.post("/v1/tasks", body, who="robot")
+        assert made.status == 201, made.text
+        review = (await api.get(f"/v1/tasks/{made.json['id']}/review")).json
+        assert review["awaiting_approval"] is True
+        assert review["secrets"] == [{"name": "key", "path": "target.headers.X-Key"}]
+        assert 'payload.a = "b\\u200bc"' in review["lines"]
+        assert review["lines"][0].startswith('SECRET "key"')
+        await api.delete("/v1/secrets/key/agents/robot")
+        approve = f"/v1/tasks/{made.json['id']}/approve"
+        assert (await api.post(approve, {"digest": review["digest"]})).code == "secret_not_granted"
+        await api.put("/v1/secrets/key/agents/robot", None)
+        assert (await api.post(approve, {"digest": review["digest"]})).json["state"] == "active"
 
 
 async def test_revoked_agent_token_pauses_the_tasks_of_the_agent() -> None:

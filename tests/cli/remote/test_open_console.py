@@ -143,17 +143,19 @@ def test_link_is_shown_on_a_terminal_and_never_where_output_or_logs_are_kept(tmp
     assert '"sign_in_link": null' in texts[2]
 
 
+async def _sign_in(url: str, token: str) -> str:
+    """Open a session with a token, as a browser does; returns its id."""
+    async with Horae(url, engine=False) as app:
+        return (await app.service.sessions.open_with_token(token, client="Firefox 140")).session.id
+
+
 @pytest.mark.parametrize("session", SESSIONS)
 def test_sessions_are_listed_and_ended(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
     horae("owner", "set", "bob", "--role", "member")
     text = horae("token", "make", "x", "--owner", "bob", "--json").json["text"]
 
-    async def sign_in() -> str:
-        async with Horae(cli.url, engine=False) as app:
-            return (await app.service.sessions.open_with_token(text, client="Firefox 140")).session.id
-
-    name = asyncio.run(sign_in())
+    name = asyncio.run(_sign_in(cli.url, text))
     listed = horae("session", "ls", "--json")
     check_schema("sessions", listed.json)
     assert [each["id"] for each in listed.json] == [name]

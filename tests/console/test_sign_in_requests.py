@@ -17,6 +17,12 @@ from horae.web.event_streams import CHECK_SECONDS
 from tests.console.sign_in_requests import get, make_link, post, serve_console_api, sessions_of
 
 
+async def test_console_is_found_without_its_last_slash() -> None:
+    async with serve_console_api() as api:
+        found = await api.get("/console", who=None)
+        assert (found.status, found.headers["location"]) == (307, "/console/")
+
+
 async def test_preview_of_a_link_uses_nothing_up_and_stores_nothing() -> None:
     async with serve_console_api() as api:
         link, code = await make_link(api)

@@ -129,10 +129,15 @@ def mount_console(app: Application) -> None:
     """Mount the console, where its library is installed."""
     if not has_console_libraries():
         return
-    from starlette.routing import Mount  # noqa: PLC0415 - an extra
+    from starlette.responses import RedirectResponse  # noqa: PLC0415 - an extra
+    from starlette.routing import Mount, Route  # noqa: PLC0415
 
     from ..console.app import make_console  # noqa: PLC0415
 
+    async def add_slash(_request: object) -> RedirectResponse:
+        return RedirectResponse(f"{CONSOLE_PATH}/", 307)
+
+    app.router.routes.append(Route(CONSOLE_PATH, add_slash))
     app.router.routes.append(Mount(CONSOLE_PATH, make_console(app.context)))
     app.console_path = CONSOLE_PATH
     app.router.routes.append(Mount(SIMPLE_CONSOLE_PATH, make_console(app.context, is_simple=True)))

@@ -87,8 +87,8 @@ def _result(
     lines = tuple((path, value) for path, value in review.fields if path != "id")
     sent = {"target": target_json(task.target), "payload": json.loads(task.payload)}
     text = json.dumps(mask_secrets(sent), ensure_ascii=False, indent=2)
-    told = tuple(each.in_language(language) for each in warnings if each.code != "anchored")
-    return CheckResult(lines, text, (*review.warnings, *told), declared)
+    texts = tuple(each.in_language(language) for each in warnings if each.code != "anchored")
+    return CheckResult(lines, text, (*review.warnings, *texts), declared)
 
 
 def mask_secrets(value: Any) -> Any:

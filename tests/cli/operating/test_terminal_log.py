@@ -14,7 +14,7 @@ from horae.cli.output.terminal_log import TerminalFormatter
 from tests.cli.command_line import Cli
 from tests.cli.terminal import Terminal
 
-SHORT = re.compile(r"\d\d:\d\d:\d\d\.\d{3}  ! this node claims nothing more: it was told to drain")
+SHORT = re.compile(r"\d\d:\d\d:\d\d\.\d{3}  ! this node claims nothing more: it drains")
 LONG = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \+00:00 WARNING this node claims nothing more")
 
 

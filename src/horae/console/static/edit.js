@@ -7,21 +7,21 @@ const when = form?.elements.namedItem("when");
 const zone = form?.elements.namedItem("zone");
 const fields = document.getElementById("schedule-fields");
 let timer = 0;
-let asked = null;
+let pending = null;
 
 function parsed(text) {
   return new DOMParser().parseFromString(text, "text/html");
 }
 
 async function show(parameters) {
-  asked?.abort();
-  asked = new AbortController();
+  pending?.abort();
+  pending = new AbortController();
   const address = new URL(form.dataset.preview, location.href);
   for (const [name, value] of parameters) address.searchParams.append(name, value);
   const task = form.elements.namedItem("task");
   if (task) address.searchParams.set("task", task.value);
   address.searchParams.set("part", "preview");
-  const response = await fetch(address, { signal: asked.signal, headers: { Accept: "text/html" } });
+  const response = await fetch(address, { signal: pending.signal, headers: { Accept: "text/html" } });
   // A session that has ended is seen when the form is sent: reloading here would lose what was typed.
   if (!response.ok) return null;
   const wanted = parsed(await response.text()).getElementById("preview");
@@ -30,7 +30,7 @@ async function show(parameters) {
 }
 
 function ignoreLost(error) {
-  // A newer question was asked, or the server cannot be reached: saving will say so.
+  // A newer request was sent, or the server cannot be reached: saving will say so.
   if (error.name !== "AbortError" && !(error instanceof TypeError)) throw error;
 }
 

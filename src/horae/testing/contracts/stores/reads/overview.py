@@ -168,10 +168,10 @@ class OverviewContract(Contract):
     async def test_outcomes_have_no_results_and_errors(self, store: FullStore) -> None:
         task = a_task()
         failed = an_ended_run(task)._replace(error="no route to host", state=RunState.FAILED)
-        told = an_ended_run(task, planned=NOON + HOUR)._replace(result_json='"a long text"')
-        await store.add([a_new_task(task, runs=[failed, told])])
+        succeeded = an_ended_run(task, planned=NOON + HOUR)._replace(result_json='"a long text"')
+        await store.add([a_new_task(task, runs=[failed, succeeded])])
         found = await store.outcomes([task.id], 10)
-        assert found == {task.id: (told._replace(result_json=None), failed._replace(error=None))}
+        assert found == {task.id: (succeeded._replace(result_json=None), failed._replace(error=None))}
 
     async def test_live_runs_are_among_the_newest_outcomes(self, store: FullStore) -> None:
         task = a_task()

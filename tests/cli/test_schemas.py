@@ -170,6 +170,7 @@ def test_every_task_command_is_checked() -> None:
         "agent",
         "open",
         "session",
+        "view",
     }
     streams = {"watch", "stop"}
     assert {arguments[0] for _, arguments in CHECKED_COMMANDS} == set(COMMANDS) - other_commands - streams

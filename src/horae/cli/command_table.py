@@ -190,6 +190,13 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                     "列出智能体,限制其中一个,停止其创建的全部任务,或让其继续。",
                 ),
             ),
+            "view": CommandEntry(
+                "commands.access.view:view_commands",
+                Message(
+                    "Save queries under names, for ls --view, runs --view and the console.",
+                    "将查询保存为视图,供 ls --view、runs --view 和控制台使用。",
+                ),
+            ),
             "config": CommandEntry("commands.operate.config:config", Message("Show every setting.", "查看所有设置。")),
             "db": CommandEntry(
                 "commands.operate.db:db_commands",

@@ -70,6 +70,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
         "first_start console sign_in_link because"
     ),
     "version": "version",
+    "view": "name list query owner",
     "webhook": (
         "id owner url types note enabled disabled disabled_at failing_since blocked both_until after created version"
     ),
@@ -161,6 +162,9 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "token revoke": "token",
     "up": "up",
     "version": "version",
+    "view add": "view",
+    "view ls": "view",
+    "view rm": "forgotten",
     "watch": "event",
     "webhook add": "webhook-made",
     "webhook deliveries": "delivery",

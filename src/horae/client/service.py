@@ -14,6 +14,7 @@ from .nodes import RemoteLanes, RemoteNodes, RemoteOverviews
 from .runs import RemoteExplanations, RemoteRuns
 from .secrets import RemoteSecrets
 from .tasks import RemoteFunctions, RemoteTasks
+from .views import RemoteViews
 from .webhooks import RemoteWebhooks
 
 
@@ -47,6 +48,7 @@ class RemoteService:
         self.tokens = RemoteTokens(connection)
         self.sessions = RemoteSessions(connection)
         self.audit = RemoteAudit(connection)
+        self.views = RemoteViews(connection)
         self.webhooks = RemoteWebhooks(connection)
         self.approvals = RemoteApprovals(connection)
 

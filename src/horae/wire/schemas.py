@@ -36,6 +36,7 @@ _COMPONENT_NAMES: Final = {
     "queued": "Queued",
     "run": "Run",
     "secret": "Secret",
+    "view": "View",
     "session": "Session",
     "task": "Task",
     "token": "Token",

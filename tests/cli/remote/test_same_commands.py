@@ -12,6 +12,7 @@ from tests.cli import (
     test_run_commands,
     test_task_control,
     test_untruncated_output,
+    test_views,
 )
 
 SERVER_TESTS: Final[dict[ModuleType, tuple[str, ...]]] = {
@@ -68,6 +69,7 @@ SERVER_TESTS: Final[dict[ModuleType, tuple[str, ...]]] = {
         "test_nodes_are_listed",
     ),
     test_untruncated_output: ("test_run_is_shown_in_full",),
+    test_views: ("test_views_are_saved_used_and_removed", "test_absent_and_contradicting_views_are_refused"),
 }
 
 for _module, _names in SERVER_TESTS.items():

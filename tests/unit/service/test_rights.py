@@ -80,6 +80,11 @@ def _runs(needs: Scope, ask: Callable[[Runs, Principal, str], Awaitable[Any]]) -
     return Call(needs, lambda harness, who, things: ask(harness.runs, who, things.run))
 
 
+async def _get_view(harness: ServiceHarness, who: Principal) -> None:
+    with suppress(NotFound):
+        await harness.service.views.get(who, "tasks", "mine")
+
+
 async def _remove_view(harness: ServiceHarness, who: Principal) -> None:
     with suppress(NotFound):
         await harness.service.views.remove(who, "tasks", "mine")
@@ -265,6 +270,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Nodes, "drain_host"): Call(
         Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain_host(who, "north"), owned=False
     ),
+    (Views, "get"): Call(Scope.READ, lambda harness, who, _: _get_view(harness, who), owned=False),
     (Views, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.views.all(who, "tasks"), owned=False),
     (Views, "save"): Call(
         Scope.READ, lambda harness, who, _: harness.service.views.save(who, "tasks", "mine", ""), owned=False

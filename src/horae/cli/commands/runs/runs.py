@@ -67,6 +67,7 @@ class _RunsRequest(NamedTuple):
     since: str | None
     until: str | None
     query: str | None
+    view: str | None
 
 
 @click.command("runs", cls=Command)
@@ -76,6 +77,7 @@ class _RunsRequest(NamedTuple):
 @click.option("--since", metavar="MOMENT", help="Planned at or after this.")
 @click.option("--until", metavar="MOMENT", help="Planned at or before this.")
 @click.option("--query", metavar="QUERY", help="As a query: state:failed,lost due:2026-11-01..2026-11-02.")
+@click.option("--view", metavar="VIEW", help="That fit a saved view: horae view ls.")
 @limit_option
 @after_option
 def runs(
@@ -87,6 +89,7 @@ def runs(
     since: str | None,
     until: str | None,
     query: str | None,
+    view: str | None,
     limit: int,
     after: str | None,
 ) -> None:
@@ -95,7 +98,7 @@ def runs(
     if not has_store(out) and task is None:
         rows = Rows(Page(()), {}, "UTC")
     else:
-        request = _RunsRequest(task, states, since, until, query)
+        request = _RunsRequest(task, states, since, until, query, view)
         rows = run_in_session(out, lambda app: _rows(app, request, limit, after))
     if out.json:
         out.data([_run_json(out, rows, run) for run in rows.page.items])
@@ -113,6 +116,7 @@ def runs(
             "--since": since,
             "--until": until,
             "--query": query,
+            "--view": view,
         }
         note_next_page(out, "runs", {**options, "--limit": typed_limit(limit)}, rows.page.after)
 
@@ -136,12 +140,20 @@ async def _rows(app: CommandSession, request: _RunsRequest, limit: int, after: s
         since=None if request.since is None else parse_span(request.since, zone, now).first,
         until=None if request.until is None else parse_span(request.until, zone, now).last,
     )
-    if request.query is not None:
-        query = narrow_run_filter(query, request.query, zone, now)
-        if facts is None and query.task_id is not None:
-            query = query._replace(task_id=(await app.service.tasks.find_by_name(app.principal, query.task_id)).task.id)
+    for text in await _queries(app, request):
+        query = narrow_run_filter(query, text, zone, now)
+    if facts is None and query.task_id is not None:
+        query = query._replace(task_id=(await app.service.tasks.find_by_name(app.principal, query.task_id)).task.id)
     page = await app.service.runs.page(app.principal, query, after, limit)
     return Rows(page, await app.tasks_of(page.items), app.zone, now)
+
+
+async def _queries(app: CommandSession, request: _RunsRequest) -> list[str]:
+    """Return the typed query, and that of the saved view."""
+    queries = [] if request.query is None else [request.query]
+    if request.view is not None:
+        queries.append((await app.service.views.get(app.principal, "runs", request.view)).query)
+    return queries
 
 
 def _run_json(out: Printer, rows: Rows, run: Run) -> dict[str, object]:

@@ -46,6 +46,7 @@ CHECKED_COMMANDS: list[tuple[str, list[str]]] = [
     ("runs", ["runs", "--state", "lost"]),
     ("lines", ["logs", "report"]),
     ("queued", ["retry", "nightly-backup"]),
+    ("failures", ["failures"]),
     ("backfill", ["backfill", "report", "--from", "yesterday", "--to", "yesterday", "--dry-run"]),
     ("overview", ["overview"]),
     ("events", ["events"]),

@@ -104,6 +104,13 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 "commands.runs.runs:logs", Message("Show the log lines of a run.", "查看一次运行的输出。")
             ),
             "retry": CommandEntry("commands.runs.run:retry", Message("Try a failed run again.", "重试失败的运行。")),
+            "failures": CommandEntry(
+                "commands.runs.failures:failures",
+                Message(
+                    "List failed runs by their error, or retry all of one error.",
+                    "按错误列出失败的运行,或重试同一错误的全部运行。",
+                ),
+            ),
             "stop": CommandEntry("commands.runs.run:stop", Message("Ask a run to end.", "要求一次运行结束。")),
             "backfill": CommandEntry(
                 "commands.runs.run:backfill",

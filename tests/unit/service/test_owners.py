@@ -186,6 +186,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Tasks, "latest"): _listed_of,
     (Tasks, "outcomes"): _outcomes_of,
     (Tasks, "names"): _names_of_all,
+    (Failures, "summaries"): lambda harness: harness.service.failures.summaries(BOB),
     (Failures, "groups"): lambda harness: harness.service.failures.groups(BOB, RunFilter(owner="ada")),
     (Failures, "retry"): _retry_all,
     (Runs, "page"): lambda harness: harness.runs.page(BOB, RunFilter(owner="ada")),

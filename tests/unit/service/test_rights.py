@@ -228,6 +228,9 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "latest"): Call(Scope.READ, lambda harness, who, _: harness.tasks.latest(who, ()), owned=False),
     (Tasks, "names"): Call(Scope.READ, lambda harness, who, _: harness.tasks.names(who, ()), owned=False),
     (Failures, "groups"): Call(Scope.READ, lambda harness, who, _: harness.service.failures.groups(who), owned=False),
+    (Failures, "summaries"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.failures.summaries(who), owned=False
+    ),
     (Failures, "retry"): Call(Scope.RUN, lambda harness, who, _: harness.service.failures.retry(who, ()), owned=False),
     (Runs, "page"): Call(Scope.READ, lambda harness, who, _: harness.runs.page(who), owned=False),
     (OutageReviews, "latest"): Call(

@@ -248,6 +248,8 @@ OPTIONS: Final[dict[str, str]] = {
     "Its id: dlv_….": "发送记录的标识：dlv_…。",
     # --- servers, secrets, agents, settings
     "That fit a saved view: horae view ls.": "符合某个已保存的视图：horae view ls。",
+    "Try all occurrences of this group again.": "重试此分组的所有失败。",
+    "So many groups.": "最多显示这么多分组。",
     "The name of a view.": "视图的名称。",
     "The list that it filters.": "视图所筛选的列表。",
     "Only those of this list.": "只列出此列表的视图。",

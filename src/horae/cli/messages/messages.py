@@ -202,6 +202,10 @@ ONLY_FINISHED: Final = Message(
     "没有未完成的任务;horae ls --all 显示 {number} 个已结束的任务",
 )
 NO_RUNS: Final = Message("no runs", "没有运行记录")
+MORE_NEEDS: Final = Message(
+    "and {number} more tasks: horae ls --state failed; horae ls --query is:failing",
+    "另有 {number} 个任务:horae ls --state failed;horae ls --query is:failing",
+)
 NO_FAILURES: Final = Message("no failed runs", "没有失败的运行")
 FAILURES_FOOTER: Final = Message(
     "{shown} of {groups} groups · {total} failed runs · times in {zone}",

@@ -19,6 +19,7 @@ Subject: TypeAlias = Literal[
     "schedule",
     "operation",
     "calendar_token",
+    "view",
 ]
 Needs: TypeAlias = Literal["public", "read", "write", "run", "admin", "callback"]
 
@@ -122,6 +123,10 @@ RIGHTS: Final[dict[str, Row]] = {
     "DELETE /v1/secrets/{name}": Row("write", "secret", agents=False, admin_sees_all=False),
     "PUT /v1/secrets/{name}/agents/{agent}": Row("write", "secret", agents=False, admin_sees_all=False),
     "DELETE /v1/secrets/{name}/agents/{agent}": Row("write", "secret", agents=False, admin_sees_all=False),
+    "GET /v1/views": Row("read", agents=False),
+    "GET /v1/views/{list_name}/{view_name:path}": Row("read", "view", agents=False, admin_sees_all=False),
+    "PUT /v1/views/{list_name}/{view_name:path}": Row("read", body={"query": ""}, agents=False),
+    "DELETE /v1/views/{list_name}/{view_name:path}": Row("read", "view", agents=False, admin_sees_all=False),
     "GET /v1/audit": Row("read", agents=False),
     "GET /v1/audit/verify": Row("admin"),
     "GET /v1/events": Row("read", agents=False),

@@ -24,6 +24,10 @@ async def test_failures_are_grouped_and_retried_over_http() -> None:
         assert (found["groups"], found["total"], found["cut"]) == (2, 3, False)
         assert found["items"][0]["newest"]["task"] == "backup"
         assert len((await api.get("/v1/failures?q=task:backup&limit=1")).json["items"]) == 1
+        key = found["items"][1]["key"]
+        (one,) = (await api.get(f"/v1/failures?key={key[:6]}&state=failed")).json["items"]
+        assert one == found["items"][1]
+        assert (await api.get("/v1/failures?state=lost")).json["items"] == []
         assert (await api.get("/v1/failures", who="bob")).json["items"] == []
         wanted = {"run_ids": [runs[0].id, runs[2].id, "run_000000000000"]}
         for path in ("/v1/failures/retry?dry_run=true", "/v1/failures/retry", "/v1/failures/retry"):

@@ -22,6 +22,7 @@ ABSENT: Final[dict[Subject, str]] = {
     "schedule": "tsk_" + "0" * 32,
     "operation": "opn_" + "0" * 32,
     "calendar_token": "cal_" + "0" * 32,
+    "view": "tasks/zq-absent",
 }
 _PART: Final = re.compile(r"\{(\w+)(?::path)?\}")
 ALLOWED: Final = frozenset({200, 201, 202, 204, 409, 412, 422, 503})
@@ -122,9 +123,11 @@ async def _make(api: Api, subject: Subject) -> str:
             await api.put("/v1/secrets/zq-own", {"value": "x"})
             await api.put("/v1/secrets/zq-own/agents/android", None)
             return "zq-own"
-        case "key":
-            await api.put("/v1/tasks/by-key/zq-own", TASK)
-            return "zq-own"
+        case "key" | "view":
+            body = TASK if subject == "key" else {"query": "state:failed"}
+            name = "zq-own" if subject == "key" else "tasks/zq-own"
+            await api.put(f"/v1/{'tasks/by-key' if subject == 'key' else 'views'}/{name}", body)
+            return name
         case "webhook" | "delivery":
             return await _make_webhook(api, subject)
         case "operation":

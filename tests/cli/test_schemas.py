@@ -46,6 +46,7 @@ CHECKED_COMMANDS: list[tuple[str, list[str]]] = [
     ("runs", ["runs", "--state", "lost"]),
     ("lines", ["logs", "report"]),
     ("queued", ["retry", "nightly-backup"]),
+    ("failures", ["failures"]),
     ("backfill", ["backfill", "report", "--from", "yesterday", "--to", "yesterday", "--dry-run"]),
     ("overview", ["overview"]),
     ("events", ["events"]),
@@ -170,6 +171,7 @@ def test_every_task_command_is_checked() -> None:
         "agent",
         "open",
         "session",
+        "view",
     }
     streams = {"watch", "stop"}
     assert {arguments[0] for _, arguments in CHECKED_COMMANDS} == set(COMMANDS) - other_commands - streams

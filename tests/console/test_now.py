@@ -9,6 +9,7 @@ from typing import Any
 from playwright.async_api import expect
 
 from horae.model.accounts.principal import LOCAL
+from horae.model.change import Change
 from horae.model.reason import Reason
 from horae.model.run import Origin, RunState
 from horae.ports.store import RunFilter
@@ -46,6 +47,15 @@ async def _miss(console: Console) -> str:
     return task_id
 
 
+async def _add_failing(console: Console, number: int) -> None:
+    """Create tasks of ada that failed twice in a row and come due late."""
+    for place in range(number):
+        made = await console.api.create_task(name=f"broken {place}", when="every 300d")
+        await console.service.store.change(
+            str(made["id"]), None, lambda facts: Change(status=facts.status._replace(failures=2))
+        )
+
+
 async def test_empty_now_page_explains_itself_in_both_languages_and_themes(console: Console) -> None:
     for language, theme in product(("en", "zh"), ("light", "dark")):
         page = await console.open(language=language, theme=theme)
@@ -57,6 +67,7 @@ async def test_empty_now_page_explains_itself_in_both_languages_and_themes(conso
 async def test_now_page_shows_next_tasks_and_hostile_names_as_text(console: Console) -> None:
     await console.api.create_task(name="morning report", when="every day at 09:00", zone="Asia/Shanghai")
     await console.api.create_task(name=HOSTILE)
+    await _add_failing(console, 21)
     for language, size in product(("en", "zh"), ("phone", "wide")):
         page = await console.open(language=language, size=size)
         assert await violations_of(page) == []
@@ -64,6 +75,10 @@ async def test_now_page_shows_next_tasks_and_hostile_names_as_text(console: Cons
         await expect(page.locator("#body")).to_contain_text("Asia/Shanghai")
         assert await page.evaluate("window.__xss") is None
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        await expect(page.locator("#more-needs")).to_contain_text("1")
+        await expect(page.locator("li[id^=need-]")).to_have_count(20)
+        await page.locator("#more-needs a").last.click()
+        await expect(page.locator("tbody tr")).to_have_count(21)
 
 
 async def test_outage_is_shown_with_its_counts_and_the_latest_missed_occurrence_runs_on_request(

@@ -52,6 +52,8 @@ NO_TOOL = {
     "no_such_owner": "owners",
     "too_many_grants": "grants",
     "too_many_keys": "the header Idempotency-Key",
+    "no_such_view": "saved views",
+    "too_many_views": "saved views",
     "unknown_function": "the Python library",
 }
 """Refusals that no tool call can raise, with their subject."""

@@ -48,6 +48,7 @@ from .resources import (
     task_actions,
     tasks,
     tokens,
+    views,
     webhooks,
 )
 
@@ -77,6 +78,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
     *calendar_tokens.routes,
     *agents.routes,
     *secrets.routes,
+    *views.routes,
     *audit.routes,
     *events.routes,
     *webhooks.routes,

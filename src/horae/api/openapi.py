@@ -223,6 +223,7 @@ TOKEN: Final[dict[str, Any]] = {
 }
 CALENDAR_TOKEN: Final[dict[str, Any]] = {"name": "phone"}
 AGENT: Final[dict[str, Any]] = {"quotas": {"active_tasks": 50, "shortest_interval": "PT1M", "longest_life": None}}
+VIEW: Final[dict[str, Any]] = {"query": "state:failed label:team=ops"}
 SECRET: Final[dict[str, Any]] = {"value": "s3cret"}
 CALLBACK: Final[dict[str, Any]] = {"result": {"rows": 42}}
 DRAIN: Final[dict[str, Any]] = {"draining": True}

@@ -104,6 +104,13 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 "commands.runs.runs:logs", Message("Show the log lines of a run.", "查看一次运行的输出。")
             ),
             "retry": CommandEntry("commands.runs.run:retry", Message("Try a failed run again.", "重试失败的运行。")),
+            "failures": CommandEntry(
+                "commands.runs.failures:failures",
+                Message(
+                    "List failed runs by their error, or retry all of one error.",
+                    "按错误列出失败的运行,或重试同一错误的全部运行。",
+                ),
+            ),
             "stop": CommandEntry("commands.runs.run:stop", Message("Ask a run to end.", "要求一次运行结束。")),
             "backfill": CommandEntry(
                 "commands.runs.run:backfill",
@@ -188,6 +195,13 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 Message(
                     "List agents, limit one, stop it with all its tasks, or restart it.",
                     "列出智能体,限制其中一个,停止其创建的全部任务,或让其继续。",
+                ),
+            ),
+            "view": CommandEntry(
+                "commands.access.view:view_commands",
+                Message(
+                    "Save queries under names, for ls --view, runs --view and the console.",
+                    "将查询保存为视图,供 ls --view、runs --view 和控制台使用。",
                 ),
             ),
             "config": CommandEntry("commands.operate.config:config", Message("Show every setting.", "查看所有设置。")),

@@ -27,6 +27,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "doctor": "errors warnings checks",
     "edited": "task changed removed added dry_run warnings",
     "exported": "path tasks runs",
+    "failure-group": "key pattern count newest task_ids run_ids",
     "fires": "text means schedule zone after due_at_creation fires warnings",
     "forgotten": "removed",
     "help": "topic text",
@@ -39,10 +40,11 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
         "clock_step functions"
     ),
     "nodes-drain": "id host draining",
-    "overview": "at tasks last_24h outage settlement_delay waiting running next needs_you lanes nodes alive clock_steps",
+    "overview": "at tasks last_24h outage settlement_delay waiting running next needs_you needs_you_counts lanes nodes alive clock_steps",
     "owner": "name role zone quotas chosen note created revoked exhausted storage_full version",
     "queued": "run_id task_id task",
     "receipt": "task fires warnings dry_run change removed added declared",
+    "retry-report": "retried refused left dry_run",
     "run": (
         "id task_id task owner state reason because origin planned planned_local zone due attempt started "
         "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end result error"
@@ -70,6 +72,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
         "first_start console sign_in_link because"
     ),
     "version": "version",
+    "view": "name list query owner",
     "webhook": (
         "id owner url types note enabled disabled disabled_at failing_since blocked both_until after created version"
     ),
@@ -116,6 +119,7 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "events": "event",
     "explain": "fires",
     "export": "exported",
+    "failures": "failure-group",
     "help": "help",
     "import": "import",
     "lane": "lane",
@@ -161,6 +165,9 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "token revoke": "token",
     "up": "up",
     "version": "version",
+    "view add": "view",
+    "view ls": "view",
+    "view rm": "forgotten",
     "watch": "event",
     "webhook add": "webhook-made",
     "webhook deliveries": "delivery",
@@ -206,6 +213,8 @@ def _schemas(command: str, options: Mapping[str, Any]) -> tuple[str, ...]:
         return ("run",)
     if command == "show" and options["task"].startswith("run_"):
         return ("run",)
+    if command == "failures" and options["retry"] is not None:
+        return ("retry-report",)
     if command == "nodes" and options["action"] == "drain":
         return ("nodes-drain",)
     return (_SCHEMA_BY_COMMAND[command],) if command in _SCHEMA_BY_COMMAND else ()

@@ -35,6 +35,7 @@ _FILTERS: Final = (
     click.option("--lane", help="In this lane."),
     click.option("--kind", help="With this kind of target: http, command, function, event."),
     click.option("--query", metavar="QUERY", help='As a query: state:failed,paused label:team=ops "a text".'),
+    click.option("--view", metavar="VIEW", help="That fit a saved view: horae view ls."),
 )
 filter_options: Final = option_group("filters", *_FILTERS)
 bulk_options: Final = option_group(
@@ -45,6 +46,15 @@ task_argument: Final = click.argument("task", metavar="TASK", help=_TASK_HELP)
 optional_task_argument: Final = click.argument("task", required=False, metavar="[TASK]", help=_TASK_HELP)
 
 TaskAction = Callable[[CommandSession, Task], Awaitable[object]]
+
+
+def load_task_filter(out: Printer, filters: Values) -> TaskFilter:
+    """Return the filter of the options, with the query of the saved view that they name."""
+    name = filters["view"]
+    if name is None:
+        return task_filter(filters)
+    view = run_in_session(out, lambda app: app.service.views.get(app.principal, "tasks", name))
+    return narrow_task_filter(task_filter(filters), view.query)
 
 
 def task_filter(filters: Values) -> TaskFilter:
@@ -115,7 +125,7 @@ def act_on_many(
     out: Printer, filters: Values, title: Message, action: BulkAction, *, always_asks: bool = False
 ) -> None:
     """Count the matching tasks, confirm, then act on one after the other; a refusal does not stop the rest."""
-    query = task_filter(filters)
+    query = load_task_filter(out, filters)
     if not any(query) and not filters["all"]:
         # An empty filter, such as a query of spaces, would match every task.
         raise refuse("no_task_named")

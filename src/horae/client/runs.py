@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
 from ..model.accounts.principal import Principal
 from ..model.change import Facts
-from ..model.page import Page
+from ..model.page import MAX_HTTP_PAGE_SIZE, Page
 from ..model.run import Run
 from ..model.task import Task
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
 from ..service.runs.explanations import OccurrenceExplanation
+from ..service.runs.failures import FailureSummaries, RetryReport
+from ..wire.failures import read_failure_groups, read_retry_report
 from ..wire.instants import parse_instant, utc
 from ..wire.overview import partial_task
 from ..wire.runs import read_explanation, read_line, read_outage, read_run
@@ -23,6 +26,7 @@ from .tasks import RemoteTasks
 
 _ALL: Final = RunFilter()
 _RUNS: Final = "/v1/runs"
+_FAILURES: Final = "/v1/failures"
 
 
 class RemoteRuns:
@@ -36,9 +40,7 @@ class RemoteRuns:
         self, principal: Principal, run_filter: RunFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Run]:
         del principal
-        return await fetch_page(
-            self._connection, _RUNS, self._read_run_with_task, _filter_query(run_filter), after, limit
-        )
+        return await fetch_page(self._connection, _RUNS, self.read_with_task, _filter_query(run_filter), after, limit)
 
     async def get(self, principal: Principal, run_id: str) -> Run:
         del principal
@@ -63,13 +65,35 @@ class RemoteRuns:
         return await decode_response(self._connection, read_facts, response)
 
     async def _decode_run(self, response: Any) -> Run:
-        return await decode_response(self._connection, self._read_run_with_task, response)
+        return await decode_response(self._connection, self.read_with_task, response)
 
-    def _read_run_with_task(self, value: Any) -> Run:
+    def read_with_task(self, value: Any) -> Run:
+        """Read a run, and note its task."""
         run = read_run(value)
         if value["task"] is not None:
             self.tasks[run.task_id] = partial_task(run.task_id, value["task"], value["zone"])
         return run
+
+
+class RemoteFailures:
+    def __init__(self, connection: Connection, runs: RemoteRuns) -> None:
+        self._connection = connection
+        self._runs = runs
+
+    async def summaries(
+        self, principal: Principal, run_filter: RunFilter = _ALL, key: str | None = None, limit: int = 100
+    ) -> FailureSummaries:
+        del principal
+        query = [*_filter_query(run_filter), ("limit", str(min(limit, MAX_HTTP_PAGE_SIZE)))]
+        response = await self._connection.get(_FAILURES, query if key is None else [*query, ("key", key)])
+        return await decode_response(
+            self._connection, lambda each: read_failure_groups(each, self._runs.read_with_task), response
+        )
+
+    async def retry(self, principal: Principal, run_ids: Iterable[str]) -> RetryReport:
+        del principal
+        response = await self._connection.post(f"{_FAILURES}/retry", {"run_ids": list(run_ids)})
+        return await decode_response(self._connection, read_retry_report, response)
 
 
 class RemoteExplanations:

@@ -11,9 +11,10 @@ from .connection import Connection
 from .decode import decode_response
 from .events import RemoteEvents
 from .nodes import RemoteLanes, RemoteNodes, RemoteOverviews
-from .runs import RemoteExplanations, RemoteRuns
+from .runs import RemoteExplanations, RemoteFailures, RemoteRuns
 from .secrets import RemoteSecrets
 from .tasks import RemoteFunctions, RemoteTasks
+from .views import RemoteViews
 from .webhooks import RemoteWebhooks
 
 
@@ -34,6 +35,7 @@ class RemoteService:
         self.connection = connection
         self.tasks = RemoteTasks(connection, clock, zone)
         self.runs = RemoteRuns(connection)
+        self.failures = RemoteFailures(connection, self.runs)
         self.explanations = RemoteExplanations(connection, self.tasks)
         self.overview = RemoteOverviews(connection)
         self.events = RemoteEvents(connection, clock)
@@ -47,6 +49,7 @@ class RemoteService:
         self.tokens = RemoteTokens(connection)
         self.sessions = RemoteSessions(connection)
         self.audit = RemoteAudit(connection)
+        self.views = RemoteViews(connection)
         self.webhooks = RemoteWebhooks(connection)
         self.approvals = RemoteApprovals(connection)
 

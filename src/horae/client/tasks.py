@@ -246,7 +246,8 @@ def filter_parameters(wanted: TaskFilter) -> list[tuple[str, str]]:
     # An empty string is a condition too: an empty owner matches nothing, and without the parameter all would match.
     query = [(name, value) for name, value in candidates if value is not None]
     query += [("state", state.value) for state in sorted(wanted.states or ())]
-    return query + [("label", f"{name}={value}") for name, value in wanted.labels]
+    query += [("label", f"{name}={value}") for name, value in wanted.labels]
+    return [*query, ("q", "is:failing")] if wanted.failing else query
 
 
 def _read_count(response: Any) -> TaskCount:

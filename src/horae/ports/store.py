@@ -169,6 +169,8 @@ class TaskFilter(NamedTuple):
     """Kind of the target."""
     prefix: str | None = None
     """Prefix of the task id."""
+    failing: bool = False
+    """Only active tasks whose last occurrence failed; an index holds exactly these."""
 
 
 class RunFilter(NamedTuple):

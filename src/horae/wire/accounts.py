@@ -12,6 +12,7 @@ from ..model.accounts.principal import Quotas, Role, Scope
 from ..model.accounts.session import Session
 from ..schedule.durations import format_iso_duration, parse_duration
 from ..service.accounts.audit import AuditRow, ChainVerdict
+from ..service.accounts.views import View
 from .instants import parse_instant, parse_optional_instant, utc
 
 CONSOLE_PATH: Final = "/console"
@@ -163,6 +164,14 @@ def sign_in_url(server: str, code: str) -> str:
 
 def calendar_token_json(token: CalendarToken) -> dict[str, Any]:
     return {"id": token.id, "owner": token.owner, "name": token.name, "created": utc(token.created)}
+
+
+def view_json(view: View) -> dict[str, Any]:
+    return {"name": view.name, "list": view.list_name, "query": view.query, "owner": view.owner}
+
+
+def read_view(data: Mapping[str, Any]) -> View:
+    return View(data["name"], data["list"], data["query"], data["owner"])
 
 
 def audit_json(row: AuditRow) -> dict[str, Any]:

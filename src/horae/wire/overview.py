@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -65,6 +66,7 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
             }
             for need in overview.needs
         ],
+        "needs_you_counts": {kind.value: number for kind, number in overview.needs_counts.items()},
         "lanes": [lane_json(lane) for lane in overview.lanes],
         "nodes": [node_json(node) for node in overview.nodes],
         "alive": overview.alive,
@@ -98,7 +100,14 @@ def read_overview(data: Mapping[str, Any]) -> Overview:
         tuple(_read_hour(each) for each in day.get("hours", ())),
         {each["id"]: _read_detail(each) for each in data["running"]},
         _read_review(data.get("outage")),
+        _read_need_counts(data),
     )
+
+
+def _read_need_counts(data: Mapping[str, Any]) -> dict[NeedKind, int]:
+    """Servers of earlier versions send no counts; the list stands for them."""
+    counts = data.get("needs_you_counts", Counter(each["kind"] for each in data["needs_you"]))
+    return {NeedKind(kind): number for kind, number in counts.items()}
 
 
 def _running_json(run: Run, detail: RunningDetail | None, language: Language) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from typing import Final
 from tests.cli import (
     test_add_edit_show,
     test_add_key,
+    test_failures,
     test_read_commands,
     test_run_commands,
     test_task_control,
     test_untruncated_output,
+    test_views,
 )
 
 SERVER_TESTS: Final[dict[ModuleType, tuple[str, ...]]] = {
@@ -68,6 +70,11 @@ SERVER_TESTS: Final[dict[ModuleType, tuple[str, ...]]] = {
         "test_nodes_are_listed",
     ),
     test_untruncated_output: ("test_run_is_shown_in_full",),
+    test_failures: (
+        "test_failures_are_grouped_and_a_group_is_retried",
+        "test_unknown_group_and_stray_dry_run_are_refused",
+    ),
+    test_views: ("test_views_are_saved_used_and_removed", "test_absent_and_contradicting_views_are_refused"),
 }
 
 for _module, _names in SERVER_TESTS.items():

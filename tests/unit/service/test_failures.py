@@ -77,6 +77,11 @@ async def test_groups_hold_failures_of_the_filter_only() -> None:
         assert (await harness.service.failures.groups(BOB)).groups == ()
         assert found.find(found.groups[0].key) == found.groups[0]
         assert found.find("unknown") is None
+        summaries = await harness.service.failures.summaries(ADA)
+        (one,) = summaries.items
+        assert (one.newest, one.number, one.run_ids, one.task_ids) == (failed, 1, (failed.id,), (failed.task_id,))
+        assert summaries == await harness.service.failures.summaries(ADA, key=one.key[:3])
+        assert (await harness.service.failures.summaries(ADA, key="-")).groups == 0
 
 
 async def test_only_the_newest_failures_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

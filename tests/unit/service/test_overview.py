@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from horae.errors import Conflict
-from horae.model.change import Facts
+from horae.model.change import Change, Facts
 from horae.model.entry import EntryState
 from horae.model.events.event import EventKind
 from horae.model.outcome import Failed
@@ -239,3 +239,30 @@ async def test_refused_change_writes_no_event() -> None:
         with pytest.raises(Conflict):
             await harness.tasks.pause(ADA, task.id, until=NOON + MINUTE)
         assert await harness.service.events.last(ADA) == last
+
+
+async def test_failing_tasks_are_found_however_many_come_due_before_them() -> None:
+    async with open_harness() as harness:
+        failing = [await harness.add("every 30d") for _ in range(25)]
+        for task in failing:
+            await harness.store.change(task.id, None, lambda facts: Change(status=facts.status._replace(failures=2)))
+        for _ in range(25):
+            await harness.add("every 1h")
+        seen = await harness.service.overview.now(ADA)
+        shown = [need.facts.task.id for need in seen.needs if need.kind is NeedKind.FAILING]
+        assert shown == [task.id for task in failing[:20]]
+        assert seen.needs_counts == {NeedKind.FAILING: 25}
+        assert (await harness.service.overview.now(BOB)).needs_counts == {}
+        harness.advance(HOUR + MINUTE)
+        overdue = await harness.service.overview.now(ADA)
+        assert overdue.needs_counts == {NeedKind.FAILING: 25, NeedKind.OVERDUE: 20}
+
+
+async def test_paused_tasks_do_not_hide_failing_ones() -> None:
+    orphaned = [_facts(TaskStatus(TaskState.PAUSED, pause=Pause(NOON, PauseCause.ORPHANED))) for _ in range(70)]
+    found = find_needs((*orphaned, _facts(TaskStatus(failures=1))), NOON)
+    assert [need.kind for need in found] == [NeedKind.ORPHANED] * 20 + [NeedKind.FAILING]
+
+
+def _facts(status: TaskStatus) -> Facts:
+    return Facts(a_task(), status)

@@ -186,6 +186,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Tasks, "latest"): _listed_of,
     (Tasks, "outcomes"): _outcomes_of,
     (Tasks, "names"): _names_of_all,
+    (Failures, "summaries"): lambda harness: harness.service.failures.summaries(BOB),
     (Failures, "groups"): lambda harness: harness.service.failures.groups(BOB, RunFilter(owner="ada")),
     (Failures, "retry"): _retry_all,
     (Runs, "page"): lambda harness: harness.runs.page(BOB, RunFilter(owner="ada")),
@@ -262,6 +263,7 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Tokens, "make"): "test_account_of_another_owner_is_absent",
     (Tokens, "revoke"): "test_account_of_another_owner_is_absent",
     (Tokens, "authenticate"): "test_operator_methods_return_nothing_of_owners",
+    (Views, "get"): "test_view_of_another_owner_is_absent",
     (Views, "save"): "test_view_of_another_owner_is_absent",
     (Views, "remove"): "test_view_of_another_owner_is_absent",
     (Sessions, "revoke"): "test_session_of_another_owner_is_absent",
@@ -461,9 +463,10 @@ async def test_view_of_another_owner_is_absent() -> None:
     async with open_harness() as harness:
         views = harness.service.views
         await views.save(ADA, "tasks", "mine", "state:failed")
-        with pytest.raises(Refusal) as absent:
-            await views.remove(BOB, "tasks", "mine")
-        assert absent.value.code == "no_such_view"
+        for call in (views.get, views.remove):
+            with pytest.raises(Refusal) as absent:
+                await call(BOB, "tasks", "mine")
+            assert absent.value.code == "no_such_view"
         await views.save(BOB, "tasks", "mine", "")
         assert [view.query for view in await views.all(ADA, "tasks")] == ["state:failed"]
 

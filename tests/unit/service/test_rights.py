@@ -80,6 +80,11 @@ def _runs(needs: Scope, ask: Callable[[Runs, Principal, str], Awaitable[Any]]) -
     return Call(needs, lambda harness, who, things: ask(harness.runs, who, things.run))
 
 
+async def _get_view(harness: ServiceHarness, who: Principal) -> None:
+    with suppress(NotFound):
+        await harness.service.views.get(who, "tasks", "mine")
+
+
 async def _remove_view(harness: ServiceHarness, who: Principal) -> None:
     with suppress(NotFound):
         await harness.service.views.remove(who, "tasks", "mine")
@@ -223,6 +228,9 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "latest"): Call(Scope.READ, lambda harness, who, _: harness.tasks.latest(who, ()), owned=False),
     (Tasks, "names"): Call(Scope.READ, lambda harness, who, _: harness.tasks.names(who, ()), owned=False),
     (Failures, "groups"): Call(Scope.READ, lambda harness, who, _: harness.service.failures.groups(who), owned=False),
+    (Failures, "summaries"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.failures.summaries(who), owned=False
+    ),
     (Failures, "retry"): Call(Scope.RUN, lambda harness, who, _: harness.service.failures.retry(who, ()), owned=False),
     (Runs, "page"): Call(Scope.READ, lambda harness, who, _: harness.runs.page(who), owned=False),
     (OutageReviews, "latest"): Call(
@@ -265,6 +273,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Nodes, "drain_host"): Call(
         Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain_host(who, "north"), owned=False
     ),
+    (Views, "get"): Call(Scope.READ, lambda harness, who, _: _get_view(harness, who), owned=False),
     (Views, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.views.all(who, "tasks"), owned=False),
     (Views, "save"): Call(
         Scope.READ, lambda harness, who, _: harness.service.views.save(who, "tasks", "mine", ""), owned=False

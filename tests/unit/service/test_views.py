@@ -27,6 +27,14 @@ async def test_views_are_listed_by_name_and_replaced() -> None:
         await views.remove(ADA, "tasks", "alpha")
         assert [view.name for view in await views.all(ADA, "tasks")] == ["zebra", "失败的"]
         assert [view.query for view in await views.all(ADA, "runs")] == ["state:lost"]
+        assert [(view.name, view.list_name) for view in await views.all(ADA)] == [
+            ("alpha", "runs"),
+            ("zebra", "tasks"),
+            ("失败的", "tasks"),
+        ]
+        assert (await views.get(ADA, "runs", " alpha ")).query == "state:lost"
+        assert (await refusal_of(views.get(ADA, "tasks", "alpha"))).code == "no_such_view"
+        assert (await refusal_of(views.all(ADA, "lanes"))).code == "bad_choice"
         assert (await refusal_of(views.remove(ADA, "tasks", "alpha"))).code == "no_such_view"
 
 

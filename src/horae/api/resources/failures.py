@@ -17,7 +17,7 @@ from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.failures import failure_groups_json, retry_report_json
 from ..openapi import RETRIES, Operation
-from ..parameters import DryRun, Limit, Owner, Q, service_for
+from ..parameters import DryRun, Limit, Owner, Q, State, service_for
 from .runs import Since, Until, build_run_filter
 
 routes: Final = RouteGroup("/v1", "runs")
@@ -40,14 +40,17 @@ async def list_failures(  # noqa: PLR0913 - every condition by its name
     since: Since = None,
     until: Until = None,
     q: Q = None,
+    state: State = None,
+    key: Annotated[str | None, Query(max_length=16, description="The key of a group, or its beginning.")] = None,
     limit: Limit = 50,
 ) -> Response:
     service = app_context(request).service
-    run_filter = await build_run_filter(request, principal, task=task, owner=owner, since=since, until=until, q=q)
-    found = await service.failures.groups(principal, run_filter)
-    shown = found.groups[:limit]
-    names = await service.tasks.names(principal, [group.newest.task_id for group in shown])
-    return json_response(failure_groups_json(found, shown, names, request_language(request)))
+    run_filter = await build_run_filter(
+        request, principal, task=task, owner=owner, since=since, until=until, q=q, state=state
+    )
+    found = await service.failures.summaries(principal, run_filter, key, limit)
+    names = await service.tasks.names(principal, [group.newest.task_id for group in found.items])
+    return json_response(failure_groups_json(found, names, request_language(request)))
 
 
 @routes.post(
@@ -75,4 +78,4 @@ async def retry_runs(
     ):
         raise refuse("bad_policy", name="run_ids", value=run_ids, wanted=f"list of up to {MAX_RETRIES} run ids")
     report = await service_for(request, dry_run=dry_run).failures.retry(principal, run_ids)
-    return json_response(retry_report_json(report, request_language(request)))
+    return json_response(retry_report_json(report, request_language(request), dry_run=dry_run))

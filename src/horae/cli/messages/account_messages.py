@@ -82,6 +82,15 @@ SESSION_TITLES: Final = Message(
 )
 NO_SESSIONS: Final = Message("No browser is signed in: horae open", "没有已登录的浏览器:horae open")
 SESSION_ENDED: Final = Message("{id} of {owner} is signed out.", "{owner} 的会话 {id} 已退出。")
+VIEW_TITLES: Final = Message("LIST|NAME|QUERY", "列表|名称|查询")
+NO_VIEWS: Final = Message(
+    'No saved views yet: horae view add "to do" state:failed,paused',
+    '还没有已保存的视图:horae view add "to do" state:failed,paused',
+)
+VIEW_SAVED: Final = Message(
+    "Saved the view {name}: use it with {command} --view.", "已保存视图 {name}:用 {command} --view 使用。"
+)
+VIEW_GONE: Final = Message("Removed the view {name}.", "已删除视图 {name}。")
 LINK_MADE: Final = Message(
     "The link signs one browser in, once, within ten minutes. Treat it like a password.",
     "此链接在十分钟内可让一个浏览器登录一次。请像密码一样保管。",

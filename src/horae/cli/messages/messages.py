@@ -158,6 +158,7 @@ TASK_COLUMNS: Final[dict[str, Message]] = {
     "id": Message("ID", "标识"),
 }
 RUN_TITLES: Final = Message("STATE|TASK|PLANNED|LATE|TOOK|TRY|RUN|", "状态|任务|计划时间|延迟|用时|尝试|运行|")
+FAILURE_TITLES: Final = Message("RUNS|NEWEST ERROR|TASK|NEWEST|GROUP", "次数|最新错误|任务|最近一次|分组")
 LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN", "通道|上限|占用")
 NODE_TITLES: Final = Message(
     "NODE|HOST|VERSION|SINCE|RENEWED|LOAD|CLOCK|STATE|FUNCTIONS",
@@ -201,6 +202,30 @@ ONLY_FINISHED: Final = Message(
     "没有未完成的任务;horae ls --all 显示 {number} 个已结束的任务",
 )
 NO_RUNS: Final = Message("no runs", "没有运行记录")
+MORE_NEEDS: Final = Message(
+    "and {number} more tasks: horae ls --state failed; horae ls --query is:failing",
+    "另有 {number} 个任务:horae ls --state failed;horae ls --query is:failing",
+)
+NO_FAILURES: Final = Message("no failed runs", "没有失败的运行")
+FAILURES_FOOTER: Final = Message(
+    "{shown} of {groups} groups · {total} failed runs · times in {zone}",
+    "{groups} 个分组中的 {shown} 个 · {total} 次失败的运行 · 时区 {zone}",
+)
+FAILURES_CUT: Final = Message(
+    "{shown} of {groups} groups · the newest {total} failed runs · times in {zone}",
+    "{groups} 个分组中的 {shown} 个 · 最近 {total} 次失败的运行 · 时区 {zone}",
+)
+RETRY_A_GROUP: Final = Message(
+    "Try all runs of a group again: horae failures --retry {key}", "重试整个分组:horae failures --retry {key}"
+)
+RETRY: Final = Message("Retry", "重试")
+RETRY_GROUP: Final = Message(
+    "Retry {number} occurrences that failed with: {error}", "重试 {number} 次失败的运行:{error}"
+)
+RETRIED_GROUP: Final = Message(
+    "✓ {done} of {number} occurrences are tried again: {error}", "✓ 正在重试 {number} 次中的 {done} 次:{error}"
+)
+WOULD_RETRY_GROUP: Final = Message("Would retry {number} occurrences: {error}", "将重试 {number} 次:{error}")
 NO_LINES: Final = Message("it wrote no log lines", "没有日志行")
 NO_LINES_OF_FUNCTION: Final = Message(
     "it wrote no log lines: ctx.log(…) and ctx.progress(…) are kept here, print() and logging go to the output of the "

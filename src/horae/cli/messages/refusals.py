@@ -75,6 +75,27 @@ CATALOGUE: Final = RefusalCatalogue(
             "没有执行任何操作。",
             "回答 y 或使用 --yes 才会执行。",
         ),
+        "no_such_failure_group": RefusalEntry(
+            NotFound,
+            "No failed run is in a group '{key}'.",
+            "See the groups that there are: horae failures",
+            "没有属于分组“{key}”的失败运行。",
+            "查看现有的分组:horae failures",
+        ),
+        "several_failure_groups": RefusalEntry(
+            BadUsage,
+            "Several groups of failed runs begin with '{key}'.",
+            "Type more of the group: horae failures",
+            "有多个失败分组以“{key}”开头。",
+            "请输入更长的分组标识:horae failures",
+        ),
+        "dry_run_of_nothing": RefusalEntry(
+            BadUsage,
+            "--dry-run belongs to --retry GROUP.",
+            "Name a group: horae failures --retry GROUP --dry-run",
+            "--dry-run 用于 --retry 分组。",
+            "请指明分组:horae failures --retry GROUP --dry-run",
+        ),
         "no_such_choice": RefusalEntry(
             BadUsage,
             "'{answer}' is not one of the choices. Nothing was done.",

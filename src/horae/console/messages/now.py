@@ -13,6 +13,7 @@ TEXTS: Final[dict[str, Message]] = {
     "due_next_hour": Message("Due next hour", "未来一小时到期"),
     "needs_you": Message("Needs you", "需要您处理"),
     "needs_nothing": Message("Nothing needs you.", "没有需要您处理的事项。"),
+    "needs_more": Message("And {number} more tasks:", "另有 {number} 个任务:"),
     "running_now": Message("Running now", "正在运行"),
     "running_none": Message("Nothing is running.", "当前没有运行。"),
     "next_fires": Message("Next", "接下来"),

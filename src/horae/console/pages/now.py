@@ -97,6 +97,8 @@ def _data(viewer: Viewer, overview: Overview, planned: PlannedCounts, soon: Plan
         "review": overview.outage,
         "has_tasks": any(overview.tasks.values()),
         "needs": [_need_row(viewer, need) for need in overview.needs],
+        "needs_total": sum(overview.needs_counts.values()),
+        "failing": overview.needs_counts.get(NeedKind.FAILING, 0),
         "running": [RunningRow(run, overview.running_details[run.id]) for run in overview.running],
         "upcoming": [row for row in (_upcoming_row(viewer, facts) for facts in overview.upcoming) if row is not None],
         "lateness_points": spark_points([_milliseconds(hour.lateness.p99) for hour in overview.hours]),

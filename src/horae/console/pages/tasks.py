@@ -152,8 +152,7 @@ async def save_view(request: PageRequest) -> Response:
 
 async def remove_view(request: PageRequest) -> Response:
     fields, principal = request.form, request.viewer.principal
-    views = await request.service.views.all(principal, _LIST)
-    query = next((view.query for view in views if view.name == fields.text("name")), "")
+    query = (await request.service.views.get(principal, _LIST, fields.text("name"))).query
     await request.service.views.remove(principal, _LIST, fields.text("name"))
     undo = Undo("/tasks/views", {"name": fields.text("name"), "q": query})
     notice = request.notice("tasks_view_removed", undo, view=fields.text("name"))

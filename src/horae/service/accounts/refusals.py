@@ -82,16 +82,16 @@ CATALOGUE: Final = RefusalCatalogue(
         "no_such_view": RefusalEntry(
             NotFound,
             "There is no saved view '{name}'.",
-            "It may have been removed already; the list shows those that there are.",
+            "See those that there are: horae view ls",
             "没有已保存的视图“{name}”。",
-            "它可能已被删除;列表显示现有的视图。",
+            "查看现有的视图:horae view ls",
         ),
         "too_many_views": RefusalEntry(
             TooMuch,
             "An owner may have {most} saved views, and there are so many.",
-            "Remove one that is not needed, or save under an existing name.",
+            "Remove one that is not needed (horae view rm NAME), or save under an existing name.",
             "每个所有者最多 {most} 个已保存的视图,现已达到上限。",
-            "请删除不需要的视图,或用已有的名称保存。",
+            "请删除不需要的视图(horae view rm NAME),或用已有的名称保存。",
         ),
         "views_contested": RefusalEntry(
             Conflict,

@@ -38,12 +38,19 @@ class Views:
     def __init__(self, records: Records) -> None:
         self._records = records
 
-    async def all(self, principal: Principal, list_name: str) -> tuple[View, ...]:
-        """Return the views of a list, by name."""
+    async def all(self, principal: Principal, list_name: str | None = None) -> tuple[View, ...]:
+        """Return the views of a list, or of all lists, by name."""
         refuse_agent(principal, "saved views")
         principal.require_scope(Scope.READ)
+        wanted = LISTS if list_name is None else (_check_list(list_name),)
         views = await self._load(principal.owner)
-        return tuple(sorted(view for view in views if view.list_name == list_name))
+        return tuple(sorted(view for view in views if view.list_name in wanted))
+
+    async def get(self, principal: Principal, list_name: str, name: str) -> View:
+        """Return one view; an absent one is refused."""
+        refuse_agent(principal, "saved views")
+        principal.require_scope(Scope.READ)
+        return _view(await self._find(principal.owner, list_name, name))
 
     async def save(self, principal: Principal, list_name: str, name: str, query: str) -> View:
         """Store a view, or replace the query of the view with this name."""
@@ -62,10 +69,16 @@ class Views:
         """Remove a view; an absent one is refused."""
         refuse_agent(principal, "saved views")
         principal.require_scope(Scope.READ)
-        key = _key(View(_check_name(name), _check_list(list_name), "", principal.owner))
-        record = await self._records.get_record(VIEW_KIND, key, principal.owner)
-        if record is None or not await self._records.drop_record(VIEW_KIND, key, record.version):
+        record = await self._find(principal.owner, list_name, name)
+        if not await self._records.drop_record(VIEW_KIND, record.key, record.version):
             raise refuse("no_such_view", name=name)
+
+    async def _find(self, owner: str, list_name: str, name: str) -> Record:
+        key = _key(View(_check_name(name), _check_list(list_name), "", owner))
+        record = await self._records.get_record(VIEW_KIND, key, owner)
+        if record is None:
+            raise refuse("no_such_view", name=name)
+        return record
 
     async def _load(self, owner: str) -> list[View]:
         page = await self._records.records(VIEW_KIND, owner, limit=MAX_VIEWS)

@@ -42,7 +42,7 @@ def check_filter(filter_value: TaskFilter | RunFilter) -> None:
                 raise refuse("naive_instant", value=value)
         elif name == "labels":
             _check_labels(value)
-        elif value is not None and name != "states" and not _is_storable(value, KEY_CHARACTERS):
+        elif value is not None and name not in ("states", "failing") and not _is_storable(value, KEY_CHARACTERS):
             raise refuse("bad_text", name=name, value=value, most=KEY_CHARACTERS)
 
 

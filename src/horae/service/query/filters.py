@@ -30,6 +30,7 @@ _TASK_FIELDS: Final = {
     "via": "labels",
     "kind": "kind",
     "prefix": "prefix",
+    "is": "failing",
     TEXT: "text",
 }
 _TASK_ALIASES: Final = {
@@ -45,6 +46,7 @@ _RUN_ALIASES: Final = {"outcome": "state", "tenant": "owner", "due": "planned"}
 _UNSUPPORTED_KEYS: Final = ("reason", "late", "dur", "error", "node", "payload")
 _ALL_KEYS: Final = frozenset({*_TASK_FIELDS, *_TASK_ALIASES, *_RUN_FIELDS, *_RUN_ALIASES, *_UNSUPPORTED_KEYS})
 """Every key of the language; a list of tasks and a list of runs each support some of them."""
+_FAILING: Final = "failing"
 _LABEL_KEYS: Final = {"agent": AGENT_LABEL, "via": VIA_LABEL}
 _MULTI_VALUE_KEYS: Final = ("state",)
 """Keys that accept several values and negation."""
@@ -70,6 +72,9 @@ def narrow_task_filter(task_filter: TaskFilter, source: str) -> TaskFilter:
         field = _TASK_FIELDS[condition.key]
         if field == "labels":
             task_filter = task_filter._replace(labels=tuple(sorted({*task_filter.labels, _parse_label(condition)})))
+            continue
+        if field == "failing":
+            task_filter = task_filter._replace(failing=_parse_is(condition))
             continue
         _check_unset(condition, getattr(task_filter, field))
         value: Any = _parse_states(condition, TaskState) if field == "states" else condition.term.values[0]
@@ -134,6 +139,12 @@ def _parse_states(condition: _Condition, kinds: type[_State]) -> frozenset[_Stat
         # The negation would exclude every state.
         raise condition.bad_value(", ".join(kinds))
     return every - chosen if condition.term.negated else chosen
+
+
+def _parse_is(condition: _Condition) -> bool:
+    if condition.term.values != (_FAILING,):
+        raise condition.bad_value(_FAILING)
+    return True
 
 
 def _parse_label(condition: _Condition) -> tuple[str, str]:

@@ -51,6 +51,31 @@ class FailureGroup(NamedTuple):
         """The newest failed attempt of each occurrence."""
         return newest_attempts(self.runs)
 
+    @property
+    def summary(self) -> FailureSummary:
+        run_ids = tuple(run.id for run in self.occurrences)
+        return FailureSummary(self.key, self.pattern, len(self.runs), self.newest, self.task_ids, run_ids)
+
+
+class FailureSummary(NamedTuple):
+    """A group without its runs, except the newest one. `run_ids` are the newest failed attempts of its occurrences."""
+
+    key: str
+    pattern: str
+    number: int
+    newest: Run
+    task_ids: tuple[str, ...]
+    run_ids: tuple[str, ...]
+
+
+class FailureSummaries(NamedTuple):
+    """The largest groups. `groups` is the number of all groups, `total` and `is_cut` as in `FailureGroups`."""
+
+    items: tuple[FailureSummary, ...] = ()
+    groups: int = 0
+    total: int = 0
+    is_cut: bool = False
+
 
 class FailureGroups(NamedTuple):
     """Groups by size, largest first. `is_cut`: there are more failures than the `total` that were read."""
@@ -95,6 +120,16 @@ class Failures:
             if after is None:
                 break
         return FailureGroups(group_failures(found[:MAX_FAILURES]), min(len(found), MAX_FAILURES), after is not None)
+
+    async def summaries(
+        self, principal: Principal, run_filter: RunFilter = _ALL_RUNS, key: str | None = None, limit: int = 100
+    ) -> FailureSummaries:
+        """Summarise the largest groups of a filter; with `key`, those whose keys begin with it."""
+        found = await self.groups(principal, run_filter)
+        wanted = [group for group in found.groups if key is None or group.key.startswith(key)]
+        return FailureSummaries(
+            tuple(group.summary for group in wanted[:limit]), len(wanted), found.total, found.is_cut
+        )
 
     async def retry(self, principal: Principal, run_ids: Iterable[str]) -> RetryReport:
         """Retry the occurrences of these runs; the refusal of one does not keep the others from it.

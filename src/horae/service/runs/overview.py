@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -32,14 +33,13 @@ from ...model.task import PauseCause, TaskState
 from ...ports.full_store import FullStore
 from ...ports.journal import Progress, parse_progress
 from ...ports.node_records import ClockStep, SettlementDelay, load_agreed_lease, load_clock_steps, load_settlement_delay
-from ...ports.store import Node, RunFilter, TaskFilter, WaitingCounts
+from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
 from ..accounts.rights import refuse_agent
 from .outage_reviews import OutageReview, OutageReviews
 
 ON_TIME_LIMIT: Final = timedelta(seconds=1)
 _HOURS: Final = 24
 _MAX_SHOWN: Final = 20
-_MAX_NEEDS: Final = 3 * _MAX_SHOWN
 _MAX_PAUSED: Final = 200
 _MAX_HOURS: Final = 62 * _HOURS
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -100,6 +100,8 @@ class Overview(NamedTuple):
     """Task name and progress of the runs in `running`, by run id."""
     outage: OutageReview | None = None
     """The newest outage of the last day, unless the caller has dismissed it."""
+    needs_counts: Mapping[NeedKind, int] = MappingProxyType({})
+    """Number of tasks of each kind of need, also of those that `needs` leaves out; failing ones up to 1,000."""
 
     @property
     def on_time(self) -> float | None:
@@ -125,8 +127,13 @@ class Overviews:
         states = {state: counts.get((NO_HOUR, STATE_PREFIX + state), 0) for state in TaskState}
         failed = await self._load_tasks(scope, TaskState.FAILED, states, _MAX_SHOWN)
         paused = await self._load_tasks(scope, TaskState.PAUSED, states, _MAX_PAUSED)
+        failing = await book.tasks(TaskFilter(scope, failing=True), limit=_MAX_SHOWN)
         stranded = await book.stranded(scope, _MAX_SHOWN)
         running = await book.runs(RunFilter(scope, states=LIVE_STATES), limit=_MAX_SHOWN)
+        needs = find_needs((*failed, *stranded, *paused, *failing.items, *upcoming), now)
+        failing_number = len(failing.items)
+        if failing.after is not None:
+            failing_number = await book.count_tasks(TaskFilter(scope, failing=True), MAX_COUNTED)
         nodes = await book.nodes()
         lease = await load_agreed_lease(book)
         return Overview(
@@ -137,7 +144,7 @@ class Overviews:
             await book.waiting(scope, now),
             running.items,
             upcoming,
-            find_needs((*failed, *stranded, *paused, *upcoming), now)[:_MAX_NEEDS],
+            needs,
             await book.lanes() if scope is None else (),
             nodes if scope is None else (),
             any(now - node.renewed <= lease for node in nodes),
@@ -146,6 +153,7 @@ class Overviews:
             summarize_hours(counts, range(hour - _HOURS, hour + 1), ON_TIME_LIMIT),
             await self._load_details(running.items),
             None if self._outage_reviews is None else await self._outage_reviews.latest(principal),
+            _count_needs(needs, {NeedKind.FAILED: states[TaskState.FAILED], NeedKind.FAILING: failing_number}),
         )
 
     async def _load_details(self, running: tuple[Run, ...]) -> dict[str, RunningDetail]:
@@ -190,13 +198,31 @@ def _sum_outcomes(counts: Counts) -> dict[str, int]:
 
 
 def find_needs(tasks: tuple[Facts, ...], now: datetime) -> tuple[Need, ...]:
-    """Return the tasks that need the attention of a person, each once."""
+    """Return the tasks that need the attention of a person, each once, at most `_MAX_SHOWN` of each kind."""
     needs: dict[str, Need] = {}
+    numbers = Counter[NeedKind]()
     for facts in tasks:
         kind = _need_kind(facts, now)
-        if kind is not None:
-            needs.setdefault(facts.task.id, Need(kind, facts))
+        if kind is not None and facts.task.id not in needs and numbers[kind] < _MAX_SHOWN:
+            needs[facts.task.id] = Need(kind, facts)
+            numbers[kind] += 1
     return tuple(needs.values())
+
+
+def _count_needs(needs: tuple[Need, ...], known: Mapping[NeedKind, int]) -> dict[NeedKind, int]:
+    """Return the number of needs by kind. `known` numbers are larger where not all tasks of a kind were read.
+
+    A failing task that is shown for another need, such as an overdue one, is not counted twice.
+    """
+    counts = Counter(need.kind for need in needs)
+    others = sum(1 for need in needs if need.kind is not NeedKind.FAILING and _is_failing(need.facts))
+    for kind, number in known.items():
+        counts[kind] = max(counts[kind], number - others if kind is NeedKind.FAILING else number)
+    return {kind: counts[kind] for kind in NeedKind if counts[kind]}
+
+
+def _is_failing(facts: Facts) -> bool:
+    return facts.status.state is TaskState.ACTIVE and facts.status.failures > 0
 
 
 _OVERDUE_AFTER: Final = timedelta(seconds=30)

@@ -18,6 +18,7 @@ from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.route import is_route
 from ...model.run import Run
+from ...model.task import TaskState
 from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
 from ..run_id_prefix import planned_range_of_prefix
 from .data import Data
@@ -238,6 +239,7 @@ def _task_matches(facts: Facts, task_filter: TaskFilter) -> bool:
         and (task_filter.text is None or _lower_ascii(task_filter.text) in _lower_ascii(task.name))
         and (task_filter.prefix is None or task.id.startswith(task_filter.prefix))
         and set(task_filter.labels) <= set(task.labels)
+        and (not task_filter.failing or (facts.status.state is TaskState.ACTIVE and facts.status.failures > 0))
     )
 
 

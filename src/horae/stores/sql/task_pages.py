@@ -30,6 +30,9 @@ async def read_task_rows(connection: Connection, task_filter: TaskFilter, after:
         task_filter.prefix,
         encode(task_filter.labels),
     )
+    if task_filter.failing:
+        few = await _has_few_tasks(connection, task_filter)
+        return await connection.query("tasks_page_failing_of_owner" if few else "tasks_page_failing", *values)
     if task_filter.name is not None or task_filter.prefix is not None:
         return await connection.query("tasks_page", *values)
     by_state = await _should_read_by_state(connection, task_filter)
@@ -40,6 +43,14 @@ async def read_task_rows(connection: Connection, task_filter: TaskFilter, after:
     if by_state:
         return await _read_by_state(connection, task_filter, values, limit)
     return await connection.query("tasks_page", *values)
+
+
+async def _has_few_tasks(connection: Connection, task_filter: TaskFilter) -> bool:
+    """Whether the filter has an owner whose tasks are few enough to read all of them."""
+    if task_filter.owner is None:
+        return False
+    ((owner_tasks, _),) = await connection.query("tasks_of_owner_and_all", task_filter.owner)
+    return bool(owner_tasks <= MAX_PAGE_SIZE)
 
 
 async def _find_rarest_label(connection: Connection, task_filter: TaskFilter, *, compared: bool) -> tuple[str, int]:

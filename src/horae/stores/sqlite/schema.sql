@@ -44,7 +44,7 @@ CREATE TRIGGER tasks_unlabelled AFTER DELETE ON tasks WHEN old.labels <> '[]' BE
   DELETE FROM labels WHERE label IN (SELECT value FROM json_each(old.labels)) AND task = old.seq;
 END;
 
--- Status of tasks. Hot and small; no index contains active tasks. `version` rises with every change of the definition,
+-- Status of tasks. Hot and small; no index contains active tasks, except failing ones. `version` rises with every change of the definition,
 -- the status or a live run, so that a cached task is validated by one number.
 -- `live` are the numbers of the live runs, separated by commas: an index would be written by every run twice.
 CREATE TABLE "task_state" (
@@ -67,6 +67,8 @@ CREATE TABLE "task_state" (
 CREATE INDEX task_state_ended ON task_state (ended) WHERE ended IS NOT NULL;
 -- Partial indexes on rare states: an ordinary run writes none of them.
 CREATE INDEX task_state_paused_or_failed ON task_state (state, task) WHERE state IN ('paused', 'failed');
+-- Written by the first failure in a row, and by the success after it.
+CREATE INDEX task_state_failing ON task_state (task) WHERE state = 'active' AND failures > 0;
 -- Written only by the last run of a task.
 CREATE INDEX task_state_completed_or_cancelled ON task_state (state, task) WHERE state IN ('completed', 'cancelled');
 

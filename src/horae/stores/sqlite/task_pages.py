@@ -21,6 +21,8 @@ _COUNT_WITH_LABEL_AND_OWNER: Final = sql("tasks_with_label_and_owner")
 _COUNT_OF_OWNER_AND_STATES: Final = sql("tasks_of_owner_and_in_states")
 _PAUSED_OR_FAILED: Final = sql("tasks_page_paused_or_failed")
 _COMPLETED_OR_CANCELLED: Final = sql("tasks_page_completed_or_cancelled")
+_FAILING: Final = sql("tasks_page_failing")
+_FAILING_OF_OWNER: Final = sql("tasks_page_failing_of_owner")
 _STATEMENT_OF_STATE: Final = {
     TaskState.PAUSED: _PAUSED_OR_FAILED,
     TaskState.FAILED: _PAUSED_OR_FAILED,
@@ -46,6 +48,8 @@ def read_task_rows(connection: SqliteConnection, task_filter: TaskFilter, after:
         "prefix": task_filter.prefix,
         "limit": limit,
     }
+    if task_filter.failing:
+        return connection.query(_FAILING_OF_OWNER if _has_few_tasks(connection, task_filter) else _FAILING, bindings)
     if task_filter.prefix is not None:
         return connection.query(_OF_PREFIX, bindings)
     if task_filter.name is not None:
@@ -60,6 +64,14 @@ def read_task_rows(connection: SqliteConnection, task_filter: TaskFilter, after:
     if by_state:
         return _read_by_state(connection, task_filter, bindings)
     return connection.query(_PAGE if task_filter.owner is None else _OF_OWNER, bindings)
+
+
+def _has_few_tasks(connection: SqliteConnection, task_filter: TaskFilter) -> bool:
+    """Return whether the filter has an owner whose tasks are few enough to read all of them."""
+    if task_filter.owner is None:
+        return False
+    ((own, _),) = connection.query(_COUNT_OF_OWNER_AND_STATES, {"owner": task_filter.owner, "states": encode(())})
+    return bool(own <= MAX_PAGE_SIZE)
 
 
 def _find_rarest_label(connection: SqliteConnection, task_filter: TaskFilter, *, must_count: bool) -> tuple[str, int]:

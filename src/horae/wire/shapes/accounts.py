@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...model.accounts.principal import Quotas, Role, Scope
+from ...service.accounts.views import LISTS
 from .notation import (
     BOOLEAN,
     INSTANT,
@@ -84,6 +85,14 @@ SECRET: Final = closed(
         "agents": list_of(TEXT) | {"description": "The agents whose tasks may reference it."},
     }
 )
+VIEW: Final = closed(
+    {
+        "name": TEXT,
+        "list": choice(*LISTS) | {"description": "The list that it filters."},
+        "query": TEXT,
+        "owner": TEXT,
+    }
+)
 
 SHAPES: Final[dict[str, Schema]] = {
     "CalendarToken": CALENDAR_TOKEN,
@@ -142,6 +151,8 @@ SHAPES: Final[dict[str, Schema]] = {
     | answer_of("open"),
     "secret": SECRET | answer_of("secret set", "secret grant", "secret revoke"),
     "secrets": list_of(SECRET) | answer_of("secret ls"),
+    "view": VIEW | answer_of("view add"),
+    "views": list_of(ref("view")) | answer_of("view ls"),
     "secret-removed": closed({"removed": TEXT}) | answer_of("secret rm"),
     "secret-rotated": closed({"resealed": INTEGER, "key_file": TEXT}) | answer_of("secret rotate"),
     "audit-row": closed(
@@ -194,5 +205,6 @@ SHAPES: Final[dict[str, Schema]] = {
     "SignInLink": LINK,
     "Stopped": closed({"agent": TEXT, "tasks": INTEGER, "dry_run": BOOLEAN}),
     "SecretPage": page_of("secret"),
+    "ViewList": closed({"items": list_of(ref("view")), "next_cursor": NULL}),
     "AuditPage": page_of("audit-row"),
 }

@@ -138,6 +138,11 @@ OVERVIEW: Final = closed(
                 }
             )
         ),
+        "needs_you_counts": closed({kind.value: INTEGER for kind in NeedKind}, required=())
+        | {
+            "description": "How many tasks there are of each kind; `needs_you` has up to 20 of each. "
+            "Failing tasks are counted up to 1,000."
+        },
         "lanes": list_of(ref("lane")),
         "nodes": list_of(ref("node")),
         "alive": BOOLEAN,

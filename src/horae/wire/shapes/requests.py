@@ -119,5 +119,6 @@ SHAPES: Final[dict[str, Schema]] = {
         optional=("owner", "scopes", "expires", "agent"),
     ),
     "CalendarTokenWish": closed({"name": text(200, 1)}),
+    "ViewQuery": closed({"query": text(1000) | {"description": "As the parameter `q` of the list; empty for all."}}),
     "SecretValue": closed({"value": text(65536, 1)}),
 }

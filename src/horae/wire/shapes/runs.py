@@ -90,20 +90,24 @@ SHAPES: Final[dict[str, Schema]] = {
     "line": LINE | answer_of("logs --follow"),
     "lines": list_of(ref("line")) | answer_of("logs"),
     "RunPage": page_of("run"),
+    "failure-group": FAILURE_GROUP | {"title": "Failed runs with one kind of error"},
+    "failures": list_of(ref("failure-group")) | answer_of("failures"),
     "FailureGroups": closed(
         {
-            "items": list_of(FAILURE_GROUP),
+            "items": list_of(ref("failure-group")),
             "groups": INTEGER,
             "total": INTEGER | {"description": "How many failed runs were read, newest first."},
             "cut": BOOLEAN | {"description": "There are more failures than were read."},
         }
     ),
-    "RetryReport": closed(
+    "retry-report": closed(
         {
             "retried": list_of(RUN_ID),
             "refused": list_of(closed({"run_id": TEXT, "code": TEXT, "detail": TEXT, "hint": TEXT})),
-            "left": INTEGER,
+            "left": INTEGER | {"description": "How many were not tried: one request retries a limited number."},
+            "dry_run": BOOLEAN,
         }
-    ),
+    )
+    | answer_of("failures --retry"),
     "Lines": closed({"items": list_of(ref("line")), "next_after": nullable(INTEGER)}),
 }

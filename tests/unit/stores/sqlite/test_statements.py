@@ -51,6 +51,7 @@ PARTIAL = (
     "runs_live",
     "agenda_parked",
     "_paused_or_failed",
+    "task_state_failing",
     "_unsuccessful",
 )
 """Indexes of which only the first row is read, or which hold only current rows."""

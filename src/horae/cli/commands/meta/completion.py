@@ -231,6 +231,16 @@ def _lanes(_prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
     yield from _read_or_empty(out, read)
 
 
+def _views(list_name: str | None) -> _Completer:
+    def answer(_prefix: str, out: Printer) -> Iterator[tuple[str, str]]:
+        async def read(app: CommandSession) -> list[tuple[str, str]]:
+            return [(view.name, view.query) for view in await app.service.views.all(app.principal, list_name)]
+
+        yield from _read_or_empty(out, read)
+
+    return answer
+
+
 def _read_or_empty(out: Printer, read: Callable[[CommandSession], Any]) -> list[tuple[str, str]]:
     """Read from the store or server; errors give no completions."""
     from ...session.command_session import run_in_session  # noqa: PLC0415
@@ -259,6 +269,9 @@ _COMPLETERS: Final[dict[str, _Completer]] = {
     "token": _tokens,
     "session": _sessions,
     "webhook": _webhooks,
+    "view": _views("tasks"),
+    "runs view": _views("runs"),
+    "rm view": _views(None),
     "context": _contexts,
     "server": _contexts,
     "scope": _scopes,

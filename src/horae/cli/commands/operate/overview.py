@@ -122,7 +122,7 @@ def upcoming_lines(out: Printer, found: Overview, zone: str) -> list[Cell]:
 
 def need_lines(out: Printer, found: Overview) -> list[Cell]:
     names = out.short_ids((need.facts.task.id for need in found.needs), SHORT_TASK_DIGITS)
-    return [
+    lines: list[Cell] = [
         [
             StyledText("! ", "odd"),
             f"{need.facts.task.name}: {out.translate(messages.NEEDS[need.kind.value])}  ",
@@ -130,6 +130,8 @@ def need_lines(out: Printer, found: Overview) -> list[Cell]:
         ]
         for need in found.needs
     ]
+    hidden = sum(found.needs_counts.values()) - len(found.needs)
+    return [*lines, StyledText(out.translate(messages.MORE_NEEDS, number=hidden), "dim")] if hidden > 0 else lines
 
 
 def _command_for(out: Printer, need: Need, name: str) -> StyledText:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, Final, NamedTuple
 
 import click
@@ -82,7 +81,8 @@ async def _load(app: CommandSession) -> _Status:
 def _problems(report: _Status) -> list[tuple[str, int]]:
     """Return problem codes with their number; `needs` ignores what came due less than half a minute ago."""
     # Revoking an owner is a decision of an admin: shown, but no failure of the deployment.
-    kinds = Counter(need.kind.value for need in report.found.needs if need.kind is not NeedKind.OWNER_REVOKED)
+    counts = report.found.needs_counts.items()
+    kinds = {kind.value: number for kind, number in counts if kind is not NeedKind.OWNER_REVOKED}
     node = [(_NO_NODE, 1)] if not report.is_up else [(_DRAINING, 1)] if report.draining else []
     return [*node, *sorted(kinds.items())]
 

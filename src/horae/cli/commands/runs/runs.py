@@ -15,9 +15,6 @@ from ....model.page import Page
 from ....model.refusals import refuse as refuse_task
 from ....model.run import Run, RunState
 from ....model.task import Task
-from ....ports.store import RunFilter
-from ....service.query.filters import narrow_run_filter
-from ....service.query.instants import parse_span
 from ....wire.overview import event_json
 from ....wire.runs import line_json, run_json
 from ...command import Command
@@ -41,7 +38,8 @@ from ...output.printer import Printer
 from ...output.run_tail import RunTail, follow_lines
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit
-from ...parameters import IntegerRange, after_option, limit_option, typed_limit
+from ...parameters import IntegerRange, Values, after_option, limit_option, typed_limit
+from ...run_filter import RunRequest, load_run_filter, run_filter_options
 from ...session.command_session import CommandSession, has_store, run_in_session
 from ...task_filter import optional_task_argument
 
@@ -59,23 +57,11 @@ class Rows(NamedTuple):
     now: datetime = EPOCH
 
 
-class _RunsRequest(NamedTuple):
-    """Filter options as typed."""
-
-    task: str | None
-    states: frozenset[RunState] | None
-    since: str | None
-    until: str | None
-    query: str | None
-
-
 @click.command("runs", cls=Command)
 @optional_task_argument
 @click.option("--state", multiple=True, help="running, succeeded, failed, skipped, …; repeatable.")
 @click.option("--failed", is_flag=True, help="Only those that did not succeed.")
-@click.option("--since", metavar="MOMENT", help="Planned at or after this.")
-@click.option("--until", metavar="MOMENT", help="Planned at or before this.")
-@click.option("--query", metavar="QUERY", help="As a query: state:failed,lost due:2026-11-01..2026-11-02.")
+@run_filter_options
 @limit_option
 @after_option
 def runs(
@@ -84,9 +70,7 @@ def runs(
     task: str | None,
     state: tuple[str, ...],
     failed: bool,
-    since: str | None,
-    until: str | None,
-    query: str | None,
+    filters: Values,
     limit: int,
     after: str | None,
 ) -> None:
@@ -95,7 +79,7 @@ def runs(
     if not has_store(out) and task is None:
         rows = Rows(Page(()), {}, "UTC")
     else:
-        request = _RunsRequest(task, states, since, until, query)
+        request = RunRequest(task, states, filters)
         rows = run_in_session(out, lambda app: _rows(app, request, limit, after))
     if out.json:
         out.data([_run_json(out, rows, run) for run in rows.page.items])
@@ -106,14 +90,8 @@ def runs(
     if not rows.page.items:
         out.note(messages.NO_RUNS)
     if rows.page.after is not None:
-        options = {
-            "task": task,
-            "--state": state,
-            "--failed": failed,
-            "--since": since,
-            "--until": until,
-            "--query": query,
-        }
+        options = {"task": task, "--state": state, "--failed": failed}
+        options |= {f"--{name}": value for name, value in filters.items()}
         note_next_page(out, "runs", {**options, "--limit": typed_limit(limit)}, rows.page.after)
 
 
@@ -126,22 +104,9 @@ def _states(names: Sequence[str], *, failed: bool) -> frozenset[RunState] | None
     return (chosen | FAILURES if failed else chosen) or None
 
 
-async def _rows(app: CommandSession, request: _RunsRequest, limit: int, after: str | None) -> Rows:
-    facts = None if request.task is None else await app.service.tasks.find_by_name(app.principal, request.task)
-    zone = (facts and facts.task.schedule.zone) or app.zone
-    now = app.clock.now()
-    query = RunFilter(
-        task_id=None if facts is None else facts.task.id,
-        states=request.states,
-        since=None if request.since is None else parse_span(request.since, zone, now).first,
-        until=None if request.until is None else parse_span(request.until, zone, now).last,
-    )
-    if request.query is not None:
-        query = narrow_run_filter(query, request.query, zone, now)
-        if facts is None and query.task_id is not None:
-            query = query._replace(task_id=(await app.service.tasks.find_by_name(app.principal, query.task_id)).task.id)
-    page = await app.service.runs.page(app.principal, query, after, limit)
-    return Rows(page, await app.tasks_of(page.items), app.zone, now)
+async def _rows(app: CommandSession, request: RunRequest, limit: int, after: str | None) -> Rows:
+    page = await app.service.runs.page(app.principal, await load_run_filter(app, request), after, limit)
+    return Rows(page, await app.tasks_of(page.items), app.zone, app.clock.now())
 
 
 def _run_json(out: Printer, rows: Rows, run: Run) -> dict[str, object]:

@@ -28,7 +28,7 @@ from ...output.styled_text import Cell, StyledText, cell_text, terminal_width
 from ...output.table import STAYS, Fit, is_table
 from ...parameters import Values, after_option, limit_option, one_of, typed_limit
 from ...session.command_session import CommandSession, display_location, has_store, run_in_session
-from ...task_filter import filter_options, task_filter
+from ...task_filter import filter_options, load_task_filter
 
 Sort = Literal["created", "next"]
 _DAY: Final = timedelta(days=1)
@@ -75,7 +75,7 @@ class TaskList(NamedTuple):
 @click.option("--all", "-a", "everything", is_flag=True, help="Also what is finished, and all pages at once.")
 def ls(out: Printer, *, filters: Values, sort: Sort, limit: int, after: str | None, everything: bool) -> None:
     """List tasks."""
-    query = task_filter(filters)
+    query = load_task_filter(out, filters)
     request = _ListRequest(
         query, sort, None if everything else limit, after, hides=not everything and query.states is None
     )

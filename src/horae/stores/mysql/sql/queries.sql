@@ -10,6 +10,19 @@ FROM @task_state AS task_state STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = task
 WHERE task_state.inactive_state = $11 AND task_state.task > $1 AND {task_filter}
 ORDER BY task_state.task LIMIT $2
 
+-- name: tasks_page_failing
+SELECT tasks.seq, task_state.version
+FROM @task_state AS task_state STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = task_state.task
+WHERE task_state.failing = 1 AND task_state.task > $1 AND {task_filter}
+ORDER BY task_state.task LIMIT $2
+
+-- name: tasks_page_failing_of_owner
+-- For an owner with few tasks: those of others that fail may be many.
+SELECT tasks.seq, task_state.version
+FROM @tasks AS tasks STRAIGHT_JOIN @task_state AS task_state ON task_state.task = tasks.seq
+WHERE tasks.owner = $4 AND task_state.failing = 1 AND {task_filter}
+ORDER BY tasks.seq LIMIT $2
+
 -- name: tasks_page_of_label
 SELECT labelled.task, task_state.version
 FROM @labels AS labelled STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = labelled.task

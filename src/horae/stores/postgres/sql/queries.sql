@@ -8,6 +8,17 @@ WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 SELECT tasks.seq, task_state.version FROM @task_state JOIN @tasks ON tasks.seq = task_state.task
 WHERE task_state.state = $11 AND {task_filter} ORDER BY task_state.task LIMIT $2
 
+-- name: tasks_page_failing
+SELECT tasks.seq, task_state.version FROM @task_state JOIN @tasks ON tasks.seq = task_state.task
+WHERE task_state.state = 'active' AND task_state.failures > 0 AND task_state.task > $1 AND {task_filter}
+ORDER BY task_state.task LIMIT $2
+
+-- name: tasks_page_failing_of_owner
+-- For an owner with few tasks: those of others that fail may be many.
+SELECT tasks.seq, task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
+WHERE tasks.owner = $4 AND task_state.state = 'active' AND task_state.failures > 0 AND {task_filter}
+ORDER BY tasks.seq LIMIT $2
+
 -- name: tasks_page_of_label
 -- The inner ORDER BY makes the planner start from the label, whatever it estimates for the number of its tasks.
 SELECT labelled.task, task_state.version

@@ -56,6 +56,20 @@ WHERE task_state.state IN ('completed', 'cancelled') AND task_state.state = :sta
   AND {task_filter}
 ORDER BY task_state.task LIMIT :limit
 
+-- name: tasks_page_failing
+SELECT tasks.seq, task_state.version
+FROM task_state INDEXED BY task_state_failing CROSS JOIN tasks ON tasks.seq = task_state.task
+WHERE task_state.state = 'active' AND task_state.failures > 0 AND task_state.task > :after AND {task_filter}
+ORDER BY task_state.task LIMIT :limit
+
+-- name: tasks_page_failing_of_owner
+-- For an owner with few tasks: those of others that fail may be many.
+SELECT tasks.seq, task_state.version
+FROM tasks INDEXED BY tasks_by_owner CROSS JOIN task_state ON task_state.task = tasks.seq
+WHERE tasks.owner = :owner AND tasks.seq > :after AND task_state.state = 'active' AND task_state.failures > 0
+  AND {task_filter}
+ORDER BY tasks.seq LIMIT :limit
+
 -- name: tasks_of_owner_and_in_states
 SELECT
   (SELECT coalesce(sum(number), 0) FROM counters WHERE hour = 0 AND owner = :owner AND name LIKE 'state:%'),

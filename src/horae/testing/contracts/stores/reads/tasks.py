@@ -271,3 +271,22 @@ class TasksContract(Contract):
         events = tuple(an_event(task, detail=text) for text in ("first", "second"))
         await store.change(task.id, None, always(Change(events=events)))
         assert [numbered.event for numbered in await store.events(1)] == list(events)
+
+    async def test_failing_tasks_are_found_in_creation_order(self, store: FullStore) -> None:
+        owners = ("ada", "bob", "ada", "ada", "bob", "ada")
+        tasks = [a_task(owner=owner, name=f"task {place}") for place, owner in enumerate(owners)]
+        statuses = [TaskStatus(failures=failures) for failures in (0, 3, 1, 0, 2, 7)]
+        statuses[5] = TaskStatus(TaskState.FAILED, failures=7, ended=NOON)
+        await store.add([a_new_task(task, status=each) for task, each in zip(tasks, statuses, strict=True)])
+        failing = TaskFilter(failing=True)
+        assert await _listed(store, failing) == _ids(tasks[1], tasks[2], tasks[4])
+        assert await _listed(store, failing, size=1) == _ids(tasks[1], tasks[2], tasks[4])
+        assert await _listed(store, failing._replace(owner="bob")) == _ids(tasks[1], tasks[4])
+        assert await _listed(store, failing._replace(owner="cyd")) == []
+        assert await _listed(store, failing._replace(text="2")) == _ids(tasks[2])
+        assert await _listed(store, failing._replace(states=frozenset({TaskState.FAILED}))) == []
+        assert (await store.count_tasks(failing, 100), await store.count_tasks(failing, 2)) == (3, 2)
+        await store.change(tasks[1].id, None, always(Change(status=TaskStatus())))
+        await store.change(tasks[3].id, None, always(Change(status=TaskStatus(failures=1))))
+        assert await _listed(store, failing) == _ids(tasks[2], tasks[3], tasks[4])
+        assert await store.count_tasks(failing._replace(owner="ada"), 100) == 2

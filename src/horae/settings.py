@@ -232,6 +232,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "日志的最低级别:debug、info、warning、error",
     ),
     Setting(
+        "run_log_bytes",
+        ("HORAE_RUN_LOG_BYTES",),
+        "text",
+        "16777216",
+        "Bytes of the log lines that are kept of one run, of at most 100,000 lines; the first lines stay",
+        "每次运行保留的日志字节数,最多 100,000 行;保留最前面的行",
+    ),
+    Setting(
         "quota_min_interval",
         ("HORAE_QUOTA_MIN_INTERVAL", "SCHEDULED_TASK_INTERVAL_MIN_SECONDS"),
         "text",

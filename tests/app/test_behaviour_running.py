@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 
 from horae import Context, Horae
-from horae.model.limits import LOG_LINES, RESULT_BYTES
+from horae.app.handles import RunHandle
+from horae.engine.settings import EngineSettings
+from horae.model.limits import RESULT_BYTES
 from horae.testing import TimeTravel
 from tests.app.behaviour_scenarios import NOON, hourly_task, render_ledger
 
 MINUTE = 60
+KEPT_LINES = 1_500
+"""More than one page of lines."""
 
 
 async def work_for(minutes: float) -> None:
@@ -34,9 +38,9 @@ async def return_ten_megabytes() -> list[str]:
 
 
 async def log_five_times_the_limit(ctx: Context) -> None:
-    for number in range(5 * LOG_LINES):
-        ctx.log.info("line %d", number)
-        if number % LOG_LINES == 0:
+    for number in range(5 * KEPT_LINES):
+        ctx.log.info("line %05d", number)
+        if number % KEPT_LINES == 0:
             await work_for(0.1)
 
 
@@ -98,16 +102,16 @@ def test_huge_result_is_truncated_and_the_run_succeeds() -> None:
 
 
 def test_log_is_truncated_with_a_final_notice() -> None:
-    app = Horae("memory://", zone="UTC")
+    app = Horae("memory://", zone="UTC", settings=EngineSettings(run_log_bytes=KEPT_LINES * len("line 00000")))
     app.task(name="loud")(log_five_times_the_limit)
     with TimeTravel(app, NOON) as time:
         task = time.run(app.schedule("loud", "now"))
         time.travel("1h")
         (run,) = time.runs(task)
-        *lines, last = time.run(app.service.runs.lines(app.who, run.id))
+        *lines, last = time.run(RunHandle(app, run.task_id, run.id).lines())
         assert run.state == "succeeded"
-        assert [each.line.text for each in lines] == [f"line {number}" for number in range(LOG_LINES)]
-        assert last.line.text.startswith("More was said")
+        assert [each.text for each in lines] == [f"line {number:05}" for number in range(KEPT_LINES)]
+        assert last.text.startswith("More was said")
 
 
 def test_many_tasks_due_at_one_instant_run_once_and_not_early() -> None:

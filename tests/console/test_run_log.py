@@ -8,7 +8,6 @@ from playwright.async_api import Locator, Page, expect
 
 from horae.model.run import Run
 from horae.ports.journal import Line
-from horae.stores.memory import MemoryStore
 from horae.testing.factories import a_run, a_task, an_ended_run
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console
@@ -22,14 +21,6 @@ _LEVELS: Final = ("info", "debug", "output", "warning", "info")
 
 def a_line(run: Run, number: int, text: str = "") -> Line:
     return Line(run.id, run.planned, _LEVELS[number % len(_LEVELS)], text or f"line {number} of the log")
-
-
-def store_lines(console: Console, run: Run, lines: list[Line]) -> None:
-    """Store more lines than the journal accepts of a run: the pane has no bound of its own."""
-    store = console.service.store
-    assert isinstance(store, MemoryStore)
-    with store._data.transaction():
-        store._data.lines.write(run.id, lines)
 
 
 async def node_count(page: Page) -> int:
@@ -52,7 +43,7 @@ async def test_pane_shows_any_part_of_a_hundred_thousand_lines(console: Console)
     for number in range(0, MANY, 7):
         lines[number] = lines[number]._replace(text=f"{lines[number].text} {'and more words ' * 40}")
     lines[77_776] = a_line(run, 77_777, "the <b>needle</b> in the haystack")
-    store_lines(console, run, lines)
+    await console.service.store.write_lines(lines)
     page = await console.open(f"/runs/{run.id}/log")
     await expect(line_of(page, 1)).to_be_visible()
     await scroll_to(page, 1)

@@ -185,9 +185,9 @@ class TrimsTooMuch(MemoryStore):
 
 class StoresUnlimitedLines(MemoryStore):
     async def write_lines(self, lines: Sequence[Line]) -> None:
-        for line in lines:
-            written = self._data.lines.get(line.run_id) or []
-            self._data.lines.write(line.run_id, [*written, line])
+        for run_id in {line.run_id for line in lines}:
+            written = self._data.lines.get(run_id) or []
+            self._data.lines.write(run_id, [*written, *(line for line in lines if line.run_id == run_id)])
 
 
 class LastWriterWins(MemoryStore):

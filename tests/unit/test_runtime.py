@@ -170,6 +170,25 @@ async def test_app_reads_the_clock_tolerance_from_the_file(project: Path, monkey
     assert (await tolerance(EngineSettings(clock_tolerance=timedelta(0)))) == 0, "and the code before both"
 
 
+async def test_app_reads_the_bound_of_run_logs(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def bound(settings: EngineSettings | None = None) -> int:
+        async with Horae("memory://", engine=False, settings=settings) as app:
+            return app.settings.run_log_bytes
+
+    assert await bound() == 16 * 1024 * 1024
+    (project / "horae.toml").write_text("run_log_bytes = 65536\n")
+    assert await bound() == 65_536
+    monkeypatch.setenv("HORAE_RUN_LOG_BYTES", "8192")
+    assert await bound() == 8_192, "the environment comes before the file"
+    assert await bound(EngineSettings(run_log_bytes=5_000)) == 5_000, "and the code before both"
+    for wrong in ("12", "a lot", "-5", "9" * 30):
+        monkeypatch.setenv("HORAE_RUN_LOG_BYTES", wrong)
+        with pytest.raises(Refusal) as refused:
+            await bound()
+        assert refused.value.code == "bad_number"
+        assert "HORAE_RUN_LOG_BYTES" in str(refused.value)
+
+
 async def open_and_close(url: str) -> None:
     async with Horae(url, engine=False):
         pass

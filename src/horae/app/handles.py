@@ -180,8 +180,11 @@ class RunHandle:
         return run.origin, run.planned
 
     async def lines(self) -> tuple[Line, ...]:
-        """Return the run's log lines."""
-        return tuple(each.line for each in await self._app.service.runs.lines(self._app.who, self.id))
+        """Return all log lines of the run, read page by page."""
+        lines: list[Line] = []
+        while page := await self._app.service.runs.lines(self._app.who, self.id, len(lines)):
+            lines += (each.line for each in page)
+        return tuple(lines)
 
     async def cancel(self) -> None:
         await self._app.service.runs.cancel(self._app.who, self.id)

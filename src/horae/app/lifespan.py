@@ -26,7 +26,7 @@ from ..ports.target import Target
 from ..runtime import DEFAULT_STORE, NoNotifier, make_store, make_wakeup
 from ..runtime.node_policy import merge_policy, store_policy
 from ..runtime.plain_connection import warn_about_plain_connection
-from ..runtime.process_settings import load_settings, read_clock_tolerance, read_wake_mode
+from ..runtime.process_settings import load_settings, read_clock_tolerance, read_run_log_bytes, read_wake_mode
 from ..runtime.service_factory import make_service, open_targets
 from ..runtime.stores import default_poll_interval
 from ..runtime.target_kinds import FUNCTION, TargetKinds
@@ -193,6 +193,7 @@ class AppLifespan:
         settings = load_settings(os.environ, flags=flags)
         self._apply_wake_setting(settings)
         self._apply_clock_tolerance(settings)
+        self._apply_run_log_bytes(settings)
         outer = self._environment
         store = make_store(self.url if outer is None else outer.store_url(self.url), self.clock)
         if outer is not None:
@@ -226,6 +227,12 @@ class AppLifespan:
         tolerance = read_clock_tolerance(settings)
         if tolerance is not None and self.settings.clock_tolerance == EngineSettings().clock_tolerance:
             self.settings = replace(self.settings, clock_tolerance=tolerance)
+
+    def _apply_run_log_bytes(self, settings: Settings) -> None:
+        """Apply the bound of run logs of the file or environment, unless the code chose one."""
+        run_log_bytes = read_run_log_bytes(settings)
+        if run_log_bytes is not None and self.settings.run_log_bytes == EngineSettings().run_log_bytes:
+            self.settings = replace(self.settings, run_log_bytes=run_log_bytes)
 
     async def _close(self) -> None:
         store, self._store, self._service = self._store, None, None

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final, get_args
 from ..clock import Clock
 from ..model.events.trace_context import traceparent
 from ..model.ids import occurrence_key
-from ..model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, LOG_LINES, shorten
+from ..model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, shorten
 from ..model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut, Waiting
 from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Task
 from ..ports.journal import Line
+from .journal_writer import RunLogUsage
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -38,7 +39,7 @@ class ActiveRun:
         "is_cancellable",
         "job",
         "last_heartbeat",
-        "line_count",
+        "log_usage",
         "run",
         "started",
         "task",
@@ -58,7 +59,7 @@ class ActiveRun:
         """True only while the target executes: a job that is cancelled before or after could not report the outcome."""
         self.end_reason: Reason | None = None
         self.job: asyncio.Task[None] | None = None
-        self.line_count = 0
+        self.log_usage = RunLogUsage()
 
     @property
     def claim(self) -> tuple[str, int]:
@@ -99,10 +100,9 @@ class ActiveRun:
         return self._runner.is_stopping
 
     def log(self, text: str, level: str = "info") -> None:
-        """Write a log line; after `LOG_LINES` one more is sent, from which the journal sees that lines were dropped."""
-        self.line_count += 1
-        if self.line_count <= LOG_LINES + 1:
-            self._write_line(text, level)
+        """Write a log line; the writer drops those beyond the bounds of a run."""
+        line = Line(self.run.id, self._runner.clock.now(), level, shorten(text, LOG_LINE_CHARACTERS))
+        self._runner.journal_writer.write(line, self.log_usage)
 
     def progress(self, done: float, text: str = "") -> None:
         self.heartbeat()
@@ -134,10 +134,6 @@ class ActiveRun:
             action()
         except Exception:
             LOG.exception("ending the run %s: its target's own action failed", self.run.id)
-
-    def _write_line(self, text: str, level: str) -> None:
-        line = Line(self.run.id, self._runner.clock.now(), level, shorten(text, LOG_LINE_CHARACTERS))
-        self._runner.journal_writer.write(line)
 
 
 OUTCOMES: Final = frozenset(get_args(Outcome))

@@ -66,7 +66,7 @@ class Engine:
         self.wake_timer = WakeTimer(clock, ceiling, precise=settings.precise, fine=settings.fine_timer)
         self.lease = Lease(clock, terms)
         self.settler = Settler(store, self.wake_timer, clock)
-        self.journal_writer = JournalWriter(store, clock)
+        self.journal_writer = JournalWriter(store, clock, settings.run_log_bytes)
         self.runner = Runner(store, targets, self.settler, self.journal_writer, clock, settings.capacity)
         self.runner.permit = permit
         self.releaser = Releaser(store, self.wake_timer, clock)

@@ -202,7 +202,7 @@ class Runner:
 
     async def _run_to_settlement(self, active: ActiveRun) -> None:
         outcome = await self._execute(active)
-        if active.line_count:
+        if active.log_usage.lines:
             await self.journal_writer.flush()
         self._settle(active, outcome)
 

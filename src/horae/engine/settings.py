@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ..model.limits import LOG_BYTES
 from ..ports.store import DEFAULT_TERMS, Terms
 
 
@@ -20,6 +21,8 @@ class EngineSettings:
     precise: bool = True
     keep_for: timedelta = timedelta(days=30)
     keep_runs: int = 1_000
+    run_log_bytes: int = LOG_BYTES
+    """Bytes that the log lines of one run may have; the rest is dropped, and the last line says so."""
     upkeep_every: timedelta = timedelta(minutes=1)
     poll_interval: timedelta | None = None
     """Interval of polls of the agenda; by default the poll ceiling that all nodes share."""

@@ -113,7 +113,8 @@ async def _task_name_and_zone(call: Call, run: Run) -> tuple[str | None, str | N
 
 
 async def _log_tail(call: Call, run: Run, number: int) -> tuple[NumberedLine, ...]:
-    return (await call.service.runs.lines(call.principal, run.id))[-number:]
+    last = await call.service.runs.last_line(call.principal, run.id)
+    return await call.service.runs.lines(call.principal, run.id, max(0, last - number), number) if number else ()
 
 
 def run_line(call: Call, run: Run, task: str) -> str:

@@ -17,7 +17,10 @@ LABELS: Final = 32
 LABEL_CHARACTERS: Final = 100
 NOTE_CHARACTERS: Final = 500
 SUMMARY_CHARACTERS: Final = 200
-LOG_LINES: Final = 1_000
+LOG_LINES: Final = 100_000
+"""Lines that a run may log; `LOG_BYTES` is usually reached first."""
+LOG_BYTES: Final = 16 * 1024 * 1024
+"""Bytes (UTF-8) that the log lines of a run may have, unless the setting `run_log_bytes` says otherwise."""
 LOG_LINE_CHARACTERS: Final = 4_000
 BULK_TASKS: Final = 1_000
 BACKFILL_OCCURRENCES: Final = 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ..errors import InvalidSchedule
 from ..model.refusals import refuse
@@ -22,6 +22,10 @@ from ..settings import (
     read_settings,
 )
 from .stores import DEFAULT_STORE
+
+MIN_RUN_LOG_BYTES: Final = 4 * 1024
+MAX_RUN_LOG_BYTES: Final = 1024 * 1024 * 1024
+_MAX_DIGITS: Final = 10
 
 
 def load_settings(
@@ -63,6 +67,18 @@ def read_clock_tolerance(settings: Settings) -> timedelta | None:
     except InvalidSchedule:
         name = _source_name(chosen, "clock_tolerance")
         raise refuse("bad_duration", name=name, value=text, least="0s", most="1d") from None
+
+
+def read_run_log_bytes(settings: Settings) -> int | None:
+    """Return how many bytes of the log of a run are kept; None where it is not set."""
+    chosen = settings.overrides.get("run_log_bytes")
+    if chosen is None:
+        return None
+    text = str(chosen.value).strip()
+    if not text.isdecimal() or len(text) > _MAX_DIGITS or not MIN_RUN_LOG_BYTES <= int(text) <= MAX_RUN_LOG_BYTES:
+        name = _source_name(chosen, "run_log_bytes")
+        raise refuse("bad_number", name=name, value=text, least=MIN_RUN_LOG_BYTES, most=MAX_RUN_LOG_BYTES)
+    return int(text)
 
 
 def _source_name(chosen: SettingValue, path: str) -> str:

@@ -119,8 +119,7 @@ def leave_a_process(ctx: Context) -> str:
 
 
 def flood(ctx: Context) -> int:
-    for number in range(100_000):
-        print(number, "x" * 90)
+    print("\n".join(f"{number} {'x' * 90}" for number in range(110_000)))
     print("y" * 1_000_000)
     for _ in range(5_000):
         ctx.log.info("more")

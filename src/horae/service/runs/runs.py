@@ -14,7 +14,7 @@ from ...lifecycle.settle import settle
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, Facts
 from ...model.entry import Entry, EntryKind
-from ...model.limits import ERROR_CHARACTERS, LOG_LINES, RESULT_BYTES, shorten
+from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shorten
 from ...model.outcome import Failed, Outcome, Settlement, Succeeded, Waiting
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
@@ -32,7 +32,6 @@ from ..tasks.quotas import refuse_when_used_up
 from ..tasks.task_quota import TaskQuota
 
 _ALL_RUNS: Final = RunFilter()
-_ALL_LINES: Final = LOG_LINES + 1
 _MAX_RETRY_READS: Final = 2
 _MAX_PAGES: Final = 20
 _MAX_DUE_TASKS: Final = 100
@@ -141,12 +140,11 @@ class Runs:
         return None
 
     async def lines(
-        self, principal: Principal, run_id: str, after: int = 0, limit: int = _ALL_LINES
+        self, principal: Principal, run_id: str, after: int = 0, limit: int = MAX_PAGE_SIZE
     ) -> tuple[NumberedLine, ...]:
-        """Return the log lines of a visible run, including the line that marks a cut."""
+        """Return up to `limit` log lines of a visible run after a number, including the line that marks a cut."""
         check_position("after", after)
-        if limit != _ALL_LINES:
-            check_page(None, limit)
+        check_page(None, limit)
         run = await self.get(principal, run_id)
         return await self._journal.lines(run.id, after, limit)
 

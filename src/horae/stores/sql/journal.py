@@ -35,13 +35,12 @@ class SQLJournal:
 
     async def last_line(self, run_id: str) -> int:
         rows = await self._database.query("last_line_number", [run_id])
-        return max((number for _, number in rows), default=0)
+        return max((number or 0 for _, number in rows), default=0)
 
 
 async def _write(connection: Statements, lines: Sequence[Line]) -> None:
-    last_numbers: dict[str, int] = dict(
-        await connection.query("last_line_number", sorted({line.run_id for line in lines}))
-    )
+    rows = await connection.query("last_line_number", sorted({line.run_id for line in lines}))
+    last_numbers: dict[str, int] = {run_id: number for run_id, number in rows if number is not None}
     values: list[Any] = []
     for run_id, at, level, text in lines:
         if run_id not in last_numbers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...clock import Clock
@@ -40,7 +41,22 @@ class SQLUpkeep(SQLFeed):
             await self._database.transact(lambda connection: _compact_counters(connection, this_hour), urgent=False)
         if not batch.has_rows:
             return TrimResult(more=batch.more, after=batch.cursor.encoded)
+        await self._shorten_logs([row[-1] for row in batch.runs])
         return await self._database.transact(lambda connection: remove_rows(connection, batch, before), urgent=False)
+
+    async def _shorten_logs(self, run_ids: list[str]) -> None:
+        """Delete long logs before their runs, in slices that are small transactions; at most one slice remains.
+
+        The last lines go first, so that a reader never finds a log without its beginning.
+        """
+        rows = await self._database.query("last_line_number", run_ids) if run_ids else []
+        kept = 0
+        for run_id, last in rows:
+            number = last or 0
+            while kept + number > _LINE_BATCH and number > 0:
+                number = max(0, number - _LINE_BATCH)
+                await self._database.transact(partial(_drop_lines_above, run_id=run_id, number=number), urgent=False)
+            kept += number
 
     async def check(self) -> tuple[str, ...]:
         problems: list[str] = []
@@ -52,6 +68,10 @@ class SQLUpkeep(SQLFeed):
 
     async def write_metadata(self, name: str, value: str) -> None:
         await self._database.run_statement(lambda connection: connection.query("write_metadata", name, value))
+
+
+async def _drop_lines_above(connection: Statements, *, run_id: str, number: int) -> None:
+    await connection.query("drop_lines_above", run_id, number)
 
 
 async def _compact_counters(connection: Statements, this_hour: int) -> None:
@@ -100,6 +120,7 @@ SERVER_CHECKS: Final = (
 
 
 _EVENT_BATCH: Final = 1_000
+_LINE_BATCH: Final = 5_000
 _TASK_BATCH: Final = 16
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...model.accounts.protected_variables import is_reserved
-from ...model.limits import PAYLOAD_BYTES
+from ...model.limits import LOG_BYTES, PAYLOAD_BYTES
 from ..secret_references import secret_name
 from .programs import Programs
 from .refusals import refuse
@@ -24,7 +24,7 @@ _MAX_ARGUMENT_BYTES: Final = 64 * 1024
 _MAX_VARIABLE_BYTES: Final = 32 * 1024
 _MAX_VARIABLES: Final = 100
 _DEFAULT_OUTPUT_BYTES: Final = 65_536
-_MAX_OUTPUT_BYTES: Final = 4 * 1024 * 1024
+_MAX_OUTPUT_BYTES: Final = LOG_BYTES
 
 
 def check_spec(spec: Any, settings: CommandSettings, programs: Programs) -> dict[str, Any]:

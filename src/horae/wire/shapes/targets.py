@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...model.limits import LOG_LINE_CHARACTERS
+from ...model.limits import LOG_BYTES, LOG_LINE_CHARACTERS
 from .notation import INTEGER, TEXT, Schema, choice, closed, list_of, nullable, or_null, text
 
 SECRET: Final = closed({"secret": text(100, 1)})
@@ -69,7 +69,7 @@ TARGET_SPECS: Final[dict[str, Schema]] = {
             "output": INTEGER
             | {
                 "minimum": 0,
-                "maximum": 4 * _MEBIBYTE,
+                "maximum": LOG_BYTES,
                 "default": 65_536,
                 "description": "Bytes of its output that are kept.",
             },

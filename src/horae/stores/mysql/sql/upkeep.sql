@@ -76,6 +76,9 @@ DELETE FROM @runs WHERE task IN ($1) AND planned <= $2^ AND (task, planned, atte
 -- name: drop_lines
 DELETE FROM @lines WHERE run_id IN ($1)
 
+-- name: drop_lines_above
+DELETE FROM @lines WHERE run_id = $1 AND number > $2
+
 -- name: drop_events
 -- The record `removed_events` counts the removed events of each owner: the event numbers that an owner sees include them.
 SELECT owner FROM @events WHERE number <= $1 FOR UPDATE;;

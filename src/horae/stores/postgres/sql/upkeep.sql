@@ -92,6 +92,9 @@ RETURNING 1
 -- name: drop_lines
 DELETE FROM @lines WHERE run_id = ANY ((SELECT $1::text::text[])::text[])
 
+-- name: drop_lines_above
+DELETE FROM @lines WHERE run_id = $1 AND number > $2
+
 -- name: drop_events
 -- A bundle that is expired in part stays, with the number of removed events in `removed`. The record `removed_events` counts the
 -- removed events of each owner: the event numbers that an owner sees include them.

@@ -71,6 +71,9 @@ DELETE FROM runs WHERE seq IN carray(?) AND id IN carray(?) AND live = 0 RETURNI
 -- name: drop_lines
 DELETE FROM lines WHERE run_id IN carray(?)
 
+-- name: drop_lines_above
+DELETE FROM lines WHERE run_id = ? AND number > ?
+
 -- name: count_removed_events
 -- Counts removed events per owner: the event numbers that an owner sees include them.
 INSERT INTO records (kind, key, owner, body, version)

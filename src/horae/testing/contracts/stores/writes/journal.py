@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from .....model.limits import LOG_LINE_CHARACTERS, LOG_LINES
 from .....ports.full_store import FullStore
 from .....ports.journal import PROGRESS_WINDOW, Line, NumberedLine
 from ....factories import MICROSECOND, NOON
 from ..contract import Contract
 from ..setup import start_run
+
+_BATCH: Final = 10_000
+"""Lines that are written and read at once where many are needed."""
 
 
 def _lines(run_id: str, count: int, first: int = 0) -> list[Line]:
@@ -65,25 +70,19 @@ class JournalContract(Contract):
         assert (await store.last_line(one.id), await store.last_line(two.id)) == (7, 2)
         assert [each.number for each in await store.lines(one.id)] == list(range(1, 8))
 
-    async def test_lines_up_to_the_limit_are_stored_whole(self, store: FullStore) -> None:
-        run = await start_run(store)
-        await store.write_lines(_lines(run.id, LOG_LINES))
-        assert [numbered.line for numbered in await _read_lines(store, run.id)] == _lines(run.id, LOG_LINES)
-
     async def test_lines_beyond_the_limit_are_replaced_by_one_truncation_mark(self, store: FullStore) -> None:
-        run = await start_run(store)
-        await store.write_lines(_lines(run.id, LOG_LINES - 1))
-        await store.write_lines(_lines(run.id, 50, first=LOG_LINES - 1))
-        await store.write_lines(_lines(run.id, 50, first=LOG_LINES + 49))
-        said = [numbered.line for numbered in await _read_lines(store, run.id)]
-        assert said[:LOG_LINES] == _lines(run.id, LOG_LINES)
-        assert len(said) == LOG_LINES + 1
+        """A run may log `LOG_LINES` lines whole; another run in the same batch is not cut."""
+        loud, quiet = await start_run(store), await start_run(store)
+        lines = _lines(loud.id, LOG_LINES + 100)
+        for first in range(0, LOG_LINES, _BATCH):
+            await store.write_lines(lines[first : min(first + _BATCH, LOG_LINES - 1)])
+        await store.write_lines([*lines[LOG_LINES - 1 : LOG_LINES + 49], *_lines(quiet.id, 3)])
+        await store.write_lines(lines[LOG_LINES + 49 :])
+        said = [numbered.line for numbered in await _read_lines(store, loud.id, size=_BATCH)]
+        assert said[:LOG_LINES] == lines[:LOG_LINES]
+        assert len(said) == await store.last_line(loud.id) == LOG_LINES + 1
         assert said[-1].level == "warning"
         assert said[-1].text
-
-    async def test_one_run_over_the_limit_does_not_cut_another(self, store: FullStore) -> None:
-        loud, quiet = await start_run(store), await start_run(store)
-        await store.write_lines([*_lines(loud.id, LOG_LINES + 10), *_lines(quiet.id, 3)])
         assert [numbered.line for numbered in await store.lines(quiet.id)] == _lines(quiet.id, 3)
 
     async def test_a_long_line_is_truncated(self, store: FullStore) -> None:

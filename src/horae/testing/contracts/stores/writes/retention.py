@@ -169,6 +169,17 @@ class RetentionContract(Contract):
         assert await store.lines(old.id) == ()
         assert len(await store.lines(new.id)) == 1
 
+    async def test_long_logs_of_deleted_runs_are_deleted(self, store: FullStore) -> None:
+        """A store may delete them in several transactions."""
+        task = a_task()
+        old = [an_ended_run(task, planned=_LONG_AGO + number * DAY) for number in range(3)]
+        new = an_ended_run(task, planned=NOON)
+        await store.add([a_new_task(task, runs=[*old, new])])
+        for run, number in zip((*old, new), (12_000, 4_000, 2_000, 1), strict=True):
+            await store.write_lines([Line(run.id, NOON, "info", "hello")] * number)
+        assert _removed(await _trim(store))[0] == len(old)
+        assert [await store.last_line(run.id) for run in (*old, new)] == [0, 0, 0, 1]
+
     async def test_the_age_of_a_run_is_that_of_its_end_not_of_its_planned_instant(self, store: FullStore) -> None:
         task = a_task()
         backfilled = an_ended_run(task, planned=_LONG_AGO, ended=NOON)

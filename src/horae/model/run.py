@@ -59,7 +59,7 @@ class Span:
 
 
 class Run(NamedTuple):
-    """`attempt` rises with every run of the occurrence; `forgiven` of them were lost and do not count as tries; in
+    """`planned` is the last instant of the `span`, if there is one. `attempt` rises with every run of the occurrence; `forgiven` of them were lost and do not count as tries; in
     `deaths` of those the whole process died. `cancel` is the reason of a requested cancellation."""
 
     id: str

@@ -45,6 +45,18 @@ class RunPage(NamedTuple):
         )
 
     @property
+    def begins_after_period(self) -> bool:
+        """Whether rows that are planned after `until` may belong to the page: a span ends at its planned instant."""
+        return self.until is not None and self.planned > self.until
+
+    @property
+    def within_period(self) -> RunPage:
+        """The page from the end of the period on, so that an index is read from there and not from the newest run."""
+        if self.until is None or self.planned <= self.until:
+            return self
+        return self._replace(planned=self.until, attempt=_HIGHEST_ATTEMPT, run_id="")
+
+    @property
     def limit(self) -> int:
         """Number of rows to read: one more than the page holds shows whether another page follows."""
         return self.size + 1

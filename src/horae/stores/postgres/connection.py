@@ -28,7 +28,9 @@ _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _BEGIN_READ_ONLY: Final = (
     # Each filter of a list is optional: a generic plan for all combinations would fit none.
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan; "
-    "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on"
+    "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on; "
+    # A page needs the first rows of an index in its order: a bitmap reads all of them, and sorts.
+    "SET LOCAL enable_bitmapscan = off"
 )
 
 

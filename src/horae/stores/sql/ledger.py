@@ -144,16 +144,18 @@ async def read_run(connection: Statements, run_id: str) -> Run | None:
 
 async def read_runs(connection: Connection, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
     wanted = RunPage.of(run_filter, after, limit)
-    values = (
-        *(wanted.planned, wanted.attempt, wanted.run_id, wanted.limit),
-        *(wanted.owner, wanted.states, wanted.since, wanted.until),
-    )
     rows: list[Row] = []
     if run_filter.states is None or run_filter.states & LIVE_STATES:
-        rows += await connection.query("runs_page_live", *values, run_filter.task_id)
+        rows += await connection.query("runs_page_live", *_page_values(wanted), run_filter.task_id)
     if run_filter.states is None or run_filter.states - LIVE_STATES:
-        rows += await _read_ended_runs(connection, run_filter, wanted.size, values)
+        if wanted.begins_after_period:
+            rows += await connection.query("runs_page_of_spans", *_page_values(wanted), run_filter.task_id)
+        rows += await _read_ended_runs(connection, run_filter, wanted.size, _page_values(wanted.within_period))
     return wanted.page(sorted(map(decode_listed_run, rows), key=newest_key, reverse=True))
+
+
+def _page_values(page: RunPage) -> tuple[Any, ...]:
+    return page.planned, page.attempt, page.run_id, page.limit, page.owner, page.states, page.since, page.until
 
 
 async def _read_ended_runs(

@@ -34,6 +34,7 @@ _RUN_AMONG_FIRST: Final = sql("run_among_first")
 _RUNS_PAGE: Final = sql("runs_page")
 _RUNS_PAGE_OF_TASK: Final = sql("runs_page_of_task")
 _RUNS_PAGE_OF_OWNER: Final = sql("runs_page_of_owner")
+_RUNS_PAGE_OF_SPANS: Final = sql("runs_page_of_spans")
 _RUNS_PAGE_LIVE: Final = sql("runs_page_live")
 _RUNS_PAGE_UNSUCCESSFUL: Final = sql("runs_page_unsuccessful")
 
@@ -126,20 +127,25 @@ def find_run_in_small_indexes(connection: SqliteConnection, run_id: str) -> Run 
 
 def read_runs(connection: SqliteConnection, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
     wanted = RunPage.of(run_filter, after, limit)
-    bindings: dict[str, Any] = {
-        "planned": wanted.planned,
-        "attempt": wanted.attempt,
-        "id": wanted.run_id,
-        "owner": wanted.owner,
-        "states": None if wanted.states is None else encode(wanted.states),
-        "since": wanted.since,
-        "until": wanted.until,
-        "limit": wanted.limit,
+    rows = connection.query(_RUNS_PAGE_OF_SPANS, _bind_page(wanted, run_filter)) if wanted.begins_after_period else []
+    if len(rows) < wanted.limit:
+        within = wanted.within_period
+        rows += _read_run_rows(connection, run_filter, within.size, _bind_page(within, run_filter))
+    return wanted.page(list(map(decode_listed_run, rows[: wanted.limit])))
+
+
+def _bind_page(page: RunPage, run_filter: RunFilter) -> dict[str, Any]:
+    return {
+        "planned": page.planned,
+        "attempt": page.attempt,
+        "id": page.run_id,
+        "owner": page.owner,
+        "states": None if page.states is None else encode(page.states),
+        "since": page.since,
+        "until": page.until,
+        "limit": page.limit,
+        "task_id": run_filter.task_id,
     }
-    if run_filter.task_id is not None:
-        bindings["task_id"] = run_filter.task_id
-    rows = _read_run_rows(connection, run_filter, wanted.size, bindings)
-    return wanted.page(list(map(decode_listed_run, rows)))
 
 
 def _read_run_rows(

@@ -23,6 +23,8 @@ CREATE UNIQUE INDEX tasks_by_id ON tasks (id);
 CREATE INDEX tasks_by_owner ON tasks (owner);
 CREATE UNIQUE INDEX tasks_by_key ON tasks (owner, key) WHERE key IS NOT NULL;
 CREATE INDEX tasks_by_name ON tasks (name);
+CREATE INDEX tasks_by_kind ON tasks (target_kind);
+CREATE INDEX tasks_by_lane ON tasks (lane) WHERE lane IS NOT NULL;
 
 -- Index of tasks by label, for all owners and per owner, in creation order. Triggers maintain it, because tasks are also
 -- written by transactions of other programs and by processes of older versions.
@@ -145,6 +147,9 @@ CREATE INDEX runs_cancel_requested ON runs (node) WHERE live = 1 AND cancel IS N
 -- Runs that did not succeed: an ordinary run does not write this index.
 CREATE INDEX runs_unsuccessful ON runs (state, planned, attempt, owner)
 WHERE state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped');
+
+-- Rows with a span: a page of a period reads those that are planned after it. An ordinary run writes no row of this index.
+CREATE INDEX runs_with_span ON runs (planned, attempt, span_first, task) WHERE span_first IS NOT NULL;
 
 CREATE TABLE "lane_slots" (
   lane   TEXT NOT NULL,

@@ -148,9 +148,10 @@ PAGES = {
         "runs_unsuccessful",
     ),
     "latest_outcomes": ("'{tsk_1,tsk_2}', 30, 0", "runs_of_task"),
+    "runs_page_of_task": (f"{2**62}, 1, 'x', 101, NULL, NULL, NULL, NULL, 'tsk_1'", "runs_of_task"),
 }
 """Filters of a page, and the index that serves them."""
-AS_LISTS_ARE_READ = "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on"
+AS_LISTS_ARE_READ = "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on; SET enable_bitmapscan = off"
 RARE = """
 UPDATE tasks SET labels = '[["team","b"]]' WHERE seq % 2 = 0;
 UPDATE tasks SET labels = '[["room","a"],["team","b"]]' WHERE seq % 2000 = 0;

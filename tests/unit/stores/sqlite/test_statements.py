@@ -53,6 +53,7 @@ PARTIAL = (
     "_paused_or_failed",
     "task_state_failing",
     "_unsuccessful",
+    "runs_with_span",
 )
 """Indexes of which only the first row is read, or which hold only current rows."""
 
@@ -135,3 +136,16 @@ def test_no_hot_statement_scans_a_growing_table(empty: apsw.Connection, name: st
     for step in _plan(empty, name):
         if step.startswith("SCAN"):
             assert "VIRTUAL TABLE" in step or any(small in step for small in SMALL + PARTIAL), step
+
+
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("runs_page", "runs_by_plan (planned>? AND (planned,attempt)<(?,?))"),
+        ("runs_page_of_task", "runs_of_task (task=? AND planned>? AND (planned,attempt)<(?,?))"),
+        ("runs_page_unsuccessful", "runs_unsuccessful (state=? AND planned>? AND (planned,attempt)<(?,?))"),
+        ("runs_page_of_spans", "runs_with_span (planned>?"),
+    ],
+)
+def test_page_of_a_period_reads_no_run_outside_it(empty: apsw.Connection, name: str, index: str) -> None:
+    assert any(index in step for step in _plan(empty, name)), _plan(empty, name)

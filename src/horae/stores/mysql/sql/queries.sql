@@ -220,11 +220,12 @@ UNION ALL
 
 -- name: runs_page
 SELECT {run_columns}, tasks.id FROM @runs AS run STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = run.task
-WHERE {run_filter} AND run.planned <= $1 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
+WHERE {run_filter} AND run.planned <= $1 AND (NOT $7? OR run.planned >= $7)
+ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: runs_page_of_task
 SELECT {run_columns}, tasks.id FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq
-WHERE tasks.id = $9 AND {run_filter} AND run.planned <= $1
+WHERE tasks.id = $9 AND {run_filter} AND run.planned <= $1 AND (NOT $7? OR run.planned >= $7)
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: runs_page_of_owner
@@ -240,6 +241,12 @@ ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 -- name: runs_page_in_state
 SELECT {run_columns}, tasks.id FROM @runs AS run STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = run.task
 WHERE run.ended_as = $9 AND {run_filter} AND run.planned <= $1
+ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: runs_page_of_spans
+-- Runs that are planned after a period, with a span that begins in it or before it.
+SELECT {run_columns}, tasks.id FROM @runs AS run STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = run.task
+WHERE run.span_first <= $8 AND run.planned > $8 AND {run_filter} AND (NOT $9? OR tasks.id = $9)
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: set_lane

@@ -210,17 +210,21 @@ UNION ALL
 
 -- name: runs_page
 SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task
-WHERE {run_filter} AND run.planned + 0 <= $1 ORDER BY run.planned + 0 DESC, run.attempt DESC, run.id DESC LIMIT $4
+WHERE {run_filter} AND run.planned + 0 <= $1 AND run.planned + 0 >= coalesce($7, -9223372036854775807)
+ORDER BY run.planned + 0 DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: runs_page_of_task
-SELECT {run_columns}, tasks.id FROM @tasks JOIN @runs AS run ON run.task = tasks.seq
-WHERE tasks.id = $9 AND {run_filter} AND run.planned <= $1
+-- A join would read all runs of the task before it sorts them.
+SELECT {run_columns}, $9::text FROM @runs AS run
+WHERE run.task = (SELECT seq FROM @tasks WHERE id = $9) AND {run_filter} AND run.planned <= $1
+  AND run.planned >= coalesce($7, -9223372036854775807)
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: runs_page_of_owner
 -- Reads the owner's tasks first, each with a bounded number of runs: other owners may have millions of runs in between.
 SELECT {run_columns}, tasks.id FROM @tasks JOIN @runs AS run ON run.task = tasks.seq
-WHERE tasks.owner = $5 AND {run_filter} ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
+WHERE tasks.owner = $5 AND {run_filter} AND run.planned <= $1 AND run.planned >= coalesce($7, -9223372036854775807)
+ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: runs_page_live
 SELECT {run_columns}, tasks.id FROM @live_runs AS run JOIN @tasks ON tasks.seq = run.task
@@ -230,6 +234,14 @@ ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 -- name: runs_page_in_state
 SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task
 WHERE run.state = $9 AND run.state <> 'succeeded' AND {run_filter} AND run.planned + 0 <= $1
+  AND run.planned + 0 >= coalesce($7, -9223372036854775807)
+ORDER BY run.planned + 0 DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: runs_page_of_spans
+-- Runs that are planned after a period, with a span that begins in it or before it.
+SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task
+WHERE run.span_first IS NOT NULL AND run.span_first <= $8 AND run.planned + 0 > $8 AND {run_filter}
+  AND ($9::text IS NULL OR run.task = (SELECT seq FROM @tasks WHERE id = $9))
 ORDER BY run.planned + 0 DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: set_lane

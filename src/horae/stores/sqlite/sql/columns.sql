@@ -46,8 +46,9 @@ AND NOT EXISTS (
 )
 
 -- name: run_filter
+-- The end of a period is part of the cursor (:planned, :attempt, :id); `runs_page_of_spans` reads what begins before it and
+-- is planned after it.
 (runs.planned, runs.attempt, runs.id) < (:planned, :attempt, :id)
 AND (:owner IS NULL OR runs.owner = :owner)
 AND (:states IS NULL OR runs.state IN (SELECT value FROM json_each(:states)))
-AND (:since IS NULL OR coalesce(runs.span_last, runs.planned) >= :since)
-AND (:until IS NULL OR coalesce(runs.span_first, runs.planned) <= :until)
+AND runs.planned >= coalesce(:since, -9223372036854775807)

@@ -237,6 +237,13 @@ SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_unsuccessful JOIN tasks
 WHERE runs.state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped') AND runs.state = :state AND {run_filter}
 ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
 
+-- name: runs_page_of_spans
+-- Runs that are planned after a period, with a span that begins in it or before it.
+SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_with_span JOIN tasks ON tasks.seq = runs.task
+WHERE runs.span_first <= :until AND runs.planned > :until
+  AND (:task_id IS NULL OR runs.task = (SELECT seq FROM tasks WHERE id = :task_id)) AND {run_filter}
+ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
+
 -- name: set_lane
 REPLACE INTO lanes (name, slot_limit) VALUES (?, ?)
 

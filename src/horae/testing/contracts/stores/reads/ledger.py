@@ -139,6 +139,26 @@ class LedgerContract(Contract):
         assert await _listed(store, RunFilter(since=NOON + HOUR + MICROSECOND)) == []
         assert await _listed(store, RunFilter(until=NOON - MICROSECOND)) == []
 
+    async def test_a_window_is_paged_from_later_spans_to_its_own_runs(self, store: FullStore) -> None:
+        task, other = a_task(), a_task()
+        until = NOON + HOUR
+        spans = [Span(NOON, until + number * MINUTE, 61 + number) for number in (1, 2)]
+        late = [
+            an_ended_run(task, planned=span.last, state=RunState.SKIPPED, reason=Reason.PAUSED, span=span)
+            for span in spans
+        ]
+        runs = [an_ended_run(task, planned=NOON + number * MINUTE) for number in (0, 1, 60, 63)]
+        await store.add([a_new_task(task, runs=[*runs, *late])])
+        await _with_history(store, other, NOON + 30 * MINUTE)
+        wanted = _ids(late[1], late[0], runs[2], runs[1], runs[0])
+        for size in (1, 2, 10):
+            assert await _listed(store, RunFilter(task_id=task.id, until=until), size) == wanted
+        assert await _listed(store, RunFilter(task_id=task.id, since=until, until=until)) == wanted[:3]
+        succeeded = frozenset({RunState.SUCCEEDED})
+        assert await _listed(store, RunFilter(task_id=task.id, states=succeeded, until=until)) == wanted[2:]
+        assert await _listed(store, RunFilter(states=frozenset({RunState.SKIPPED}), until=NOON)) == wanted[:2]
+        assert len(await _listed(store, RunFilter(until=until))) == len(wanted) + 1
+
     async def test_runs_of_one_instant_differ_by_origin_and_attempt(self, store: FullStore) -> None:
         task = a_task()
         runs = [an_ended_run(task, attempt=attempt, origin=origin) for origin in Origin for attempt in (1, 2)]

@@ -37,9 +37,8 @@ SELECT EXISTS (SELECT 1 FROM @records FORCE INDEX (records_expiring) WHERE expir
 DELETE FROM @records WHERE expires <= $1 ORDER BY expires, kind, record_key LIMIT $2
 
 -- name: last_line_number
--- One search of the index for each run: with GROUP BY, all lines of the runs would be read.
-SELECT run.id, (SELECT number FROM @lines WHERE run_id = run.id ORDER BY number DESC LIMIT 1)
-FROM (SELECT id FROM @live_runs WHERE id IN ($1) UNION ALL SELECT id FROM @runs WHERE id IN ($1)) AS run
+-- The primary key (run_id, number) gives the last number of each run by one search.
+SELECT run_id, MAX(number) FROM @lines WHERE run_id IN ($1) GROUP BY run_id
 
 -- name: insert_lines
 INSERT INTO @lines (run_id, number, at, level, text) VALUES {rows}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 from horae.lifecycle.fire import fire
@@ -9,6 +10,7 @@ from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
 from horae.model.outcome import Settlement, Waiting
 from horae.outgoing.signatures import callback_token
+from horae.ports.journal import Line
 from horae.ports.store import Node
 from tests.api.api_server import Api, serve_api
 
@@ -222,6 +224,13 @@ async def test_waiting_run_is_settled_only_with_its_own_callback_token() -> None
         await store.settle([Settlement(run.id, run.token, outcome, now, now)], settle)
         path = f"/v1/runs/{run.id}"
         assert (await api.get(path)).json["state"] == "waiting"
+        reading = asyncio.ensure_future(api.get(f"{path}/logs?wait=20"))
+        await asyncio.wait_for(api.get(f"{path}/logs"), 5)
+        assert not reading.done(), "there is no line yet"
+        await store.write_lines([Line(run.id, now, "info", "so far")])
+        assert [each["text"] for each in (await reading).json["items"]] == ["so far"]
+        assert (await api.get(f"{path}/logs?wait=21")).status == 422
+        reading = asyncio.ensure_future(api.get(f"{path}/logs?wait=20&after=1"))
         token = callback_token(api.app.context.settings.secret, run.id, run.token)
         wrong = (None, "ada", "admin")
         assert [(await api.post(f"{path}/callback", {}, who=who)).status for who in wrong] == [401, 404, 404]
@@ -235,7 +244,7 @@ async def test_waiting_run_is_settled_only_with_its_own_callback_token() -> None
         ended = (await api.get(path)).json
         assert (ended["state"], ended["result"], ended["task"]) == ("succeeded", {"rows": 42}, "report")
         assert (await api.post(f"{path}/callback", {}, who=None, headers=proof)).code == "bad_answer"
-        assert (await api.get(f"{path}/logs")).json == {"items": [], "next_after": None}
+        assert (await reading).json == {"items": [], "next_after": None}, "the end of the run ends the wait"
         assert [each["id"] for each in (await api.get(f"{path}/attempts")).json["items"]] == [run.id]
         listed = (await api.get(f"/v1/runs?task={task['id']}&state=succeeded&since=yesterday")).json["items"]
         assert [each["id"] for each in listed] == [run.id]

@@ -1,4 +1,4 @@
-"""`python -m tests.console.screenshots FOLDER [PATH…]`: every page of the seeded store as pictures, in three widths, both themes and
+"""`python -m tests.console.screenshots FOLDER [PATH…]`: every page of the seeded store as pictures, in four widths, both themes and
 both languages. With paths, such as `/` or `/tasks`, only those routes."""
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ ACCOUNTS: Final = ("admin", "ada")
 THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 
 
+WIDTHS: Final = (*SIZES.values(), (768, 1024))
+
+
 async def take(chromium: str, folder: Path, routes: Sequence[str]) -> int:
     """Take the pictures; returns how many."""
     number = 0
@@ -43,10 +46,10 @@ async def take(chromium: str, folder: Path, routes: Sequence[str]) -> int:
 
 
 async def _take_sizes(page: Page, folder: Path, name: str) -> int:
-    for width, height in SIZES.values():
+    for width, height in WIDTHS:
         await page.set_viewport_size({"width": width, "height": height})
         await page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
-    return len(SIZES)
+    return len(WIDTHS)
 
 
 async def _take_sign_in(console: Console, folder: Path) -> int:

@@ -112,6 +112,14 @@ async def test_pane_follows_a_run_until_a_person_scrolls_up(console: Console) ->
     await expect(line_of(page, 399)).to_be_in_viewport()
     await store.write_lines([a_line(run, 400)])
     await expect(line_of(page, 400)).to_be_in_viewport()
+    # The event stream announces new lines, and only the part of them in view is read.
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    async with page.expect_request(lambda request: "/log.json" in request.url):
+        await store.write_lines([a_line(run, number) for number in range(401, 2_001)])
+    await expect(line_of(page, 2_000)).to_be_in_viewport()
+    reads = [url for url in requests if "/log.json" in url]
+    assert len(reads) < 6, "lines that are not in view are not read"
 
 
 async def test_log_without_scripts_has_pages_and_a_file(console: Console) -> None:

@@ -9,6 +9,7 @@ from playwright.async_api import expect
 
 from horae.model.accounts.principal import Principal
 from horae.service.tasks.task_request import TaskRequest
+from horae.testing.factories import DAY
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console
 from tests.console.test_tasks import ADA, HOSTILE, TARGET, add_history, add_task, fits, state_of
@@ -16,13 +17,17 @@ from tests.console.test_tasks import ADA, HOSTILE, TARGET, add_history, add_task
 
 async def test_page_is_accessible_with_and_without_runs_in_both_languages_and_themes(console: Console) -> None:
     busy = await add_task(console, HOSTILE, labels={"team": "ops"})
-    await add_history(console, busy)
+    (late, *_) = await add_history(console, busy)
+    late = late._replace(id="", planned=late.planned - 30 * DAY, due=late.due - 30 * DAY)
+    await console.service.tasks.import_history(ADA, busy.id, [late])
     for language, theme in product(("en", "zh"), ("light", "dark")):
         page = await console.open(f"/tasks/{busy.id}", language=language, theme=theme)
         assert await violations_of(page) == []
         await expect(page.locator(".heat a")).to_have_count(90)
-        await expect(page.locator("#runs tbody tr")).to_have_count(6)
+        await expect(page.locator("#runs tbody tr")).to_have_count(7)
         await expect(page.locator(".plot")).to_have_count(2)
+        await expect(page.locator(".heat .late-ring")).to_have_count(1)
+        await expect(page.locator(".legend .late-ring")).to_have_count(1)
     page = await console.open(f"/tasks/{busy.id}", size="wide")
     await page.locator(".heat a").last.focus()
     await page.keyboard.press("ArrowLeft")

@@ -15,6 +15,7 @@ from horae.console.task_charts import (
     PLOT_WIDTH,
     SEVERITY,
     Measured,
+    add_late,
     count_days,
     final_attempts,
     heat_map,
@@ -69,6 +70,21 @@ def test_the_worst_outcome_of_a_day_wins() -> None:
     (day,) = count_days(runs, NOON.date(), NOON.date(), _utc_day)
     assert day.worst == "failed"
     assert day.counts == {"succeeded": 1, "failed": 1, "missed": 1}
+
+
+def test_a_day_with_a_late_first_attempt_has_a_ring() -> None:
+    second = timedelta(seconds=1)
+    late = _run(RunState.FAILED)._replace(due=NOON, started=NOON + 3 * second)
+    retried = _run(RunState.SUCCEEDED, attempt=2)._replace(due=NOON, started=NOON + 20 * second)
+    on_time = _run(RunState.FAILED, hours=24)._replace(due=NOON + DAY, started=NOON + DAY + second)
+    retried_later = _run(RunState.SUCCEEDED, hours=24, attempt=2)._replace(
+        due=NOON + DAY, started=NOON + DAY + 9 * second
+    )
+    runs = [retried_later, on_time, retried, late]
+    counted = count_days(final_attempts(runs), NOON.date(), NOON.date() + DAY, _utc_day)
+    days = add_late(counted, runs, timedelta(seconds=1), _utc_day)
+    assert [(day.late, day.worst) for day in days] == [(1, "succeeded"), (0, "succeeded")]
+    assert [cell.ring is not None for cell in heat_map(days).cells] == [True, False]
 
 
 def test_a_span_marks_every_day_that_it_covers() -> None:

@@ -47,12 +47,11 @@ class RemoteRuns:
         return await self._decode_run(await self._connection.get(_run_path(run_id)))
 
     async def lines(
-        self, principal: Principal, run_id: str, after: int = 0, limit: int = 1_000
+        self, principal: Principal, run_id: str, after: int = 0, limit: int = 1_000, *, wait: int = 0
     ) -> tuple[NumberedLine, ...]:
         del principal
-        response = await self._connection.get(
-            f"{_run_path(run_id)}/logs", [("after", str(after)), ("limit", str(limit))]
-        )
+        query = [("after", str(after)), ("limit", str(limit)), *([("wait", str(wait))] if wait else [])]
+        response = await self._connection.get(f"{_run_path(run_id)}/logs", query)
         return await decode_response(self._connection, lambda each: tuple(map(read_line, each["items"])), response)
 
     async def cancel(self, principal: Principal, run_id: str) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from math import ceil, log10
@@ -86,10 +87,11 @@ def outcome_marks(
 
 
 class Day(NamedTuple):
-    """Occurrences of one day by kind."""
+    """Occurrences of one day by kind, and how many of them started late."""
 
     day: date
     counts: Mapping[str, int]
+    late: int = 0
 
     @property
     def worst(self) -> str | None:
@@ -101,10 +103,13 @@ class Day(NamedTuple):
 
 
 class Cell(NamedTuple):
+    """`ring` is the frame of a day with late runs."""
+
     day: Day
     x: int
     y: int
     path: str | None
+    ring: str | None = None
 
 
 class HeatMap(NamedTuple):
@@ -135,6 +140,16 @@ def count_days(runs: Iterable[Run], first: date, last: date, local_day: Callable
     return [Day(day, found) for day, found in counts.items()]
 
 
+def add_late(
+    days: Iterable[Day], runs: Iterable[Run], limit: timedelta, local_day: Callable[[datetime], date]
+) -> list[Day]:
+    """Count the first attempts of each day that started later than the limit: a retry is late by its back-off."""
+    numbers = Counter(
+        local_day(run.planned) for run in runs if run.attempt == 1 and run.lateness is not None and run.lateness > limit
+    )
+    return [day._replace(late=numbers[day.day]) for day in days]
+
+
 def _days_of(run: Run, local_day: Callable[[datetime], date]) -> list[tuple[date, int]]:
     """Return the days of a row, each with its part of the occurrences; every day that is covered has at least one."""
     if run.span is None:
@@ -152,11 +167,18 @@ def heat_map(days: Sequence[Day]) -> HeatMap:
         column, row = (each.day - monday).days // 7, each.day.weekday()
         x, y = HEAT_LEFT + column * CELL_STEP, HEAT_TOP + row * CELL_STEP
         worst = each.worst
-        cells.append(Cell(each, x, y, None if worst is None else mark_path(worst, x + 3, y + 3, CELL - 6, CELL - 6)))
+        path = None if worst is None else mark_path(worst, x + 3, y + 3, CELL - 6, CELL - 6)
+        cells.append(Cell(each, x, y, path, ring_path(x, y) if each.late else None))
         if each.day.day == 1:
             months.append((x, each.day))
     columns = (days[-1].day - monday).days // 7 + 1
     return HeatMap(tuple(cells), tuple(months), HEAT_LEFT + columns * CELL_STEP, HEAT_TOP + 7 * CELL_STEP)
+
+
+def ring_path(x: int, y: int) -> str:
+    """Return the frame around the cell of a day."""
+    left, top, right, bottom = x - 1.5, y - 1.5, x + CELL + 1.5, y + CELL + 1.5
+    return f"M{left} {top}H{right}V{bottom}H{left}Z"
 
 
 # --- scatter plots -------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from ..model.accounts.principal import Principal
 from ..service.events.event_bodies import EncodedEvent
 from ..service.events.event_tail import Batch, EventFilter, Listener, ListenerClosed
 from ..service.events.owner_sequence import Gap
+from ..service.runs.log_watch import LogState
 from .event_streams import Credential, EventStreams, Stream
 
 SSE: Final = "text/event-stream"
@@ -72,6 +73,8 @@ class StreamRequest(NamedTuple):
     event_filter: EventFilter
     after: int | None
     gap: Gap | None = None
+    log_of: str | None = None
+    """A run whose new log lines are announced."""
 
 
 class EventStreamResponse(Response):
@@ -84,8 +87,8 @@ class EventStreamResponse(Response):
         self._format = stream_format
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        principal, credential, event_filter, after, _ = self._request
-        async with self._streams.listen(principal, credential, event_filter, after) as stream:
+        principal, credential, event_filter, after, _, log_of = self._request
+        async with self._streams.listen(principal, credential, event_filter, after, log_of) as stream:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             disconnect = asyncio.ensure_future(_end_on_disconnect(receive, stream.listener))
             direct_write = scope.get("extensions", {}).get(DIRECT_WRITE)
@@ -112,14 +115,18 @@ class EventStreamResponse(Response):
         listener, stream_format = stream.listener, self._format
         try:
             while True:
-                batch = await listener.next()
-                await self._send(
-                    stream, send, stream_format.heartbeat if batch is None else batch.render(stream_format.events)
-                )
+                await self._send(stream, send, self._encode(await listener.next()))
         except ListenerClosed as cut:
             return stream_format.notice("end", reason=cut.reason, after=cut.cursor)
         except StoreError:
             return stream_format.notice("end", reason="store", after=listener.cursor)
+
+    def _encode(self, item: Batch | LogState | None) -> bytes:
+        if item is None:
+            return self._format.heartbeat
+        if isinstance(item, LogState):
+            return self._format.notice("log", last=item.last, live=item.live)
+        return item.render(self._format.events)
 
     def _write_directly(self, stream: Stream, direct_write: Callable[[bytes], bool], batch: Batch) -> bool:
         """Write a batch past the ASGI layers, without a task switch: with a thousand streams those are most of the

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 from typing import Final, NamedTuple
 
@@ -112,6 +112,7 @@ class EventStreams:
         """Steady time of the last check."""
         self._tokens = service.tokens
         self._sessions = service.sessions
+        self._log_watch = service.runs.log_watch
         self._announcer = service.listeners.announcer()
         self._clock = clock
         self._open: dict[Credential, set[Stream]] = {}
@@ -126,11 +127,19 @@ class EventStreams:
 
     @asynccontextmanager
     async def listen(
-        self, principal: Principal, credential: Credential, event_filter: EventFilter, after: int | None
+        self,
+        principal: Principal,
+        credential: Credential,
+        event_filter: EventFilter,
+        after: int | None,
+        log_of: str | None = None,
     ) -> AsyncIterator[Stream]:
+        """Open a stream; `log_of` is a run, visible to the principal, whose new log lines it announces."""
         with self._limits.reserve(principal):
             async with self._register(principal, credential, event_filter, after) as stream:
-                yield stream
+                watch = self._log_watch
+                with nullcontext() if log_of is None else watch.follow(log_of, stream.listener.announce_log):
+                    yield stream
 
     @asynccontextmanager
     async def _register(
@@ -161,6 +170,7 @@ class EventStreams:
         if checker is not None:
             checker.cancel()
             await asyncio.gather(checker, return_exceptions=True)
+        self._log_watch.end_waits()
         await self._announcer.close()
         await self.tail.close()
 

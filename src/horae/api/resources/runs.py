@@ -15,7 +15,7 @@ from ...outgoing.signatures import verify_callback_token
 from ...ports.store import RunFilter
 from ...service.query.filters import narrow_run_filter
 from ...service.query.instants import parse_future_instant
-from ...service.runs.runs import build_outcome
+from ...service.runs.runs import MAX_LINE_WAIT, build_outcome
 from ...service.service import Service
 from ...web.authentication import bearer_token, count_failure
 from ...web.body import read_json_body
@@ -163,8 +163,12 @@ async def list_lines(
         int, Query(minimum=0, maximum=2**53, description="The number of the last line that you have.")
     ] = 0,
     limit: Annotated[int, Query(minimum=1, maximum=_MAX_LINES)] = 200,
+    wait: Annotated[
+        int,
+        Query(minimum=0, maximum=MAX_LINE_WAIT, description="Seconds to wait for a line while the run goes on."),
+    ] = 0,
 ) -> Response:
-    lines = await app_context(request).service.runs.lines(principal, run_id, after, limit)
+    lines = await app_context(request).service.runs.lines(principal, run_id, after, limit, wait=wait)
     next_after = lines[-1].number if len(lines) == limit else None
     return json_response({"items": [line_json(each) for each in lines], "next_after": next_after})
 

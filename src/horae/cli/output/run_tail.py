@@ -1,4 +1,4 @@
-"""Follows the log lines of a run by polling, and prints them; progress lines move a bar."""
+"""Follows the log lines of a run, and prints them; progress lines move a bar."""
 
 from __future__ import annotations
 
@@ -20,39 +20,42 @@ _PAGE: Final = 1_000
 _TEXT_COLUMN: Final = 22
 _FIRST_POLL: Final = 0.05
 _LONGEST_POLL: Final = 0.5
-"""Seconds between two polls, from the first to the longest: another process runs the task, and nothing notifies this one."""
+"""Seconds between two polls for a run that is not claimed yet, from the first to the longest."""
+_LINE_WAIT: Final = 10
+"""Seconds that one request waits for the next line of a run that goes on."""
 _STYLES: Final[dict[str, Style]] = {"warning": "odd", "error": "bad", "debug": "dim"}
 
 
 async def follow_lines(app: CommandSession, run_id: str, *, follow: bool) -> AsyncIterator[NumberedLine]:
     """Yield the lines of a run; with `follow` also later ones, until it has ended."""
-    number, wait = 0, _FIRST_POLL
+    number, pause = 0, _FIRST_POLL
     while True:
-        ended = not follow or await _is_over(app, run_id)
-        page = await _lines(app, run_id, number)
+        is_live = await _is_live(app, run_id) if follow else False
+        if is_live is None:
+            await app.clock.pause(pause)
+            pause = min(2 * pause, _LONGEST_POLL)
+            continue
+        page = await _lines(app, run_id, number, wait=_LINE_WAIT if is_live else 0)
         for line in page:
             number = line.number
             yield line
-        if ended and not page:
+        if not is_live and not page:
             return
-        wait = _FIRST_POLL if page else min(2 * wait, _LONGEST_POLL)
-        if not page:
-            await app.clock.pause(wait)
 
 
-async def _lines(app: CommandSession, run_id: str, number: int) -> tuple[NumberedLine, ...]:
+async def _lines(app: CommandSession, run_id: str, number: int, wait: int) -> tuple[NumberedLine, ...]:
     try:
-        return await app.service.runs.lines(app.principal, run_id, number, _PAGE)
+        return await app.service.runs.lines(app.principal, run_id, number, _PAGE, wait=wait)
     except NotFound:
         return ()
 
 
-async def _is_over(app: CommandSession, run_id: str) -> bool:
-    """Whether the run has ended; a run that is not claimed yet has no row."""
+async def _is_live(app: CommandSession, run_id: str) -> bool | None:
+    """Return whether the run goes on; None for a run that is not claimed yet and has no row."""
     try:
-        return not (await app.service.runs.get(app.principal, run_id)).live
+        return (await app.service.runs.get(app.principal, run_id)).live
     except NotFound:
-        return False
+        return None
 
 
 async def wait_for_claim(app: CommandSession, run_id: str, task_id: str) -> Run:

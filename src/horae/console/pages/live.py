@@ -16,7 +16,10 @@ _MAX_DIGITS: Final = 18
 
 
 async def stream(request: PageRequest) -> Response:
-    """Stream events from now on, or after the last one that the browser has; with `?task=ID`, those of one task only."""
+    """Stream events from now on, or after the last one that the browser has.
+
+    With `?task=ID`, those of one task only; with `?log=ID`, also a notice whenever that run has new log lines.
+    """
     principal, after = request.viewer.principal, _last_event(request)
     gap = None if after is None else await request.service.events.gap(principal, after)
     streams: EventStreams = request.context.tail
@@ -24,7 +27,10 @@ async def stream(request: PageRequest) -> Response:
     start = after if gap is None else gap.resumes
     credential = Credential(session_cookie(request.request), is_session=True)
     stream_format = STREAM_FORMATS[SSE, principal.owner_filter is None]
-    return EventStreamResponse(streams, StreamRequest(principal, credential, event_filter, start, gap), stream_format)
+    run_id = request.request.query_params.get("log")
+    log_of = None if run_id is None else (await request.service.runs.get(principal, run_id)).id
+    stream_request = StreamRequest(principal, credential, event_filter, start, gap, log_of)
+    return EventStreamResponse(streams, stream_request, stream_format)
 
 
 def _last_event(request: PageRequest) -> int | None:

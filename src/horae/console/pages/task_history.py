@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from ...model.change import Facts
 from ...model.run import Run
+from ...service.runs.overview import ON_TIME_LIMIT
 from ..formats import format_day
 from ..messages import TEXTS
 from ..page import PageRequest
@@ -21,12 +22,14 @@ from ..task_charts import (
     HeatMap,
     Measured,
     Plot,
+    add_late,
     count_days,
     final_attempts,
     heat_map,
     mark_path,
     outcome_kind,
     percentile,
+    ring_path,
     scatter_plot,
 )
 from ..task_texts import outcome_label
@@ -44,6 +47,7 @@ class Heat(NamedTuple):
     chart: HeatMap
     labels: tuple[tuple[str, str], ...]
     totals: dict[str, int]
+    late: int
     is_cut: bool
 
 
@@ -67,6 +71,8 @@ async def chart_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
         "kinds": SEVERITY,
         "legend": [(kind, mark_path(kind, 3, 3, CELL - 6, CELL - 6)) for kind in reversed(SEVERITY)],
         "cell_size": CELL,
+        "ring": ring_path(0, 0),
+        "late_limit": ON_TIME_LIMIT,
         "plot_width": PLOT_WIDTH,
         "plot_height": PLOT_HEIGHT,
         "max_runs": MAX_RUNS,
@@ -89,17 +95,22 @@ def _midnight(viewer: Viewer, day: date) -> datetime:
 
 def _heat(viewer: Viewer, facts: Facts, runs: Sequence[Run]) -> Heat:
     today, tz = _today(viewer), viewer.tz
-    days = count_days(
-        final_attempts(runs), today - timedelta(days=DAYS - 1), today, lambda at: at.astimezone(tz).date()
-    )
+
+    def local_day(at: datetime) -> date:
+        return at.astimezone(tz).date()
+
+    counted = count_days(final_attempts(runs), today - timedelta(days=DAYS - 1), today, local_day)
+    days = add_late(counted, runs, ON_TIME_LIMIT, local_day)
     labels = tuple((_day_label(viewer, day, today), _day_link(viewer, facts, day.day)) for day in days)
     totals = {kind: sum(day.counts.get(kind, 0) for day in days) for kind in SEVERITY}
-    return Heat(heat_map(days), labels, totals, len(runs) >= MAX_RUNS)
+    return Heat(heat_map(days), labels, totals, sum(day.late for day in days), len(runs) >= MAX_RUNS)
 
 
 def _day_label(viewer: Viewer, day: Day, today: date) -> str:
     name = format_day(datetime.combine(day.day, time()), datetime.combine(today, time()), viewer.language)
     counts = [f"{_kind_name(viewer, kind)} {number}" for kind, number in day.counts.items()]
+    if day.late:
+        counts.append(f"{TEXTS['task_late'].in_language(viewer.language)} {day.late}")
     return f"{name}: {', '.join(counts) or TEXTS['task_no_runs'].in_language(viewer.language)}"
 
 

@@ -144,6 +144,11 @@ function followVisibility() {
   if (isPaused()) showState("paused");
 }
 
+// Tells the log pane that there may be new lines: it reads them itself.
+function announceLog() {
+  document.dispatchEvent(new CustomEvent("horae:log"));
+}
+
 export function toggleLive() {
   if (!live.stream) return;
   sessionStorage.setItem(PAUSED_KEY, isPaused() ? "no" : "yes");
@@ -162,7 +167,13 @@ export function startLive() {
   const address = new URL(`${document.body.dataset.base}/events`, location.href);
   const task = document.querySelector("[data-live-task]")?.dataset.liveTask;
   if (task) address.searchParams.set("task", task);
-  const options = { onEvent: schedule, onState: showState, onEnd: endSession };
+  const log = document.querySelector("[data-live-log]")?.dataset.liveLog;
+  if (log) address.searchParams.set("log", log);
+  const onEvent = () => {
+    schedule();
+    announceLog();
+  };
+  const options = { onEvent, onLog: announceLog, onState: showState, onEnd: endSession };
   live.stream = new EventStream(address, button.dataset.kinds.split(" "), options);
   document.addEventListener("visibilitychange", followVisibility);
   addEventListener("pagehide", () => live.stream.stop());

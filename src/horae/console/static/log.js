@@ -3,8 +3,6 @@
 const BLOCK = 50;
 const MAX_REQUEST = 500;
 const MAX_CACHED = 200;
-const FIRST_POLL_MS = 500;
-const LONGEST_POLL_MS = 2000;
 const RETRY_MS = 2000;
 
 class LogPane {
@@ -56,7 +54,8 @@ class LogPane {
     if (line) this.goToNumber(Number(line[1]));
     else if (this.following) this.scrollToEnd();
     if (this.tools.elements.find.value) await this.find(0);
-    if (this.isGoing) this.poll(FIRST_POLL_MS);
+    document.addEventListener("horae:log", () => this.update());
+    this.update();
   }
 
   measureRow() {
@@ -313,27 +312,40 @@ class LogPane {
 
   // --- following -------------------------------------------------------------------------------------------------------
 
-  async poll(wait) {
-    await new Promise((resolve) => setTimeout(resolve, wait));
-    if (document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
-    let next = Math.min(2 * wait, LONGEST_POLL_MS);
+  // Reads new lines; the event stream calls it when the log has some. A call during another one repeats it once.
+  async update() {
+    this.wanted = true;
+    if (this.isUpdating) return;
+    this.isUpdating = true;
+    while (this.wanted && this.isGoing) {
+      this.wanted = false;
+      await this.readNew();
+    }
+    this.isUpdating = false;
+    this.control("follow").hidden = !this.isGoing;
+  }
+
+  async readNew() {
+    const view = this.view;
     try {
-      const view = this.view;
       const answer = await this.request({ after: this.polled ?? this.total, limit: MAX_REQUEST, level: this.level });
-      if (view === this.view && this.append(answer)) next = FIRST_POLL_MS;
+      if (view === this.view) this.append(answer);
       this.isGoing = answer.live || answer.lines.length > 0;
+      // A full answer may have more behind it, and a filter that has changed meanwhile has lines of its own.
+      this.wanted ||= answer.lines.length === MAX_REQUEST || view !== this.view || (!answer.live && this.isGoing);
       this.showState("");
     } catch {
       this.showState(this.root.dataset.textUnreachable);
+      setTimeout(() => this.update(), RETRY_MS);
     }
-    if (this.isGoing) this.poll(next);
-    else this.control("follow").hidden = true;
   }
 
-  // Adds lines that were written since the last request. Returns whether there were any.
+  // Adds lines that were written since the last request. Without a filter, lines between them and the end are loaded when
+  // they come into view.
   append(answer) {
     const newest = answer.lines.at(-1)?.number ?? 0;
-    this.polled = answer.lines.length === MAX_REQUEST ? newest : Math.max(answer.total, newest, this.polled ?? 0);
+    const isPart = this.numbers && answer.lines.length === MAX_REQUEST;
+    this.polled = isPart ? newest : Math.max(answer.total, newest, this.polled ?? 0);
     const before = this.count;
     for (const line of answer.lines) {
       const index = this.numbers ? this.numbers.length : line.number - 1;
@@ -343,12 +355,11 @@ class LogPane {
       if (lines.length === index % BLOCK) this.lines.set(block, [...lines, line]);
     }
     this.total = Math.max(this.total, answer.total, newest);
-    if (this.count === before) return false;
+    if (this.count === before) return;
     this.showEmpty();
     this.grow();
     this.showTotal();
     this.schedule();
-    return true;
   }
 
   onScroll() {

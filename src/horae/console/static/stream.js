@@ -4,10 +4,11 @@ const FIRST_DELAY_MS = 1000;
 const MAX_DELAY_MS = 60000;
 
 export class EventStream {
-  // `onEvent()` is called for every event and once after each connection; `onState(name)` with connecting, open, waiting
-  // or closed; `onEnd()` when the server ends the stream because the session has ended.
-  constructor(address, kinds, { onEvent, onState, onEnd }) {
-    Object.assign(this, { address, kinds, onEvent, onState, onEnd });
+  // `onEvent()` is called for every event and once after each connection; `onLog()` when the followed log has new lines;
+  // `onState(name)` with connecting, open, waiting or closed; `onEnd()` when the server ends the stream because the
+  // session has ended.
+  constructor(address, kinds, { onEvent, onLog, onState, onEnd }) {
+    Object.assign(this, { address, kinds, onEvent, onLog, onState, onEnd });
     this.source = null;
     this.timer = 0;
     this.failures = 0;
@@ -25,6 +26,7 @@ export class EventStream {
     this.source.onerror = () => this.retry();
     for (const kind of this.kinds) this.source.addEventListener(kind, this.onEvent);
     this.source.addEventListener("gap", this.onEvent);
+    this.source.addEventListener("log", this.onLog);
     this.source.addEventListener("end", (event) => this.ended(event));
   }
 

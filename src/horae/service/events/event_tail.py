@@ -21,6 +21,7 @@ from ...ports.store import Feed
 from ...store_retry import StoreRetry
 from ..accounts.rights import refuse_agent
 from ..query.argument_checks import check_position
+from ..runs.log_watch import LogState
 from .event_bodies import EncodedEvent, EventEncoder
 from .owner_sequence import OwnerEvents, OwnerSequence
 
@@ -77,7 +78,8 @@ class ListenerClosed(Exception):  # noqa: N818 - names the event, not an error
 
 
 class Listener:
-    """One event stream. `next` returns the next batch, or None when the stream should send a keep-alive."""
+    """One event stream. `next` returns the next batch, a change of the log that the stream follows, or None when the stream
+    should send a keep-alive."""
 
     def __init__(
         self, tail: EventTail, scope: str | None, event_filter: EventFilter, position: int, cursor: int
@@ -96,6 +98,8 @@ class Listener:
         """Log position at which it joined the shared reader; earlier events are read from the log."""
         self._has_fallen_back = False
         self._needs_keep_alive = False
+        self._log_state: LogState | None = None
+        """Change of the followed log that is not sent yet; a later one replaces it."""
         self._queue: deque[Batch] = deque()
         self._queued_bytes = 0
         self._wake_up = asyncio.Event()
@@ -107,13 +111,16 @@ class Listener:
         Called only while nothing is queued.
         """
 
-    async def next(self) -> Batch | None:
-        """Wait for the next batch and return it; raises `ListenerClosed` after the listener was closed."""
+    async def next(self) -> Batch | LogState | None:
+        """Wait for the next batch or change and return it; raises `ListenerClosed` after the listener was closed."""
         while self._close_reason is None:
             if self._live_after is None or self.position < self._live_after:
                 batch = await self._read_log()
             elif self._queue:
                 batch = self._take_queued()
+            elif self._log_state is not None:
+                state, self._log_state = self._log_state, None
+                return state
             elif self._needs_keep_alive:
                 self._needs_keep_alive = False
                 return None
@@ -163,6 +170,11 @@ class Listener:
     def request_keep_alive(self) -> None:
         """Request a keep-alive, because there was no event for long."""
         self._needs_keep_alive = True
+        self._wake_up.set()
+
+    def announce_log(self, state: LogState) -> None:
+        """Report that the followed log has changed."""
+        self._log_state = state
         self._wake_up.set()
 
     def set_live(self, at: int) -> None:

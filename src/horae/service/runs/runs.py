@@ -30,8 +30,11 @@ from ..query.id_prefix import resolve_run, resolve_task
 from ..tasks.commit import AuditAction, TaskWriter
 from ..tasks.quotas import refuse_when_used_up
 from ..tasks.task_quota import TaskQuota
+from .log_watch import LogWatch
 
 _ALL_RUNS: Final = RunFilter()
+MAX_LINE_WAIT: Final = 20
+"""Seconds for which a reader of a log may wait for the next line."""
 _MAX_RETRY_READS: Final = 2
 _MAX_PAGES: Final = 20
 _MAX_DUE_TASKS: Final = 100
@@ -57,6 +60,7 @@ class Runs:
         self._journal = journal
         self._clock = clock
         self._on_write = on_write
+        self.log_watch = LogWatch(store, clock)
 
     async def page(
         self, principal: Principal, run_filter: RunFilter = _ALL_RUNS, after: str | None = None, limit: int = 100
@@ -140,12 +144,19 @@ class Runs:
         return None
 
     async def lines(
-        self, principal: Principal, run_id: str, after: int = 0, limit: int = MAX_PAGE_SIZE
+        self, principal: Principal, run_id: str, after: int = 0, limit: int = MAX_PAGE_SIZE, *, wait: int = 0
     ) -> tuple[NumberedLine, ...]:
-        """Return up to `limit` log lines of a visible run after a number, including the line that marks a cut."""
+        """Return up to `limit` log lines of a visible run after a number, including the line that marks a cut.
+
+        Where there is none and the run goes on, wait up to `wait` seconds for one.
+        """
         check_position("after", after)
         check_page(None, limit)
         run = await self.get(principal, run_id)
+        lines = await self._journal.lines(run.id, after, limit)
+        if lines or not run.live or wait <= 0:
+            return lines
+        await self.log_watch.wait(run.id, after, min(wait, MAX_LINE_WAIT))
         return await self._journal.lines(run.id, after, limit)
 
     async def last_line(self, principal: Principal, run_id: str) -> int:

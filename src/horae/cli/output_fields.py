@@ -42,6 +42,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "nodes-drain": "id host draining",
     "overview": "at tasks last_24h outage settlement_delay waiting running next needs_you needs_you_counts lanes nodes alive clock_steps",
     "owner": "name role zone quotas chosen note created revoked exhausted storage_full version",
+    "planned-run": "task_id task owner due due_local zone planned origin attempt estimate",
     "queued": "run_id task_id task",
     "receipt": "task fires warnings dry_run change removed added declared",
     "retry-report": "retried refused left dry_run",
@@ -213,6 +214,8 @@ def _schemas(command: str, options: Mapping[str, Any]) -> tuple[str, ...]:
         return ("run",)
     if command == "show" and options["task"].startswith("run_"):
         return ("run",)
+    if command == "next" and options["everything"]:
+        return ("planned-run",)
     if command == "failures" and options["retry"] is not None:
         return ("retry-report",)
     if command == "nodes" and options["action"] == "drain":

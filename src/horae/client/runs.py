@@ -15,9 +15,11 @@ from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
 from ..service.runs.explanations import OccurrenceExplanation
 from ..service.runs.failures import FailureSummaries, RetryReport
+from ..service.runs.planned import PlannedList
 from ..wire.failures import read_failure_groups, read_retry_report
 from ..wire.instants import parse_instant, utc
 from ..wire.overview import partial_task
+from ..wire.planned import read_planned_list
 from ..wire.runs import read_explanation, read_line, read_outage, read_run
 from ..wire.task_facts import read_facts
 from .connection import Connection, path_segment
@@ -93,6 +95,18 @@ class RemoteFailures:
         del principal
         response = await self._connection.post(f"{_FAILURES}/retry", {"run_ids": list(run_ids)})
         return await decode_response(self._connection, read_retry_report, response)
+
+
+class RemotePlannedRuns:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def list(self, principal: Principal, since: datetime, until: datetime, limit: int = 100) -> PlannedList:
+        del principal
+        query = [("since", str(utc(since))), ("until", str(utc(until))), ("limit", str(limit))]
+        return await decode_response(
+            self._connection, read_planned_list, await self._connection.get("/v1/planned", query)
+        )
 
 
 class RemoteExplanations:

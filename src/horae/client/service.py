@@ -11,7 +11,7 @@ from .connection import Connection
 from .decode import decode_response
 from .events import RemoteEvents
 from .nodes import RemoteLanes, RemoteNodes, RemoteOverviews
-from .runs import RemoteExplanations, RemoteFailures, RemoteRuns
+from .runs import RemoteExplanations, RemoteFailures, RemotePlannedRuns, RemoteRuns
 from .secrets import RemoteSecrets
 from .tasks import RemoteFunctions, RemoteTasks
 from .views import RemoteViews
@@ -36,6 +36,7 @@ class RemoteService:
         self.tasks = RemoteTasks(connection, clock, zone)
         self.runs = RemoteRuns(connection)
         self.failures = RemoteFailures(connection, self.runs)
+        self.planned = RemotePlannedRuns(connection)
         self.explanations = RemoteExplanations(connection, self.tasks)
         self.overview = RemoteOverviews(connection)
         self.events = RemoteEvents(connection, clock)

@@ -1,11 +1,15 @@
-"""Planned runs and their numbers per hour to JSON."""
+"""Planned runs and their numbers per hour to JSON and back."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from ..lifecycle.planned import PlannedOccurrence
+from ..model.run import Origin
 from ..service.runs.planned import PlannedCounts, PlannedList, PlannedRun
-from .instants import local, utc
+from .instants import local, parse_instant, utc
+from .overview import partial_task
 
 
 def planned_json(runs: PlannedList, hours: PlannedCounts) -> dict[str, Any]:
@@ -31,3 +35,19 @@ def planned_run_json(run: PlannedRun) -> dict[str, Any]:
         "attempt": occurrence.attempt,
         "estimate": occurrence.is_estimate,
     }
+
+
+def read_planned_list(data: Mapping[str, Any]) -> PlannedList:
+    return PlannedList(tuple(_read_planned_run(each) for each in data["items"]), data["has_more"])
+
+
+def _read_planned_run(data: Mapping[str, Any]) -> PlannedRun:
+    task = partial_task(data["task_id"], data["task"], data["zone"])._replace(owner=data["owner"])
+    occurrence = PlannedOccurrence(
+        parse_instant(data["due"]),
+        parse_instant(data["planned"]),
+        Origin(data["origin"]),
+        data["attempt"],
+        data["estimate"],
+    )
+    return PlannedRun(task, occurrence)

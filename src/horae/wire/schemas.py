@@ -34,6 +34,7 @@ _COMPONENT_NAMES: Final = {
     "node": "Node",
     "overview": "Overview",
     "owner": "Owner",
+    "planned-run": "PlannedRun",
     "queued": "Queued",
     "retry-report": "RetryReport",
     "run": "Run",

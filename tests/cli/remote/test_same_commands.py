@@ -9,6 +9,7 @@ from tests.cli import (
     test_add_edit_show,
     test_add_key,
     test_failures,
+    test_next_all,
     test_read_commands,
     test_run_commands,
     test_task_control,
@@ -74,6 +75,7 @@ SERVER_TESTS: Final[dict[ModuleType, tuple[str, ...]]] = {
         "test_failures_are_grouped_and_a_group_is_retried",
         "test_unknown_group_and_stray_dry_run_are_refused",
     ),
+    test_next_all: ("test_planned_runs_of_all_tasks_are_listed_by_due_instant",),
     test_views: ("test_views_are_saved_used_and_removed", "test_absent_and_contradicting_views_are_refused"),
 }
 

@@ -189,7 +189,10 @@ OPTIONS: Final[dict[str, str]] = {
     ),
     "Look from here on (not included). Default: now.": "从此刻之后开始查看。默认：现在。",
     "Look up to here (included).": "查看到此刻为止（含）。",
-    "How many fires at the most.": "最多显示的触发次数。",
+    "The fires of all tasks, within a day or up to --until.": "所有任务在一天内（或到 --until 为止）的触发时间。",
+    "How many fires at the most. Default: 5; with --all 20, and no more than 200.": (
+        "最多显示的触发次数。默认：5；使用 --all 时为 20，最多 200。"
+    ),
     "When the clock skips the time: run next, shift or skip.": "时钟跳过该时间时：next、shift 或 skip。",
     "When the clock shows it twice: first, last or both.": "该时间出现两次时：first、last 或 both。",
     # --- one task, one run
@@ -253,7 +256,9 @@ OPTIONS: Final[dict[str, str]] = {
     "The name of a view.": "视图的名称。",
     "The list that it filters.": "视图所筛选的列表。",
     "Only those of this list.": "只列出此列表的视图。",
-    "state:failed,paused label:team=ops; horae help queries.": "state:failed,paused label:team=ops；horae help queries。",
+    "A query, as of ls --query: state:failed,paused label:team=ops.": (
+        "查询，与 ls --query 相同：state:failed,paused label:team=ops。"
+    ),
     "https://horae.example.org": "https://horae.example.org",
     "Read the token from standard input.": "从标准输入读取令牌。",
     "What it is called here. Default: its host.": "在本机使用的名称。默认：主机名。",

@@ -158,6 +158,7 @@ TASK_COLUMNS: Final[dict[str, Message]] = {
     "id": Message("ID", "标识"),
 }
 RUN_TITLES: Final = Message("STATE|TASK|PLANNED|LATE|TOOK|TRY|RUN|", "状态|任务|计划时间|延迟|用时|尝试|运行|")
+PLANNED_TITLES: Final = Message("DUE|IN|TASK|", "到期|距今|任务|")
 FAILURE_TITLES: Final = Message("RUNS|NEWEST ERROR|TASK|NEWEST|GROUP", "次数|最新错误|任务|最近一次|分组")
 LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN", "通道|上限|占用")
 NODE_TITLES: Final = Message(
@@ -202,6 +203,14 @@ ONLY_FINISHED: Final = Message(
     "没有未完成的任务;horae ls --all 显示 {number} 个已结束的任务",
 )
 NO_RUNS: Final = Message("no runs", "没有运行记录")
+NOTHING_PLANNED: Final = Message("nothing is planned in this time", "这段时间内没有计划")
+PLANNED_FOOTER: Final = Message("{number} runs · times in {zone}", "{number} 次运行 · 时区 {zone}")
+PLANNED_MORE: Final = Message(
+    "the first {number} runs · times in {zone} · more: -n 200, or --after",
+    "前 {number} 次运行 · 时区 {zone} · 更多:-n 200 或 --after",
+)
+PLANNED_RETRY: Final = Message("attempt {number}", "第 {number} 次尝试")
+PLANNED_ESTIMATE: Final = Message("estimate: it starts after the run before", "估计值:在上一次结束之后开始")
 MORE_NEEDS: Final = Message(
     "and {number} more tasks: horae ls --state failed; horae ls --query is:failing",
     "另有 {number} 个任务:horae ls --state failed;horae ls --query is:failing",

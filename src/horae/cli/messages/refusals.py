@@ -110,6 +110,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "结果中没有字段“{name}”。",
             "可用的字段:{allowed}。",
         ),
+        "all_or_one": RefusalEntry(
+            BadUsage,
+            "--all shows the fires of all tasks: it takes no schedule, task, --gap or --fold.",
+            "Try: horae next --all --until tomorrow",
+            "--all 显示所有任务的触发时间:不能同时给出时间文本、任务、--gap 或 --fold。",
+            "例如:horae next --all --until 明天",
+        ),
         "text_or_task": RefusalEntry(
             BadUsage,
             "Say when, or name a task; one of them.",

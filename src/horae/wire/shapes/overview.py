@@ -168,7 +168,7 @@ PLANNED_RUN: Final = closed(
 
 PLANNED: Final = closed(
     {
-        "items": list_of(PLANNED_RUN),
+        "items": list_of(ref("planned-run")),
         "hours": list_of(closed({"at": INSTANT, "number": INTEGER}))
         | {"description": "Numbers of whole hours, also where `items` is cut."},
         "has_more": BOOLEAN | {"description": "There are more items than were asked for."},
@@ -241,6 +241,8 @@ SHAPES: Final[dict[str, Schema]] = {
             "next_cursor": NULL,
         }
     ),
+    "planned-run": PLANNED_RUN | {"title": "A run to come"},
+    "planned": list_of(ref("planned-run")) | answer_of("next --all"),
     "Planned": PLANNED,
     "NodeList": closed({"items": list_of(NODE_STATUS), "next_cursor": NULL}),
     "DrainedNodes": closed({"items": list_of(ref("node"))}),

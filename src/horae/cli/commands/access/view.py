@@ -45,7 +45,7 @@ def ls(out: Printer, *, list_name: ListName | None) -> None:
 
 @view_commands.command("add")
 @_name_argument
-@click.argument("query", metavar="QUERY", help="state:failed,paused label:team=ops; horae help queries.")
+@click.argument("query", metavar="QUERY", help="A query, as of ls --query: state:failed,paused label:team=ops.")
 @_list_option
 def add(out: Printer, *, view: str, query: str, list_name: ListName) -> None:
     """Save a query under a name; an existing view gets the new query."""

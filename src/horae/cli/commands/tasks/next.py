@@ -18,6 +18,7 @@ from ...schedule_question import Question, answer_for_task, answer_question
 from ...session.command_session import run_in_session
 
 MOST_FIRES = 1000
+_FIRES: Final = 5
 
 
 _text_argument: Final = click.argument(
@@ -32,11 +33,15 @@ _task_option: Final = click.option("--task", help="The schedule of this task ins
 @click.command("next", cls=Command)
 @_text_argument
 @_task_option
+@click.option("--all", "-a", "everything", is_flag=True, help="The fires of all tasks, within a day or up to --until.")
 @_zone_option
 @click.option("--after", help="Look from here on (not included). Default: now.")
 @click.option("--until", help="Look up to here (included).")
 @click.option(
-    "-n", "--number", type=IntegerRange(1, MOST_FIRES), default=5, show_default=True, help="How many fires at the most."
+    "-n",
+    "--number",
+    type=IntegerRange(1, MOST_FIRES),
+    help="How many fires at the most. Default: 5; with --all 20, and no more than 200.",
 )
 @click.option("--gap", type=one_of(Gap), help="When the clock skips the time: run next, shift or skip.")
 @click.option("--fold", type=one_of(Fold), help="When the clock shows it twice: first, last or both.")
@@ -45,15 +50,24 @@ def next_fires(
     *,
     text: tuple[str, ...],
     task: str | None,
+    everything: bool,
     zone: str | None,
     after: str | None,
     until: str | None,
-    number: int,
+    number: int | None,
     gap: Gap | None,
     fold: Fold | None,
 ) -> None:
     """Show when a schedule fires next."""
-    answer = _answer(out, text, task, Question("", zone, out.language, after, until, number, gap, fold))
+    if everything:
+        if text or task is not None or gap is not None or fold is not None:
+            raise refuse("all_or_one")
+        from .next_all import Window, show_all  # noqa: PLC0415 - a schedule needs no store
+
+        show_all(out, Window(after, until, zone, number))
+        return
+    question = Question("", zone, out.language, after, until, _FIRES if number is None else number, gap, fold)
+    answer = _answer(out, text, task, question)
     out.data(answer_json(answer)) if out.json else show_fires(answer, out)
 
 

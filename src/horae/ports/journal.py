@@ -44,8 +44,8 @@ class Journal(Protocol):
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         """Return the lines of a run with a number above `after`, in the order in which they were written."""
 
-    async def newest_progress(self, run_id: str) -> Line | None:
-        """Return the newest line of level `progress` among the last `PROGRESS_WINDOW` lines of a run."""
+    async def newest_progress(self, run_ids: Sequence[str]) -> dict[str, Line]:
+        """Return the newest line of level `progress` among the last `PROGRESS_WINDOW` lines of each run that has one."""
 
     async def last_line(self, run_id: str) -> int:
         """Return the number of the last line of a run, 0 if it has none. Lines are numbered from 1 without gaps."""

@@ -106,11 +106,8 @@ class OutageReviews:
         for run in rows:
             if run.state is RunState.SKIPPED and run.reason in _NOT_MADE_UP:
                 by_task.setdefault(run.task_id, []).append(run)
-        missed: list[MissedTask] = []
-        for task_id, runs in by_task.items():
-            facts = await self._store.facts(task_id, owner) if len(missed) < _MAX_REVIEWED else None
-            if facts is not None:
-                missed.append(_missed_task(facts.task.name, runs))
+        names = await self._store.task_names(list(by_task)[:_MAX_REVIEWED], owner)
+        missed = [_missed_task(names[task_id], runs) for task_id, runs in by_task.items() if task_id in names]
         is_partial = len(rows) >= _REVIEW_PAGES * MAX_PAGE_SIZE or len(by_task) > _MAX_REVIEWED
         return OutageReview(outage, count_occurrences(rows), tuple(missed), is_partial)
 

@@ -157,13 +157,10 @@ class Overviews:
         )
 
     async def _load_details(self, running: tuple[Run, ...]) -> dict[str, RunningDetail]:
-        details: dict[str, RunningDetail] = {}
-        for run in running:
-            facts = await self._book.facts(run.task_id, run.owner)
-            line = await self._book.newest_progress(run.id)
-            name = run.task_id if facts is None else facts.task.name
-            details[run.id] = RunningDetail(name, None if line is None else parse_progress(line.text))
-        return details
+        names = await self._book.task_names([run.task_id for run in running], None)
+        lines = await self._book.newest_progress([run.id for run in running])
+        progress = {run_id: parse_progress(line.text) for run_id, line in lines.items()}
+        return {run.id: RunningDetail(names.get(run.task_id, run.task_id), progress.get(run.id)) for run in running}
 
     async def hours(self, principal: Principal, since: datetime, until: datetime) -> tuple[HourSummary, ...]:
         """Return the outcomes of each hour from that of `since` to the last one that begins before `until`.

@@ -37,10 +37,10 @@ class MemoryJournal:
                 NumberedLine(number, line) for number, line in enumerate(run_lines[after : after + limit], after + 1)
             )
 
-    async def newest_progress(self, run_id: str) -> Line | None:
+    async def newest_progress(self, run_ids: Sequence[str]) -> dict[str, Line]:
         with self._data.lock:
-            newest = (self._data.lines.get(run_id) or [])[-PROGRESS_WINDOW:]
-            return next((line for line in reversed(newest) if line.level == "progress"), None)
+            last = [line for run_id in run_ids for line in (self._data.lines.get(run_id) or [])[-PROGRESS_WINDOW:]]
+            return {line.run_id: line for line in last if line.level == "progress"}
 
     async def last_line(self, run_id: str) -> int:
         with self._data.lock:

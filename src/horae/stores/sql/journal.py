@@ -29,9 +29,11 @@ class SQLJournal:
         rows = await self._database.query("lines", run_id, after, limit)
         return tuple(map(decode_line, rows))
 
-    async def newest_progress(self, run_id: str) -> Line | None:
-        rows = await self._database.lookup("newest_progress", run_id, PROGRESS_WINDOW)
-        return decode_line(rows[0]).line if rows else None
+    async def newest_progress(self, run_ids: Sequence[str]) -> dict[str, Line]:
+        if not run_ids:
+            return {}
+        rows = await self._database.query("newest_progress", sorted(set(run_ids)), PROGRESS_WINDOW)
+        return {line.run_id: line for _, line in sorted(map(decode_line, rows))}
 
     async def last_line(self, run_id: str) -> int:
         rows = await self._database.query("last_line_number", [run_id])

@@ -44,9 +44,10 @@ SELECT run_id, MAX(number) FROM @lines WHERE run_id IN ($1) GROUP BY run_id
 INSERT INTO @lines (run_id, number, at, level, text) VALUES {rows}
 
 -- name: newest_progress
-SELECT number, run_id, at, level, text FROM @lines
-WHERE run_id = $1 AND level = 'progress' AND number > (SELECT MAX(number) FROM @lines WHERE run_id = $1) - $2
-ORDER BY number DESC LIMIT 1
+SELECT line.number, line.run_id, line.at, line.level, line.text
+FROM (SELECT run_id, MAX(number) AS last FROM @lines WHERE run_id IN ($1) GROUP BY run_id) AS ends
+JOIN @lines AS line ON line.run_id = ends.run_id AND line.number > ends.last - $2
+WHERE line.level = 'progress'
 
 -- name: lines
 SELECT number, run_id, at, level, text FROM @lines WHERE run_id = $1 AND number > $2 ORDER BY number LIMIT $3

@@ -63,9 +63,13 @@ INSERT INTO @lines (run_id, number, at, level, text)
 SELECT * FROM unnest($1::text::text[], $2::text::integer[], $3::text::bigint[], $4::text::text[], $5::text::text[])
 
 -- name: newest_progress
-SELECT number, run_id, at, level, text FROM @lines
-WHERE run_id = $1 AND level = 'progress' AND number > (SELECT MAX(number) FROM @lines WHERE run_id = $1) - $2
-ORDER BY number DESC LIMIT 1
+SELECT newest.number, newest.run_id, newest.at, newest.level, newest.text
+FROM unnest($1::text::text[]) AS given (run_id) CROSS JOIN LATERAL (
+  SELECT number, run_id, at, level, text FROM @lines
+  WHERE lines.run_id = given.run_id AND level = 'progress'
+    AND number > (SELECT max(number) FROM @lines WHERE lines.run_id = given.run_id) - $2
+  ORDER BY number DESC LIMIT 1
+) AS newest
 
 -- name: lines
 SELECT number, run_id, at, level, text FROM @lines WHERE run_id = $1 AND number > $2 ORDER BY number LIMIT $3

@@ -45,9 +45,13 @@ SELECT value, (SELECT max(number) FROM lines WHERE run_id = value) FROM carray(?
 INSERT INTO lines (run_id, number, at, level, text) VALUES {rows}
 
 -- name: newest_progress
-SELECT number, run_id, at, level, text FROM lines
-WHERE run_id = ?1 AND level = 'progress' AND number > (SELECT MAX(number) FROM lines WHERE run_id = ?1) - ?2
-ORDER BY number DESC LIMIT 1
+SELECT lines.number, lines.run_id, lines.at, lines.level, lines.text
+FROM carray(?1) AS run_ids CROSS JOIN lines ON lines.run_id = run_ids.value AND lines.number = (
+  SELECT newest.number FROM lines AS newest
+  WHERE newest.run_id = run_ids.value AND newest.level = 'progress'
+    AND newest.number > (SELECT max(number) FROM lines WHERE run_id = run_ids.value) - ?2
+  ORDER BY newest.number DESC LIMIT 1
+)
 
 -- name: lines
 SELECT number, run_id, at, level, text FROM lines WHERE run_id = ? AND number > ? ORDER BY number LIMIT ?

@@ -109,10 +109,13 @@ class JournalContract(Contract):
 
     async def test_newest_progress_is_found_among_the_last_lines(self, store: FullStore) -> None:
         run, other = await start_run(store), await start_run(store)
-        assert await store.newest_progress(run.id) is None
+        assert await store.newest_progress([run.id, other.id]) == {}
         progress = [Line(run.id, NOON, "progress", f"0.{place}") for place in range(1, 4)]
         await store.write_lines([*_lines(run.id, 5), *progress, *_lines(run.id, PROGRESS_WINDOW - 1)])
         await store.write_lines([Line(other.id, NOON, "progress", "0.9")])
-        assert await store.newest_progress(run.id) == progress[-1]
+        both = {run.id: progress[-1], other.id: Line(other.id, NOON, "progress", "0.9")}
+        assert await store.newest_progress([run.id, other.id, "run_absent"]) == both
+        assert await store.newest_progress([run.id]) == {run.id: progress[-1]}
+        assert await store.newest_progress([]) == {}
         await store.write_lines(_lines(run.id, 1))
-        assert await store.newest_progress(run.id) is None
+        assert await store.newest_progress([run.id]) == {}

@@ -29,6 +29,14 @@ async def look_violations_of(page: Page) -> list[str]:
     return await _run(page, {"runOnly": {"type": "rule", "values": list(_LOOK_RULES)}})
 
 
+async def violations_in_both_themes(page: Page) -> list[str]:
+    """Check the page as it is, then in the other theme, which differs in its colours only."""
+    found = await violations_of(page)
+    theme = "dark" if await page.locator("html").get_attribute("data-theme") == "light" else "light"
+    await page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+    return found + [f"{theme}: {violation}" for violation in await look_violations_of(page)]
+
+
 async def _run(page: Page, options: dict[str, Any]) -> list[str]:
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(AXE_SCRIPT)

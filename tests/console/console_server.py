@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright
+from playwright.async_api import BrowserContext, ConsoleMessage, Error, Page
 
 from horae.console.request import SESSION_COOKIE
 from horae.console.viewer import LANGUAGE_COOKIE, THEME_COOKIE
@@ -15,9 +15,11 @@ from horae.model.accounts.principal import Principal
 from horae.runtime.api_service import CONSOLE_PATH, mount_console
 from horae.service.service import Service
 from tests.api.api_server import Api, serve_api
+from tests.console.tabs import Tabs, open_tabs
 
 Language = Literal["en", "zh"]
 Theme = Literal["light", "dark"]
+_LOCALES: Final[dict[Language, str]] = {"en": "en-GB", "zh": "zh-CN"}
 SIZES: Final = {"phone": (360, 740), "laptop": (1280, 800), "wide": (1920, 1080)}
 
 
@@ -27,7 +29,7 @@ class Console:
     `problems`, and fail the test at its end."""
 
     api: Api
-    browser: Browser
+    tabs: Tabs
     stack: AsyncExitStack
     problems: list[str] = field(default_factory=list)
 
@@ -53,16 +55,50 @@ class Console:
         scripts: bool = True,
         **options: Any,
     ) -> BrowserContext:
-        """Return a browser context that is signed in as this account; None: not signed in."""
+        """Return a new browser context that is signed in as this account; None: not signed in."""
         width, height = SIZES[size]
-        context = await self.browser.new_context(
+        context = await self.tabs.browser.new_context(
             viewport={"width": width, "height": height},
             java_script_enabled=scripts,
             color_scheme=theme,
-            locale="zh-CN" if language == "zh" else "en-GB",
+            locale=_LOCALES[language],
             **options,
         )
         self.stack.push_async_callback(context.close)
+        await self._add_cookies(context, who, language, theme)
+        context.on("page", self._watch)
+        return context
+
+    async def open_tab(
+        self,
+        who: str | None = "ada",
+        *,
+        language: Language = "en",
+        theme: Theme = "light",
+        size: str = "laptop",
+        scripts: bool = True,
+    ) -> Page:
+        """Return an empty page, alone in a context that is signed in as this account; None: not signed in."""
+        page = await self.stack.enter_async_context(self.tabs.lent(_LOCALES[language], scripts=scripts))
+        width, height = SIZES[size]
+        await page.set_viewport_size({"width": width, "height": height})
+        await page.emulate_media(color_scheme=theme)
+        await self._add_cookies(page.context, who, language, theme)
+        page.context.on("page", self._watch)
+        self.stack.callback(page.context.remove_listener, "page", self._watch)
+        self._watch(page)
+        self.stack.callback(self._unwatch, page)
+        return page
+
+    async def open(self, path: str = "/", who: str | None = "ada", **options: Any) -> Page:
+        """Open a page of the console in a tab of its own."""
+        page = await self.open_tab(who, **options)
+        response = await page.goto(self.url + path)
+        assert response is not None
+        assert response.ok, f"{path}: {response.status} {await response.text()}"
+        return page
+
+    async def _add_cookies(self, context: BrowserContext, who: str | None, language: Language, theme: Theme) -> None:
         cookies: dict[str, str] = {LANGUAGE_COOKIE: language, THEME_COOKIE: theme}
         if who is not None:
             opened = await self.service.sessions.open_with_token(self.api.tokens[who], client="test")
@@ -70,21 +106,17 @@ class Console:
         await context.add_cookies(
             [{"name": name, "value": value, "url": f"{self.url}/"} for name, value in cookies.items()]
         )
-        context.on("page", self._watch)
-        return context
-
-    async def open(self, path: str = "/", who: str | None = "ada", **options: Any) -> Page:
-        """Open a page of the console in a new context."""
-        context = await self.open_context(who, **options)
-        page = await context.new_page()
-        response = await page.goto(self.url + path)
-        assert response is not None
-        assert response.ok, f"{path}: {response.status} {await response.text()}"
-        return page
 
     def _watch(self, page: Page) -> None:
-        page.on("pageerror", lambda error: self.problems.append(f"{page.url}: {error}"))
+        page.on("pageerror", self._note_error)
         page.on("console", self._note)
+
+    def _unwatch(self, page: Page) -> None:
+        page.remove_listener("pageerror", self._note_error)
+        page.remove_listener("console", self._note)
+
+    def _note_error(self, error: Error) -> None:
+        self.problems.append(str(error.stack or error))
 
     def _note(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -92,11 +124,17 @@ class Console:
 
 
 @asynccontextmanager
-async def serve_console(chromium: str, url: str = "memory://") -> AsyncIterator[Console]:
-    async with serve_api(url) as api, async_playwright() as playwright, AsyncExitStack() as stack:
+async def serve_in_tabs(tabs: Tabs) -> AsyncIterator[Console]:
+    async with serve_api() as api, AsyncExitStack() as stack:
         mount_console(api.app)
-        browser = await playwright.chromium.connect_over_cdp(chromium)
-        console = Console(api, browser, stack)
+        console = Console(api, tabs, stack)
         yield console
         await stack.aclose()
         assert not console.problems, console.problems
+
+
+@asynccontextmanager
+async def serve_console(chromium: str) -> AsyncIterator[Console]:
+    """Serve the console and connect to the browser at this address: for programs that are not tests."""
+    async with open_tabs(chromium) as tabs, serve_in_tabs(tabs) as console:
+        yield console

@@ -166,7 +166,7 @@ class Seeder:
         await self.present.sessions.open_with_token(self.api.tokens["ada"], client=f"Firefox {SCRIPT}")
 
     async def _create_lanes(self) -> None:
-        for name, limit in (("press", 1), ("stopped", 0), ("mail", 20)):
+        for name, limit in (("press", 1), ("stopped", 0), ("mail", 20), (LONG_CHINESE[:80], 1)):
             lane = await self.present.lanes.limit(LOCAL, name, limit)
             self.seed.add("lanes", lane.name)
         await self.present.lanes.limit(self.ada, "garden", 2)
@@ -300,7 +300,11 @@ class Seeder:
 
     async def _request_approvals(self) -> None:
         wish = TaskRequest(
-            f"{IMAGE} every minute", "every 1h 10 times", HTTP, zone="UTC", payload=json.dumps({"prompt": QUOTES})
+            f"{IMAGE} {LONG_CHINESE[:120]}",
+            "every 1h 10 times",
+            HTTP,
+            zone="UTC",
+            payload=json.dumps({"prompt": QUOTES}),
         )
         waiting = await self.present.tasks.create(self.robot, wish)
         approved = await self.present.tasks.create(self.robot, wish._replace(name="approved by ada"))
@@ -332,7 +336,9 @@ class Seeder:
 
     async def _create_accounts(self) -> None:
         """Add secrets, a revoked owner with an active task, and a token that has expired scopes."""
-        await self.present.secrets.set(self.ada, "WEATHER_KEY", "not shown anywhere")
+        for name in ("WEATHER_KEY", "k" * 100):
+            await self.present.secrets.set(self.ada, name, "not shown anywhere")
+        await self.present.tokens.make(LOCAL, owner="ada", name=LONG_CHINESE[:180])
         await self.present.accounts.put(LOCAL, "carl", role=Role.MEMBER, quotas={"active_tasks": 3})
         carl = Principal("carl")
         await self.add("task of a revoked owner", "every 10m", who=carl)

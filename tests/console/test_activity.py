@@ -12,7 +12,6 @@ from horae.model.accounts.principal import LOCAL, Role
 from horae.model.record import Record
 from horae.service.accounts.audit import SEALED_KIND
 from tests.console.accessibility import violations_of
-from tests.console.admin_steps import check_pages
 from tests.console.console_server import Console
 
 OPERATOR = LOCAL._replace(actor="local", via="cli", request="req_1")
@@ -105,8 +104,6 @@ async def test_downloads_have_all_rows_and_no_formulas(console: Console) -> None
     assert {json.loads(line)["owner"] for line in (await reply.text()).splitlines()} == {"bob"}
 
 
-async def test_activity_is_accessible_with_rows_and_empty(console: Console) -> None:
+async def test_activity_without_rows_is_accessible(console: Console) -> None:
     page = await console.open("/activity?actor=nobody", "vic")
     assert await violations_of(page) == []
-    await make_rows(console)
-    await check_pages(console, "admin", ["/activity?verify=1"])

@@ -10,7 +10,7 @@ from horae.model.accounts.principal import LOCAL
 from horae.model.change import Facts
 from horae.model.task import PauseCause, TaskState
 from tests.console.accessibility import violations_of
-from tests.console.admin_steps import check_pages, post, take_refusals
+from tests.console.admin_steps import post, take_refusals
 from tests.console.console_server import Console
 
 HOSTILE = "<img src=x onerror=alert(1)> 每天早上九点给我发一份非常非常长的报告" + "长" * 100
@@ -106,12 +106,11 @@ async def digest_on(page: Page, task_id: str) -> str:
     return str(await proposal(page, task_id).locator("code.digest").text_content())
 
 
-async def test_approvals_belong_to_their_owner_and_are_accessible(console: Console) -> None:
+async def test_approvals_belong_to_their_owner_and_an_empty_page_is_accessible(console: Console) -> None:
     page = await console.open("/approvals", "bob")
     await expect(page.get_by_text("No task waits for approval.")).to_be_visible()
     assert await violations_of(page) == []
     task_id = await propose(console, name=HOSTILE)
-    await check_pages(console, "admin", ["/approvals"])
     page = await console.open("/approvals", "ada")
     digest = await digest_on(page, task_id)
     assert await page.get_by_role("button", name="Save").count() == 0, "limits are set by admins"

@@ -10,10 +10,7 @@ from horae.ports.store import TaskFilter
 from horae.service.tasks.function_records import NO_DEFAULTS, Argument, Registration, Signature
 from horae.testing.factories import NOON
 from horae.wire.tasks import definition_json
-from tests.console.accessibility import violations_of
 from tests.console.console_server import Console
-
-HOSTILE = "<script>alert(1)</script> \u0645\u0631 " + "很长的名字" * 20 + "x" * 60
 
 
 async def stored_tasks(console: Console) -> list[Facts]:
@@ -45,23 +42,6 @@ async def land_on_edit(page: Page) -> None:
 
     await page.route("**/tasks/new", redirect)
     await page.route("**/edit", redirect)
-
-
-async def test_new_and_edit_page_are_accessible_in_both_languages_and_themes(console: Console) -> None:
-    task = await console.api.create_task(name=HOSTILE, when="every weekday at 9am", zone="Asia/Shanghai")
-    new, edit = "/tasks/new?when=9", f"/tasks/{task['id']}/edit"
-    for path, language, theme in (
-        (new, "en", "light"),
-        (new, "zh", "dark"),
-        (edit, "en", "dark"),
-        (edit, "zh", "light"),
-        ("/schedule-preview?when=2+30", "en", "light"),
-    ):
-        size = "laptop" if language == "en" else "phone"
-        page = await console.open(path, language=language, theme=theme, size=size)
-        await page.evaluate("document.querySelectorAll('main details').forEach((each) => { each.open = true; })")
-        assert await violations_of(page) == []
-        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
 
 
 async def test_text_is_previewed_while_it_is_typed_and_created_with_undo(console: Console) -> None:
@@ -267,9 +247,9 @@ async def test_roles_and_owners_are_respected(console: Console) -> None:
         ("vic", ("/tasks/new", edit), 403),
         ("bob", (edit, f"/schedule-preview?when=every+5m&task={made['id']}"), 404),
     ):
-        context = await console.open_context(who)
+        tab = await console.open_tab(who)
         for path in paths:
-            answer = await context.request.get(console.url + path)
+            answer = await tab.request.get(console.url + path)
             assert answer.status == status, (who, path)
             assert "ada&#39;s" not in await answer.text()
     page = await console.open("/tasks/new?when=every+5m", who="bob")

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, expect
 
 from horae.model.run import Origin, RunState
 from tests.cli.operating.deployment import Deployment, Up
+from tests.console.tabs import Tabs
 from tests.servers.ports import ReservedPort
 
 SECONDS: Final = 30_000
@@ -48,52 +49,49 @@ async def _create_in_chinese(page: Page, console: str) -> str:
     return page.url.rpartition("/")[2].partition("?")[0]
 
 
-async def test_first_day(chromium: str, deployment: Deployment) -> None:
+async def test_first_day(tabs: Tabs, deployment: Deployment) -> None:
     reserved = ReservedPort()
     port = reserved.number
     up, ready = await asyncio.to_thread(_start, deployment, port)
     console = ready["console"]
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.connect_over_cdp(chromium)
-        context = await browser.new_context(locale="en-GB")
-        context.set_default_timeout(SECONDS)
-        expect.set_options(timeout=SECONDS)
-        page = await context.new_page()
+    context = await tabs.browser.new_context(locale="en-GB")
+    context.set_default_timeout(SECONDS)
+    page = await context.new_page()
 
-        await page.goto(ready["sign_in_link"])
-        await expect(page.locator(".empty code").first).to_be_visible()
-        assert "code=" not in page.url
+    await page.goto(ready["sign_in_link"])
+    await expect(page.locator(".empty code").first).to_be_visible()
+    assert "code=" not in page.url
 
-        await page.goto(f"{console}tasks")
-        await page.get_by_role("button", name="demo").first.click()
-        await expect(page.locator("#notice")).to_be_visible()
-        assert len(await asyncio.to_thread(deployment.answer, "ls")) >= 2
+    await page.goto(f"{console}tasks")
+    await page.get_by_role("button", name="demo").first.click()
+    await expect(page.locator("#notice")).to_be_visible()
+    assert len(await asyncio.to_thread(deployment.answer, "ls")) >= 2
 
-        task_id = await _create_in_chinese(page, console)
-        await page.goto(f"{console}tasks/{task_id}?lang=en")
-        await expect(page.locator("main")).to_contain_text("succeeded")
-        assert any(run.state is RunState.SUCCEEDED for run in await asyncio.to_thread(deployment.runs, task_id))
+    task_id = await _create_in_chinese(page, console)
+    await page.goto(f"{console}tasks/{task_id}?lang=en")
+    await expect(page.locator("main")).to_contain_text("succeeded")
+    assert any(run.state is RunState.SUCCEEDED for run in await asyncio.to_thread(deployment.runs, task_id))
 
-        missed = await asyncio.to_thread(
-            deployment.add, name="invoices", when="every 2s", zone="UTC", say="x", policies={"missed": "skip"}
-        )
-        os.killpg(up.process.pid, signal.SIGKILL)
-        up.process.wait()
-        await asyncio.to_thread(_wait_for_misses, deployment)
-        up, ready = await asyncio.to_thread(_start, deployment, port)
+    missed = await asyncio.to_thread(
+        deployment.add, name="invoices", when="every 2s", zone="UTC", say="x", policies={"missed": "skip"}
+    )
+    os.killpg(up.process.pid, signal.SIGKILL)
+    up.process.wait()
+    await asyncio.to_thread(_wait_for_misses, deployment)
+    up, ready = await asyncio.to_thread(_start, deployment, port)
 
-        await page.goto(f"{console}?lang=en")
-        banner = page.locator("#outage")
-        await expect(banner).to_contain_text("the last one died")
-        await expect(banner.get_by_role("link", name="invoices")).to_be_visible()
-        await banner.get_by_role("link", name="Why?").first.click()
-        await expect(page.locator("main")).to_contain_text("nothing could run it")
-        await page.goto(f"{console}?lang=en")
-        await page.locator(f"#missed-{missed}").get_by_role("button", name="Run the latest").click()
-        await expect(page.locator("#notice")).to_contain_text("invoices")
-        await page.goto(f"{console}tasks/{missed}?lang=en")
-        await asyncio.to_thread(_wait_for_backfill, deployment, missed)
-        await context.close()
+    await page.goto(f"{console}?lang=en")
+    banner = page.locator("#outage")
+    await expect(banner).to_contain_text("the last one died")
+    await expect(banner.get_by_role("link", name="invoices")).to_be_visible()
+    await banner.get_by_role("link", name="Why?").first.click()
+    await expect(page.locator("main")).to_contain_text("nothing could run it")
+    await page.goto(f"{console}?lang=en")
+    await page.locator(f"#missed-{missed}").get_by_role("button", name="Run the latest").click()
+    await expect(page.locator("#notice")).to_contain_text("invoices")
+    await page.goto(f"{console}tasks/{missed}?lang=en")
+    await asyncio.to_thread(_wait_for_backfill, deployment, missed)
+    await context.close()
     reserved.release()
 
 

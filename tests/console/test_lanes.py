@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from urllib.parse import quote
 
 from playwright.async_api import expect
 
@@ -14,7 +13,7 @@ from horae.model.accounts.principal import LOCAL
 from horae.model.lane import LaneQueue, LaneUse
 from horae.ports.store import Node
 from tests.console.accessibility import violations_of
-from tests.console.admin_steps import check_pages, post, take_refusals
+from tests.console.admin_steps import post, take_refusals
 from tests.console.console_server import Console
 
 HOSTILE = "<script>alert(1)</script> 非常长的通道名称" + "很" * 60
@@ -67,11 +66,9 @@ async def test_limit_waiters_and_drain_are_changed_and_undone(console: Console) 
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-async def test_lanes_are_accessible_with_data_and_empty(console: Console) -> None:
+async def test_page_without_lanes_is_accessible(console: Console) -> None:
     page = await console.open("/lanes", "bob")
     assert await violations_of(page) == []
-    await fill_lane(console, HOSTILE)
-    await check_pages(console, "admin", [f"/lanes?lane={quote(HOSTILE)}"])
 
 
 async def test_limits_work_without_scripts_and_a_refused_form_is_shown_again(console: Console) -> None:

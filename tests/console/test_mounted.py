@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from playwright.async_api import async_playwright, expect
+from playwright.async_api import expect
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -32,6 +32,7 @@ from horae.model.accounts.principal import LOCAL
 from horae.runtime.http_server import open_listener
 from horae.service.accounts.sessions import csrf_token
 from horae.wire.tasks import read_task
+from tests.console.tabs import Tabs
 
 PREFIX = "/ops/horae"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -81,7 +82,7 @@ def make_fastapi(url: str) -> FastAPI:
 
 
 async def test_console_works_below_a_prefix_of_a_fastapi_application(
-    chromium: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tabs: Tabs, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO)
     caplog.set_level(logging.INFO, "uvicorn.access")
@@ -89,11 +90,10 @@ async def test_console_works_below_a_prefix_of_a_fastapi_application(
     for name in ("uvicorn", "uvicorn.access"):
         monkeypatch.setattr(logging.getLogger(name), "propagate", True)
     token, code = await make_account(url := f"sqlite:///{tmp_path}/horae.db")
-    async with serve(make_fastapi(url)) as base, aiohttp.ClientSession(base) as http, async_playwright() as playwright:
+    async with serve(make_fastapi(url)) as base, aiohttp.ClientSession(base) as http:
         async with http.get("/hello") as other:
             assert (await other.json(), other.headers.get("x-request-id")) == ({"hello": "world"}, None)
-        browser = await playwright.chromium.connect_over_cdp(chromium)
-        context = await browser.new_context()
+        context = await tabs.browser.new_context()
         page = await context.new_page()
         problems: list[str] = []
         page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)

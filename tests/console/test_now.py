@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import product
 from typing import Any
 
 from playwright.async_api import expect
@@ -14,7 +13,7 @@ from horae.model.reason import Reason
 from horae.model.run import Origin, RunState
 from horae.ports.store import RunFilter
 from horae.testing.factories import a_node, a_run
-from tests.console.accessibility import violations_of
+from tests.console.accessibility import violations_in_both_themes
 from tests.console.console_server import Console
 
 HOUR = timedelta(hours=1)
@@ -57,9 +56,9 @@ async def _add_failing(console: Console, number: int) -> None:
 
 
 async def test_empty_now_page_explains_itself_in_both_languages_and_themes(console: Console) -> None:
-    for language, theme in product(("en", "zh"), ("light", "dark")):
-        page = await console.open(language=language, theme=theme)
-        assert await violations_of(page) == []
+    for language in ("en", "zh"):
+        page = await console.open(language=language)
+        assert await violations_in_both_themes(page) == []
         assert await page.locator("html").get_attribute("lang") == ("zh-CN" if language == "zh" else "en")
         await expect(page.locator(".empty code")).to_have_text('horae add "every 1m" --say "hello"')
 
@@ -68,9 +67,8 @@ async def test_now_page_shows_next_tasks_and_hostile_names_as_text(console: Cons
     await console.api.create_task(name="morning report", when="every day at 09:00", zone="Asia/Shanghai")
     await console.api.create_task(name=HOSTILE)
     await _add_failing(console, 21)
-    for language, size in product(("en", "zh"), ("phone", "wide")):
+    for language, size in (("en", "phone"), ("zh", "wide")):
         page = await console.open(language=language, size=size)
-        assert await violations_of(page) == []
         await expect(page.get_by_role("link", name="morning report")).to_be_visible()
         await expect(page.locator("#body")).to_contain_text("Asia/Shanghai")
         assert await page.evaluate("window.__xss") is None
@@ -89,7 +87,6 @@ async def test_outage_is_shown_with_its_counts_and_the_latest_missed_occurrence_
     banner = page.locator("#outage")
     await expect(banner).to_contain_text("3 occurrences were due")
     await expect(banner).to_contain_text("3 skipped by policy")
-    assert await violations_of(page) == []
     await banner.get_by_role("button", name="Run the latest").click()
     await expect(page.locator("#notice")).to_contain_text("latest missed occurrence of invoices")
     facts = await console.service.tasks.get(LOCAL, task_id)

@@ -74,7 +74,6 @@ async def test_pane_shows_any_part_of_a_hundred_thousand_lines(console: Console)
     await expect(line_of(page, 99_998)).to_be_in_viewport()
     await page.get_by_label("Wrap").check()
     await expect(line_of(page, 99_998)).to_be_visible()
-    assert await violations_of(page) == []
     # Heights of wrapped lines are known only once they are in view.
     await page.get_by_label("Level").select_option("all")
     await field.fill("needle")

@@ -10,7 +10,7 @@ from horae.outgoing.addresses import read_networks
 from horae.service.events.delivery import WebhookClient
 from horae.service.events.webhooks import Webhooks
 from tests.console.accessibility import violations_of
-from tests.console.admin_steps import check_pages, post, take_refusals
+from tests.console.admin_steps import post, take_refusals
 from tests.console.console_server import Console
 from tests.events.event_server import webhook_receiver
 
@@ -253,11 +253,6 @@ async def test_roles_and_owners_see_and_change_only_their_own(console: Console) 
     raise AssertionError("a member made an owner")
 
 
-async def test_tabs_with_long_texts_and_without_anything_are_accessible(console: Console) -> None:
-    """The seeded store of test_all_pages.py has the usual contents of every tab."""
-    webhook, _ = await console.service.webhooks.create(LOCAL._replace(owner="ada"), URL, note="备" * 150)
-    await console.service.secrets.set(LOCAL._replace(owner="ada"), "k" * 100, "value")
-    await console.service.tokens.make(LOCAL, owner="ada", name="令牌" * 90)
-    await check_pages(console, "ada", [f"/settings/webhooks/{webhook.id}", "/settings/secrets", "/settings/tokens"])
+async def test_tab_without_webhooks_is_accessible(console: Console) -> None:
     page = await console.open("/settings/webhooks", "bob")
     assert await violations_of(page) == []

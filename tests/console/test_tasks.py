@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import product
 from typing import Any, Final
 
 from playwright.async_api import Page, expect
@@ -13,7 +12,7 @@ from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import Target, Task, TaskState
 from horae.service.tasks.task_request import TaskRequest
-from tests.console.accessibility import violations_of
+from tests.console.accessibility import violations_in_both_themes
 from tests.console.console_server import Console
 
 ADA: Final = Principal("ada")
@@ -55,16 +54,15 @@ async def fits(page: Page) -> bool:
     return bool(await page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
-async def test_list_shows_rows_that_are_accessible_in_both_languages_and_themes(console: Console) -> None:
+async def test_list_shows_rows_in_both_languages(console: Console) -> None:
     report = await add_task(console, "morning report", labels={"team": "ops"})
     await add_history(console, report)
     await add_task(console, HOSTILE, "every 5m")
     await add_task(console, LONG_CHINESE, "0 9 * * 1-5")
     held = await add_task(console, "weekly digest")
     await console.service.tasks.pause(ADA, held.id, note="on holiday")
-    for language, theme in product(("en", "zh"), ("light", "dark")):
-        page = await console.open("/tasks", language=language, theme=theme)
-        assert await violations_of(page) == []
+    for language in ("en", "zh"):
+        page = await console.open("/tasks", language=language)
         row = page.locator(f"#task-{report.id}")
         await expect(row.locator(".marks a")).to_have_count(6)
         await expect(row).to_contain_text("Shanghai")
@@ -113,7 +111,6 @@ async def test_selected_tasks_are_paused_and_the_pause_is_undone(console: Consol
         await page.locator(f"#tick-{task.id}").check()
     await expect(page.locator("[data-ticked]")).to_contain_text("2 selected")
     await page.get_by_role("button", name="Pause…").click()
-    assert await violations_of(page) == []
     await page.get_by_label("Reason").fill("stock-taking")
     await page.get_by_label("Until").fill("not a time")
     await page.get_by_role("button", name="Pause tasks").click()
@@ -193,15 +190,14 @@ async def test_many_matching_tasks_are_an_operation_with_progress(console: Conso
     await expect(page).to_have_url(f"{console.url}/operations/{page.url.rpartition('/')[2]}")
     assert "/operations/opn_" in page.url
     await expect(page.get_by_text("205 of 205 tasks")).to_be_visible(timeout=20_000)
-    assert await violations_of(page) == []
     listed = await console.service.tasks.page(ADA, limit=300)
     assert {facts.status.state for facts in listed.items} == {TaskState.PAUSED}
 
 
 async def test_demo_tasks_are_loaded_and_removed_in_one_click(console: Console) -> None:
-    for language, theme in product(("en", "zh"), ("light", "dark")):
-        page = await console.open("/tasks", language=language, theme=theme)
-        assert await violations_of(page) == []
+    for language in ("en", "zh"):
+        page = await console.open("/tasks", language=language)
+        assert await violations_in_both_themes(page) == []
     page = await console.open("/tasks", scripts=False)
     await expect(page.get_by_text('horae add "every 1m"')).to_be_visible()
     await page.get_by_role("button", name="Load demo tasks").click()

@@ -95,17 +95,16 @@ def _check_http_server(out: Printer) -> list[Check] | None:
 
 
 def _check_database_server(out: Printer, url: str) -> list[Check]:
-    import asyncio  # noqa: PLC0415
-
     from ...clock import SystemClock  # noqa: PLC0415
     from ...errors import StoreError  # noqa: PLC0415
     from ...runtime.store_status import read_server_status  # noqa: PLC0415
+    from ..session.interruptible import run_interruptible  # noqa: PLC0415
     from ..session.open_store import display_location, run_with_existing_app  # noqa: PLC0415
     from .server_checks import check_database_server, check_encryption, refused_store  # noqa: PLC0415
     from .store_checks import check_store  # noqa: PLC0415
 
     try:
-        server = asyncio.run(read_server_status(url, SystemClock()))
+        server = run_interruptible(read_server_status(url, SystemClock()))
         found = [] if server is None else [*check_database_server(server, out.settings), *check_encryption(url)]
         if server is not None and server.schema:
             found += run_with_existing_app(out.settings, lambda app: check_store(app, out.settings, None, server))

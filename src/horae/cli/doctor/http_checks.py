@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +15,7 @@ from ...model.events.webhook import Webhook
 from ...version import __version__
 from ..messages import account_messages as words
 from ..output.printer import Printer
+from ..session.interruptible import run_interruptible
 from ..session.servers import Server, connect
 from .machine_checks import Check, escape_braces, make_check
 
@@ -23,7 +23,7 @@ from .machine_checks import Check, escape_braces, make_check
 def check_server(server: Server, out: Printer) -> list[Check]:
     """Run the checks; a failed connection is the only result, since the others need it."""
     try:
-        identity, state, webhooks = asyncio.run(_query_server(server, out))
+        identity, state, webhooks = run_interruptible(_query_server(server, out))
     except HoraeError as error:
         return [connection_failure(error)]
     from .store_checks import check_webhooks  # noqa: PLC0415 - it imports the stores

@@ -5,7 +5,6 @@ The library's `Horae` would do too, but loading it costs a command a tenth of a 
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -41,6 +40,7 @@ from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.task_request import TaskRequest
 from ...settings import Settings
 from ..output.readiness import Readiness
+from .interruptible import run_interruptible
 from .open_store import prepare_url, process_zone
 
 T = TypeVar("T")
@@ -185,7 +185,7 @@ class LocalSession:
 def run_locally(settings: Settings, work: Callable[[LocalSession], Awaitable[T]], *, create: bool = False) -> T:
     """Open the store, run `work` with a session, and close it. A missing file is refused, unless `create`."""
     url = prepare_url(settings, create=create)
-    return asyncio.run(_within(url, settings, work))
+    return run_interruptible(_within(url, settings, work))
 
 
 async def _within(url: str, settings: Settings, work: Callable[[LocalSession], Awaitable[T]]) -> T:

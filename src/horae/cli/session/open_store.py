@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 from collections.abc import Awaitable, Callable
@@ -15,6 +14,7 @@ from ...runtime.process_settings import data_file, store_url
 from ...runtime.stores import MEMORY, mask_url, sqlite_path
 from ...settings import DefaultZone, Settings, default_zone
 from ..messages.refusals import refuse
+from .interruptible import run_interruptible
 
 if TYPE_CHECKING:
     from ...app import Horae
@@ -26,7 +26,7 @@ _USES: Final[dict[str, Message]] = {"reading": Message("reading", "读取"), "wr
 def run_with_app(settings: Settings, work: Callable[[Horae], Awaitable[T]], *, create: bool = True) -> T:
     """Open the store with an app, run `work`, and close it. `create` False: a missing file is refused."""
     url = prepare_url(settings, create=create)
-    return asyncio.run(_within(url, process_zone(None, settings).name, work))
+    return run_interruptible(_within(url, process_zone(None, settings).name, work))
 
 
 def run_with_existing_app(settings: Settings, work: Callable[[Horae], Awaitable[T]]) -> T:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 
@@ -24,6 +23,7 @@ from ...service.tasks.task_request import TaskRequest
 from ...settings import DefaultZone
 from ..output.printer import Printer
 from ..output.readiness import Readiness
+from .interruptible import run_interruptible
 from .open_store import process_zone
 from .servers import Server, connect
 
@@ -116,7 +116,7 @@ class RemoteSession:
 
 
 def run_remotely(server: Server, out: Printer, work: Callable[[RemoteSession], Awaitable[T]]) -> T:
-    return asyncio.run(_within(server, out, work))
+    return run_interruptible(_within(server, out, work))
 
 
 async def _within(server: Server, out: Printer, work: Callable[[RemoteSession], Awaitable[T]]) -> T:

@@ -35,14 +35,13 @@ def location_json(here: Path | str) -> dict[str, Any]:
 
 def read_schema(out: Printer, here: Path | str) -> int:
     """Return the schema version without changing the store; 0 if there is none."""
-    import asyncio  # noqa: PLC0415
-
     from ...clock import SystemClock  # noqa: PLC0415
     from ...runtime.store_status import read_file_status, read_server_status  # noqa: PLC0415
+    from .interruptible import run_interruptible  # noqa: PLC0415
 
     if isinstance(here, Path):
         return read_file_status(str(here)).schema
-    status = asyncio.run(read_server_status(_url(out), SystemClock()))
+    status = run_interruptible(read_server_status(_url(out), SystemClock()))
     return 0 if status is None else status.schema
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
@@ -14,6 +13,7 @@ import click
 from ..command import Command
 from ..messages import move_messages as words
 from ..output.printer import Printer
+from ..session.interruptible import run_interruptible
 
 if TYPE_CHECKING:
     from ...ports.transfer import Part
@@ -44,7 +44,7 @@ def move_store(out: Printer, *, source: str, target: str, dry_run: bool) -> None
         raise refuse_store("no_such_store", path=display_location(from_settings))
     here = prepare_url(from_settings, create=False)
     there = None if dry_run and not store_exists(to_settings) else prepare_url(to_settings, create=not dry_run)
-    result = asyncio.run(_move(out, here, there, target, dry_run=dry_run))
+    result = run_interruptible(_move(out, here, there, target, dry_run=dry_run))
     _show(out, result, _Keys.of(here, target, out.command_settings.base, sealed=result.sealed))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import tempfile
@@ -15,6 +14,7 @@ from ...errors import StoreError
 from ...ports.store import Node
 from ...runtime import make_store
 from ..messages.operating_refusals import refuse
+from ..session.interruptible import run_interruptible
 
 _SIDE_FILES = ("-wal", "-shm")
 
@@ -41,7 +41,7 @@ def _problem_with(draft: Path) -> str | None:
     if draft.stat().st_size == 0:
         return "It is empty."
     try:
-        problems = asyncio.run(_integrity_problems(draft))
+        problems = run_interruptible(_integrity_problems(draft))
     except StoreError as error:
         return str(error)
     return problems[0] if problems else None
@@ -59,7 +59,7 @@ async def _integrity_problems(draft: Path) -> tuple[str, ...]:
 def check_no_live_node(here: Path) -> None:
     """Refuse while a node runs or another process has the file open: it would keep writing to the replaced file."""
     try:
-        nodes = asyncio.run(_live_nodes(here))
+        nodes = run_interruptible(_live_nodes(here))
     except StoreError:
         return  # the store cannot be opened, which is a reason to restore
     if nodes:

@@ -21,6 +21,7 @@ from ...wire.tasks import definition_json, next_due
 from ..page import PageRequest, page
 from ..task_texts import describe_pause, describe_wait, describe_when, error_line, other_zone
 from ..viewer import Viewer
+from .run import pretty_json
 from .task_history import chart_data
 
 _FIRES: Final = 5
@@ -100,7 +101,7 @@ async def _tab_data(request: PageRequest, facts: Facts, tab: str) -> dict[str, A
     principal, after = request.viewer.principal, request.request.query_params.get("after")
     query = {"tab": "runs", **({"after": after} if after else {})}
     if tab == "definition":
-        text = json.dumps(definition_json(facts.task), indent=2, ensure_ascii=False)
+        text = pretty_json(json.dumps(definition_json(facts.task), ensure_ascii=False))
         return {"definition": text[:_MAX_TEXT], "is_text_cut": len(text) > _MAX_TEXT, "query": query}
     if tab == "activity":
         trail = await request.service.audit.page(principal, None, _AUDIT_ROWS)

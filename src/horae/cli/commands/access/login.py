@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 from typing import Any, Final
@@ -21,6 +20,7 @@ from ...messages.account_refusals import refuse
 from ...output.printer import Printer
 from ...output.styled_text import replace_unprintable
 from ...session.contexts import Context, read_contexts, read_token, token_from_input, write_contexts
+from ...session.interruptible import run_interruptible
 from ...session.servers import (
     FoundToken,
     Server,
@@ -71,14 +71,14 @@ def _authenticate(out: Printer, server: str, *, piped: bool) -> tuple[FoundToken
     kept = None if piped else find_local_token(server)
     if kept is not None:
         try:
-            return kept, *asyncio.run(_identify(out, kept))
+            return kept, *run_interruptible(_identify(out, kept))
         except NotAuthenticated:
             if not out.asks:
                 raise
     text = token_from_input() if piped else _prompt_for_token(out, server)
     local = find_local(server)
     token = FoundToken(text, "given", server, store="" if local is None else local.store)
-    return token, *asyncio.run(_identify(out, token))
+    return token, *run_interruptible(_identify(out, token))
 
 
 async def _identify(out: Printer, token: FoundToken) -> tuple[TokenIdentity, str | None]:

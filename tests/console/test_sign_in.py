@@ -9,6 +9,9 @@ from playwright.async_api import Page, Request, expect
 
 from horae.console.request import SESSION_COOKIE
 from horae.console.viewer import ZONE_COOKIE
+from horae.model.accounts.principal import LOCAL
+from horae.ports.store import TaskFilter
+from horae.wire.tasks import definition_json
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console
 from tests.console.sign_in_requests import ROOT, get, make_link, sessions_of
@@ -115,6 +118,36 @@ async def test_form_sent_after_the_session_ended_keeps_its_input_until_the_next_
     await expect(page.locator("footer")).to_contain_text("Asia/Tokyo")
     await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert [each.owner for each in await sessions_of(console.api, "ada")] == ["ada"]
+    accept_refusals(console)
+
+
+async def test_task_typed_while_the_session_ended_is_created_after_the_next_sign_in(console: Console) -> None:
+    page = await console.open("/tasks/new")
+    name = '晨报 <b>&</b> "quoted"'
+    await page.get_by_label("Name", exact=False).first.fill(name)
+    await page.get_by_label("When", exact=False).fill("every day at 9:00")
+    await expect(page.locator("#preview .sentence")).to_contain_text("09:00")
+    (session,) = await sessions_of(console.api, "ada")
+    await console.service.sessions.revoke(ROOT, session.id)
+    # Previews find the session ended, and the page keeps what is typed.
+    async with page.expect_response(lambda response: "/sign-in" in response.url):
+        await page.get_by_label("When", exact=False).fill("every day at 10:30")
+    text = "first line\n  second = line\n"
+    await page.get_by_label("Text", exact=True).fill(text)
+    await expect(page.get_by_label("Name", exact=False).first).to_have_value(name)
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_text("what you entered is kept")).to_be_visible()
+    assert (await console.service.tasks.page(LOCAL, TaskFilter())).items == ()
+    await page.get_by_label("Token").fill(console.api.tokens["ada"])
+    await page.get_by_role("button", name="Sign in").click()
+    for typed in (name, "every day at 10:30", "second = line"):
+        await expect(page.locator("dl.fields")).to_contain_text(typed)
+    await page.get_by_role("button", name="Send the form").click()
+    await expect(page.locator("#notice")).to_contain_text(name)
+    (facts,) = (await console.service.tasks.page(LOCAL, TaskFilter())).items
+    definition = definition_json(facts.task)
+    assert (definition["name"], definition["when"]["at"], facts.task.owner) == (name, ["10:30"], "ada")
+    assert definition["target"]["say"].split("\n")[1] == "  second = line"
     accept_refusals(console)
 
 

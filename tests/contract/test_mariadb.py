@@ -9,7 +9,7 @@ import pytest
 
 from horae.ports.full_store import FullStore
 from horae.stores.mysql import MySQLStore
-from horae.stores.sql.store import MAX_CLAIM_SLICE
+from horae.stores.mysql.connection import DIALECT
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
 from tests.contract.mariadb_databases import DatabasePool, opened
 from tests.servers.mariadb import MariaDBServer
@@ -21,7 +21,7 @@ def pool(mariadb_server: MariaDBServer) -> DatabasePool:
 
 
 class TestMySQLStore(StoreContract, RecordsContract, JournalContract):
-    slice_size = MAX_CLAIM_SLICE
+    slice_size = DIALECT.max_claim_slice
     _pool: DatabasePool
 
     @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 
 from horae.ports.full_store import FullStore
 from horae.stores.postgres import PostgresStore
-from horae.stores.postgres.store import MAX_CLAIM_SLICE
+from horae.stores.postgres.connection import DIALECT
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
 from tests.contract.postgres_databases import DatabasePool, opened
 from tests.servers.postgres import PostgresServer
@@ -21,7 +21,7 @@ def pool(postgres_server: PostgresServer) -> DatabasePool:
 
 
 class TestPostgresStore(StoreContract, RecordsContract, JournalContract):
-    slice_size = MAX_CLAIM_SLICE
+    slice_size = DIALECT.max_claim_slice
     _pool: DatabasePool
 
     @pytest.fixture(autouse=True)

@@ -63,7 +63,7 @@ class TaskFacts(Generic[_L]):
     lane_state: _L
 
     def build_facts(self, cached: CachedTask, entries: tuple[Entry, ...]) -> Facts:
-        _, _, task, status, live, _ = cached
+        _, _, task, status, live = cached
         lane_state = self.lane_state
         if lane_state.is_unrestricted and task.lane is None:
             return new_tuple(Facts, (task, status, entries, live, (), None, _NO_EXISTING_RUNS))

@@ -8,15 +8,21 @@ from importlib import resources
 from typing import Final
 
 _NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_ALSO: Final = re.compile(r"^-- also: (.+)$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^--.*$", re.MULTILINE)
 _COLUMN_LIST: Final = re.compile(r"\{(\w+_(?:columns|filter))\}")
 
 
 def parse_blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of every block of a file, without comments and line breaks."""
+    """Yield the name and the text of every block of a file, without comments and line breaks.
+
+    `-- also:` lists further names of a statement: other stores need a statement of its own for each of them.
+    """
     parts = _NAME.split(text)
     for name, body in zip(parts[1::2], parts[2::2], strict=True):
-        yield name, " ".join(_COMMENT.sub("", body).split())
+        statement = " ".join(_COMMENT.sub("", body).split())
+        for each in (name, *(also for names in _ALSO.findall(body) for also in names.split(", "))):
+            yield each, statement
 
 
 def read_blocks(package: str) -> dict[str, str]:

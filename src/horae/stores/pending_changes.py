@@ -56,12 +56,12 @@ def lanes_taken(run: Run) -> tuple[str, ...]:
     return run.lanes if run.state in LIVE_STATES else ()
 
 
-def require_live(cached: CachedTask, run_id: str) -> tuple[Run, int]:
-    """Return a live run of the task and its number; raises StoreError if it is not live."""
-    before, run_number = cached.find_run(run_id)
+def require_live(cached: CachedTask, run_id: str) -> Run:
+    """Return a live run of the task; raises StoreError if it is not live."""
+    before = cached.find_run(run_id)
     if before is None:
         raise StoreError(f"The run {run_id} is not live, and what has ended stays so; nothing was written.")
-    return before, run_number
+    return before
 
 
 def require_same_task(before: Task, after: Task) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from ..model.change import Change
@@ -14,28 +14,27 @@ _ENDED_STATES: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskSta
 
 
 class CachedTask(NamedTuple):
-    """A task, its status and its live runs, at one version; `numbers` are the run numbers, in the order of `live`."""
+    """A task, its status and its live runs, at one version."""
 
     number: int
     version: int
     task: Task
     status: TaskStatus
     live: tuple[Run, ...] = ()
-    numbers: tuple[int, ...] = ()
 
-    def find_run(self, run_id: str) -> tuple[Run | None, int]:
-        """Return a live run and its number, or (None, 0)."""
-        for index, run in enumerate(self.live):
+    def find_run(self, run_id: str) -> Run | None:
+        """Return a live run; None if it is not live."""
+        for run in self.live:
             if run.id == run_id:
-                return run, self.numbers[index]
-        return None, 0
+                return run
+        return None
 
 
 class TaskCache:
     """Thread-safe cache, because recovery of lost runs has a thread of its own.
 
-    An entry is used only if its version is the one in the store. The cache is cleared whenever a cached write may not be
-    in the store: after a rollback in a file, with each new connection to a server (it may lead to another server).
+    An entry is used only if its version is the one in the store. It is written after the commit, and cleared with each new
+    connection to a server, which may lead to another server that lacks the last commits.
     """
 
     _MAX_TASKS: Final = 4_096
@@ -81,7 +80,7 @@ class TaskCache:
             self._put(cached)
 
     def _put(self, cached: CachedTask) -> None:
-        number, _, task, status, live, _ = cached
+        number, _, task, status, live = cached
         task_of_run = self._task_of_run
         before = self._entries.get(number)
         if before is None:
@@ -144,27 +143,22 @@ def _payload_size(task: Task) -> int:
     return len(task.payload) + len(task.target.spec)
 
 
-def apply_change(cached: CachedTask, change: Change, new_run_numbers: Sequence[int]) -> CachedTask:
-    """Return the cached task as it is after the change is written; `new_run_numbers` are the numbers of its new runs."""
-    number, version, task, status, live, numbers = cached
+def apply_change(cached: CachedTask, change: Change) -> CachedTask:
+    """Return the cached task as it is after the change is written."""
+    number, version, task, status, live = cached
     if change.new_runs or change.updated_runs or change.cancelled:
-        live, numbers = _update_live_runs(live, numbers, change, new_run_numbers)
-    return CachedTask(number, version + 1, change.task or task, change.status or status, live, numbers)
+        live = _update_live_runs(live, change)
+    return CachedTask(number, version + 1, change.task or task, change.status or status, live)
 
 
-def _update_live_runs(
-    live: tuple[Run, ...], numbers: tuple[int, ...], change: Change, new_run_numbers: Sequence[int]
-) -> tuple[tuple[Run, ...], tuple[int, ...]]:
+def _update_live_runs(live: tuple[Run, ...], change: Change) -> tuple[Run, ...]:
     updated_runs = {run.id: run for run in change.updated_runs}
     cancel_reasons = dict(change.cancelled)
-    runs = [(updated_runs.get(run.id, run), number) for run, number in zip(live, numbers, strict=True)]
-    runs += zip(change.new_runs, new_run_numbers, strict=True)
+    runs = [*(updated_runs.get(run.id, run) for run in live), *change.new_runs]
     if cancel_reasons:
-        runs = [(run._replace(cancel=cancel_reasons.get(run.id, run.cancel)), number) for run, number in runs]
-    still_live = sorted([(run, number) for run, number in runs if run.state in LIVE_STATES], key=_run_id)
-    return tuple([run for run, _ in still_live]), tuple([number for _, number in still_live])
+        runs = [run._replace(cancel=cancel_reasons.get(run.id, run.cancel)) for run in runs]
+    return tuple(sorted([run for run in runs if run.state in LIVE_STATES], key=_run_id))
 
 
-def _run_id(numbered: tuple[Run, int]) -> str:
-    run, _ = numbered
+def _run_id(run: Run) -> str:
     return run.id

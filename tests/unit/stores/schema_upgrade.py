@@ -31,12 +31,20 @@ NEWER_TABLES: Final = {
     "seats": "lane_slots",
 }
 """New names of renamed tables, by their older names."""
-_NEWER_COLUMNS: Final = {("agenda", "stand"): "state", ("lanes", "seats"): "slot_limit"}
+_NEWER_COLUMNS: Final = {
+    ("agenda", "stand"): "state",
+    ("lanes", "seats"): "slot_limit",
+    (
+        "standings",
+        "live",
+    ): "(SELECT group_concat(seq, ',' ORDER BY id) FROM {newer}runs WHERE live = 1 AND runs.task = task_state.task)",
+}
+"""Expressions for columns of an older version."""
 
 
 def copy_statement(table: str, columns: list[str], older: str, newer: str) -> str:
     """Return the statement that copies a table of this version into one of an older version; both by their prefixes."""
-    source = ", ".join(_NEWER_COLUMNS.get((table, name), name) for name in columns)
+    source = ", ".join(_NEWER_COLUMNS.get((table, name), name).format(newer=newer) for name in columns)
     rows = f"SELECT {source} FROM {newer}{NEWER_TABLES.get(table, table)}"  # noqa: S608 - table names
     return f"INSERT INTO {older}{table} ({', '.join(columns)}) {rows}"
 

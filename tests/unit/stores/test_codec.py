@@ -19,8 +19,8 @@ from horae.schedule import Once, from_json, to_json
 from horae.stores.codec.columns import (
     TaskIdentity,
     edited_task_identity,
-    entry_count,
     entry_key,
+    entry_lane,
     entry_order,
     entry_owner,
     entry_priority,
@@ -71,14 +71,14 @@ def test_computed_cache_is_cleared_before_it_grows_too_large() -> None:
 
 def test_run_whose_id_does_not_name_its_instant_has_no_short_row() -> None:
     run = a_run(a_task())
-    assert encode_started_run(1, 1, run) is not None
-    assert encode_started_run(1, 1, run._replace(id="run_by_another_name")) is None
+    assert encode_started_run(1, run) is not None
+    assert encode_started_run(1, run._replace(id="run_by_another_name")) is None
 
 
 def test_row_of_a_success_has_its_end_and_result() -> None:
     run = an_ended_run(a_task(), result_json='"\ud800"')
     started, ended = microseconds_of[run.planned], microseconds_of[run.planned + SECOND]
-    assert encode_success(7, run) == (7, "succeeded", None, started, ended, None, '"?"', None)
+    assert encode_success(run) == (run.id, "succeeded", None, started, ended, None, '"?"', None)
 
 
 def test_run_id_contains_its_planned_instant() -> None:
@@ -153,12 +153,12 @@ def test_once_schedule_round_trips_like_any_other(at: datetime, zone: str | None
 
 def test_named_columns_are_those_of_the_encoded_rows() -> None:
     task = a_task(owner="bob", key="report", lane="mail")
-    entry = an_entry(task, priority=3)
-    row = (*encode_entry(7, entry), 12, 2)
+    entry = an_entry(task, priority=3, lane="mail")
+    row = (*encode_entry(7, entry), 12)
     due = microseconds_of[entry.due]
     assert (entry_task(row), entry_slot(row), entry_owner(row), entry_priority(row)) == (7, entry.slot, "bob", 3)
     assert (entry_key(row), entry_order(row)) == ((7, entry.slot), (3, due, 7, entry.slot))
-    assert (entry_task_version(row), entry_count(row)) == ((7, 12), 2)
+    assert (entry_task_version(row), entry_lane(row)) == ((7, 12), "mail")
     identity = TaskIdentity(7, task.id, "bob", "report")
     other = a_task()
     values = [7, *encode_task(task), 8, *encode_task(other)]

@@ -78,8 +78,8 @@ def test_run_that_has_ended_takes_no_slot() -> None:
 def test_invalid_change_is_refused() -> None:
     task = a_task()
     run = a_run(task)
-    cached = CachedTask(7, 1, task, TaskStatus(), (run,), (3,))
-    assert require_live(cached, run.id) == (run, 3)
+    cached = CachedTask(7, 1, task, TaskStatus(), (run,))
+    assert require_live(cached, run.id) == run
     assert require_definition(Change(task=task)) == task
     require_same_task(task, task._replace(name="other"))
     for broken in (

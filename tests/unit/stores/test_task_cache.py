@@ -102,7 +102,7 @@ def test_cache_size_is_bounded() -> None:
     cache = TaskCache()
     task = a_task()
     for number in range(3 * TaskCache._MAX_TASKS):
-        cache.put(CachedTask(number, 1, task, TaskStatus(), (a_run(task),), (number,)))
+        cache.put(CachedTask(number, 1, task, TaskStatus(), (a_run(task),)))
     assert len(cache._entries) <= TaskCache._MAX_TASKS
     heavy = a_task(payload="x" * (TaskCache._MAX_CHARACTERS // 10))
     for number in range(100):
@@ -113,7 +113,7 @@ def test_cache_size_is_bounded() -> None:
 def test_apply_change_gives_the_written_state() -> None:
     task = a_task()
     live = [a_run(task, planned=NOON + place * HOUR) for place in range(3)]
-    known = CachedTask(5, 1, task, TaskStatus(), tuple(live), (10, 11, 12))
+    known = CachedTask(5, 1, task, TaskStatus(), tuple(live))
     new, skipped = a_run(task, planned=NOON - HOUR), an_ended_run(task, planned=NOON - 2 * HOUR)
     change = Change(
         status=TaskStatus(counted=1),
@@ -121,21 +121,17 @@ def test_apply_change_gives_the_written_state() -> None:
         updated_runs=(live[1]._replace(state=RunState.SUCCEEDED),),
         cancelled=((live[2].id, Reason.CANCELLED),),
     )
-    expected = CachedTask(
-        5, 2, task, TaskStatus(counted=1), (new, live[0], live[2]._replace(cancel=Reason.CANCELLED)), (21, 10, 12)
-    )
-    assert apply_change(known, change, [20, 21]) == expected
+    expected = CachedTask(5, 2, task, TaskStatus(counted=1), (new, live[0], live[2]._replace(cancel=Reason.CANCELLED)))
+    assert apply_change(known, change) == expected
 
 
 def test_apply_change_tracks_first_and_last_live_run() -> None:
     task = a_task()
     run = a_run(task)
     known = CachedTask(5, 1, task, TaskStatus())
-    live = apply_change(known, Change(new_runs=(run,)), [7])
-    assert live == CachedTask(5, 2, task, TaskStatus(), (run,), (7,))
-    assert apply_change(known, Change(new_runs=(an_ended_run(task),)), [7]) == CachedTask(5, 2, task, TaskStatus())
-    assert apply_change(live, Change(updated_runs=(an_ended_run(task),)), []) == CachedTask(5, 3, task, TaskStatus())
+    live = apply_change(known, Change(new_runs=(run,)))
+    assert live == CachedTask(5, 2, task, TaskStatus(), (run,))
+    assert apply_change(known, Change(new_runs=(an_ended_run(task),))) == CachedTask(5, 2, task, TaskStatus())
+    assert apply_change(live, Change(updated_runs=(an_ended_run(task),))) == CachedTask(5, 3, task, TaskStatus())
     waiting = run._replace(state=RunState.WAITING)
-    assert apply_change(live, Change(updated_runs=(waiting,)), []) == CachedTask(
-        5, 3, task, TaskStatus(), (waiting,), (7,)
-    )
+    assert apply_change(live, Change(updated_runs=(waiting,))) == CachedTask(5, 3, task, TaskStatus(), (waiting,))

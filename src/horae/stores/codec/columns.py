@@ -21,10 +21,9 @@ entry_owner: Final[Callable[[Row], str]] = itemgetter(5)
 entry_priority: Final[Callable[[Row], int]] = itemgetter(6)
 entry_order: Final[Callable[[Row], tuple[int, int, int, str]]] = itemgetter(6, 3, 0, 1)
 """Priority, due instant, task number and slot."""
+entry_lane: Final[Callable[[Row], str | None]] = itemgetter(18)
 entry_task_version: Final[Callable[[Row], tuple[int, int]]] = itemgetter(0, ENTRY_WIDTH)
 """Number and version of the task; only rows that a claim has read or locked have the version."""
-entry_count: Final[Callable[[Row], int]] = itemgetter(ENTRY_WIDTH + 1)
-"""Number of entries of the task; only rows of a claim in SQLite have it."""
 
 
 # --- tasks -------------------------------------------------------------------------------------------------------
@@ -72,14 +71,8 @@ def decode_versioned_task(row: Row) -> tuple[int, int, Task, TaskStatus]:
     return row[0], row[TASK_WIDTH], decode_task(row), decode_status(row, TASK_WIDTH + 1)
 
 
-def decode_live_run_numbers(row: Row) -> list[int]:
-    """Decode the numbers of a task's live runs from the end of a row of the statement `tasks` in SQLite."""
-    numbers: str | None = row[-1]
-    return [] if numbers is None else list(map(int, numbers.split(",")))
-
-
 def live_and_entry_counts(row: Row) -> tuple[int, int]:
-    """Return the numbers of live runs and entries at the end of a row of the statement `tasks` on a database server."""
+    """Return the numbers of live runs and entries at the end of a row of the statement `tasks`."""
     live_runs, entries = row[-2:]
     return live_runs, entries
 
@@ -88,8 +81,6 @@ def live_and_entry_counts(row: Row) -> tuple[int, int]:
 
 run_number: Final[Callable[[Row], int]] = itemgetter(0)
 run_task: Final[Callable[[Row], int]] = itemgetter(2)
-run_order: Final[Callable[[Row], tuple[int, int, str]]] = itemgetter(5, 7, 1)
-"""Planned instant, attempt and id: the order of a list of runs."""
 run_occurrence: Final[Callable[[Row], tuple[int, int, int, str]]] = itemgetter(2, 5, 7, 4)
 """Task number, planned instant, attempt and origin: the primary key of ended runs on a database server."""
 

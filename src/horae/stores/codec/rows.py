@@ -14,7 +14,7 @@ from ...model.entry import Entry, EntryKind, EntryState
 from ...model.events.event import Event, EventKind, NumberedEvent
 from ...model.ids import to_microseconds
 from ...model.reason import Reason
-from ...model.run import LIVE_STATES, Origin, Run, RunState, Span
+from ...model.run import Origin, Run, RunState, Span
 from ...model.task import NEW_TASK_STATUS, Pause, PauseCause, Task, TaskState, TaskStatus
 from ...ports.records import Record
 from ...ports.store import Node
@@ -151,8 +151,7 @@ def decode_status(row: Row, start: int) -> TaskStatus:
     return new_tuple(TaskStatus, (*first_fields, pause, REASONS[reason], _instant_or_none(ended)))
 
 
-def encode_status(task: int, version: int, status: TaskStatus, live: Sequence[int] = ()) -> Row:
-    """Encode a task's status; `live` are the numbers of its live runs."""
+def encode_status(task: int, version: int, status: TaskStatus) -> Row:
     state, counted, failures, skips_left, last_end, last_result, pause, reason, ended = status
     since = cause = note = until = None
     if pause is not None:
@@ -177,7 +176,6 @@ def encode_status(task: int, version: int, status: TaskStatus, live: Sequence[in
         until,
         reason,
         None if ended is None else microseconds_of[ended],
-        ",".join([str(number) for number in live]) if live else None,
     )
 
 
@@ -246,13 +244,12 @@ def decode_run(row: Row, task_id: str) -> Run:
     )
 
 
-def encode_started_run(seq: int, task: int, run: Run) -> Row | None:
+def encode_started_run(task: int, run: Run) -> Row | None:
     """Encode the run of an `OrdinaryStart`; None if its id does not begin with its planned instant."""
     planned = to_microseconds(run.planned)
     if not names_planned_instant(run.id, planned):
         return None
     return (
-        seq,
         run.id,
         task,
         run.owner,
@@ -268,33 +265,18 @@ def encode_started_run(seq: int, task: int, run: Run) -> Row | None:
     )
 
 
-def encode_new_run(seq: int, task: int, run: Run) -> Row:
-    planned = to_microseconds(run.planned)
-    identity = (seq, run.id, task, run.owner, run.origin, planned, to_microseconds(run.due), run.attempt)
-    return (
-        *identity,
-        int(run.state in LIVE_STATES),
-        int(not names_planned_instant(run.id, planned)),
-        *_encode_mutable_fields(run),
-    )
-
-
 def encode_run(task: int, run: Run) -> Row:
-    """Encode a run with all fields and whether its id lacks its planned instant, for stores with a table of live runs."""
+    """Encode a run with all fields, and whether its id lacks its planned instant."""
     planned = to_microseconds(run.planned)
     identity = (run.id, task, run.owner, run.origin, planned, to_microseconds(run.due), run.attempt)
     return (*identity, *_encode_mutable_fields(run), int(not names_planned_instant(run.id, planned)))
 
 
-def encode_success(identity: int | str, run: Run) -> Row:
-    """Encode the end of an `OrdinarySuccess`; `identity` is the number or the id by which the store finds the run."""
+def encode_success(run: Run) -> Row:
+    """Encode the end of an `OrdinarySuccess`."""
     result = None if run.result_json is None else replace_lone_surrogates(run.result_json)
     started, ended = _microseconds_or_none(run.started), _microseconds_or_none(run.ended)
-    return (identity, RunState.SUCCEEDED, None, started, ended, None, result, None)
-
-
-def encode_run_update(seq: int, run: Run) -> Row:
-    return (int(run.state in LIVE_STATES), *_encode_mutable_fields(run), seq)
+    return (run.id, RunState.SUCCEEDED, None, started, ended, None, result, None)
 
 
 def _encode_mutable_fields(run: Run) -> Row:

@@ -12,11 +12,13 @@ from ...errors import StoreError
 from ...model.record import RecordWrite
 from ..codec.rows import Row, encode_expiry
 from ..sql.connection import DuplicateRunError
-from ..sql.ordinary_batch import OrdinaryBatch
+from ..sql.dialect import Dialect
 from .errors import DUPLICATE_KEY, code_of
 from .literals import LastInsertOffset
 from .templates import Template, TemplateArguments
 
+DIALECT: Final = Dialect(max_claim_slice=256, max_decide_seconds=0.010, has_concurrent_writers=True, stores_nul=False)
+"""Row locks block only claims of the same tasks, so a slice may be larger than in a SQLite file."""
 _NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
 """Statements that end with a query for new runs that the ledger has already."""
 _DEFERRABLE_STATEMENTS: Final = frozenset(
@@ -48,7 +50,8 @@ class MySQLConnection:
     """`packet` is the server's max_allowed_packet. `idle` is the idle timeout inside a transaction, in seconds: a process
     that froze in the middle of one must not hold its row locks."""
 
-    stores_nul = False
+    dialect = DIALECT
+    write_ordinary = None
 
     def __init__(
         self, connection: Any, statements: Mapping[str, list[Template]], packet: int, idle: int = _IDLE_SECONDS
@@ -120,9 +123,6 @@ class MySQLConnection:
     async def write_events(self, rows: Sequence[Row]) -> None:
         """Buffer the events until the commit: taking event numbers locks the counter until the transaction ends."""
         self._events += rows
-
-    async def write_ordinary(self, decisions: OrdinaryBatch) -> bool:  # noqa: ARG002 - one statement changes one table here
-        return False
 
     async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
         values = [value for key, number in deltas.items() if number for value in (*key, number)]

@@ -6,6 +6,7 @@ from ...clock import Clock, SystemClock
 from ..no_shared_transactions import NoSharedTransactions
 from ..sql.store import SQLStore
 from .address import Address
+from .connection import DIALECT
 from .connection_factory import MySQLConnectionFactory, require_driver
 from .migrate import migrate
 
@@ -21,7 +22,7 @@ class MySQLStore(SQLStore, NoSharedTransactions):
         self.url = url
         self.address = Address.parse(url)
         self._mysql = MySQLConnectionFactory(self.address, clock)
-        super().__init__(self._mysql, self.address.connections, clock)
+        super().__init__(self._mysql, self.address.connections, clock, DIALECT)
 
     async def _prepare(self) -> None:
         async with self._mysql.open_first() as connection:

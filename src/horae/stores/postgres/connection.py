@@ -13,10 +13,13 @@ from ...errors import StoreError
 from ...model.record import RecordWrite
 from ..codec.rows import Row, encode_expiry
 from ..sql.connection import DuplicateRunError
+from ..sql.dialect import Dialect
 from ..sql.ordinary_batch import OrdinaryBatch
 from .arrays import encode_array, encode_columns, encode_flat_columns, replace_nul
 from .fast_path import encode_starts, encode_successes
 
+DIALECT: Final = Dialect(max_claim_slice=480, max_decide_seconds=0.010, has_concurrent_writers=True, stores_nul=False)
+"""A claim slice is large enough that the fixed cost of a transaction hardly matters."""
 _NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
 """Statements that skip runs which the ledger has already; a smaller row count shows that."""
 _AUTOCOMMIT_STATEMENTS: Final = frozenset({"read_few_due", "read_few_live", "settle_few"})
@@ -37,7 +40,7 @@ _BEGIN_READ_ONLY: Final = (
 class PostgresConnection:
     """`settings` are set per transaction, for a pooler that may give each transaction another server connection."""
 
-    stores_nul = False
+    dialect = DIALECT
 
     def __init__(
         self,

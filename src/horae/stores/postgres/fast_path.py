@@ -29,7 +29,8 @@ from ..codec.rows import Row, names_planned_instant
 from ..counter_deltas import HOUR_MICROSECONDS, CounterDeltas
 from ..owner_rotation import priority_key
 from ..sql.claim import Claimer, ClaimRequest, build_claim
-from ..sql.connection import Connection
+from ..sql.connection import Statements
+from ..sql.dialect import Dialect
 from ..sql.ordinary_batch import OrdinaryBatch
 from ..sql.settle import RunUpdater
 from ..sql.transactions import Session
@@ -51,8 +52,8 @@ class _Decided(NamedTuple):
 
 
 class FastClaimer(Claimer):
-    def __init__(self, session: Session, cache: TaskCache, max_slice: int) -> None:
-        super().__init__(session, cache, max_slice)
+    def __init__(self, session: Session, cache: TaskCache, dialect: Dialect) -> None:
+        super().__init__(session, cache, dialect)
         self._backoff = 0
         """Number of claims that still use the general path."""
         self._has_more = False
@@ -68,7 +69,7 @@ class FastClaimer(Claimer):
         return claim
 
     async def _claim_few(self, request: ClaimRequest) -> Claim:
-        found = await self._session.query(
+        found = await self._database.query(
             "read_few_due", request.node, to_microseconds(request.now), MAX_FAST_BATCH + 1
         )
         if not found:
@@ -109,7 +110,7 @@ class FastClaimer(Claimer):
         values = encode_few_starts(decided.batch)
         if values is None:
             return None
-        rows = await self._session.run_statement(lambda connection: _write_claim(connection, values))
+        rows = await self._database.run_statement(lambda connection: _write_claim(connection, values))
         if not rows:
             return None
         ((is_joined, new, claimed_numbers, timed, ready),) = rows
@@ -129,7 +130,7 @@ class FastClaimer(Claimer):
         return build_claim(claimed, len(claimed), request.now, min(heads, default=None))
 
 
-async def _write_claim(connection: Connection, values: list[object]) -> list[Row]:
+async def _write_claim(connection: Statements, values: list[object]) -> list[Row]:
     """Write the claim; return no rows if one of the runs is live already."""
     try:
         return await connection.query("claim_few", *values)
@@ -172,7 +173,7 @@ class FastRunUpdater(RunUpdater):
             self._backoff = FAST_PATH_BACKOFF
             return False
         versions = encode_array([each.known.version for each in decided.batch.decisions])
-        if not await self._session.run_statement(lambda connection: _write_ends(connection, [*values, versions])):
+        if not await self._database.run_statement(lambda connection: _write_ends(connection, [*values, versions])):
             return False
         self._task_cache.update(decided.after)
         return True
@@ -185,7 +186,7 @@ class FastRunUpdater(RunUpdater):
         if len(batch) > MAX_FAST_BATCH:
             return None
         rows = [
-            decode_live_task_row(row) for row in await self._session.query("read_few_live", sorted(numbers.values()))
+            decode_live_task_row(row) for row in await self._database.query("read_few_live", sorted(numbers.values()))
         ]
         known = self._task_cache.get_current({row.number: row.version for row in rows})
         if len(known) < len(batch) or not all(row.is_unrestricted for row in rows):
@@ -199,7 +200,7 @@ class FastRunUpdater(RunUpdater):
         decided = _Decided(OrdinaryBatch(), {})
         for report in batch:
             known, entries = loaded[numbers[report.run_id]]
-            run, _ = known.find_run(report.run_id)
+            run = known.find_run(report.run_id)
             if run is None or run.token != report.token or known.task.lane is not None:
                 return None
             change = decide(Facts(known.task, known.status, entries, known.live), run, report)
@@ -210,7 +211,7 @@ class FastRunUpdater(RunUpdater):
         return decided
 
 
-async def _write_ends(connection: Connection, values: list[object]) -> bool:
+async def _write_ends(connection: Statements, values: list[object]) -> bool:
     """Return False if nothing was written."""
     ((written,),) = await connection.query("settle_few", *values)
     return bool(written)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ...clock import Clock, SystemClock
 from ..sql.connection import Connection
 from ..sql.store import SQLStore
 from .address import Address
+from .connection import DIALECT
 from .connection_factory import PostgresConnectionFactory
 from .fast_path import FastClaimer, FastRunUpdater
 from .migrate import migrate
 from .shared_transactions import PostgresSharedTransactions
-
-MAX_CLAIM_SLICE: Final = 480
-"""Largest claim slice: large enough that the fixed cost of a transaction hardly matters."""
 
 
 class PostgresStore(PostgresSharedTransactions, SQLStore):
@@ -27,8 +23,8 @@ class PostgresStore(PostgresSharedTransactions, SQLStore):
         self.url = url
         self.address = Address.parse(url)
         self._postgres = PostgresConnectionFactory(self.address, clock)
-        super().__init__(self._postgres, self.address.connections, clock, MAX_CLAIM_SLICE)
-        self._claimer = FastClaimer(self._session, self._task_cache, MAX_CLAIM_SLICE)
+        super().__init__(self._postgres, self.address.connections, clock, DIALECT)
+        self._claimer = FastClaimer(self._session, self._task_cache, DIALECT)
         self._run_updater = FastRunUpdater(self._session, self._task_cache)
 
     async def _prepare(self) -> None:

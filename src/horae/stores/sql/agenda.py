@@ -1,4 +1,4 @@
-"""Agenda port on a database server: claims and settlements of the engine, node leases and the next due instant."""
+"""Agenda port of the SQL stores: claims and settlements of the engine, node leases and the next due instant."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from ..claim_rules import earliest_due
 from ..codec.rows import Row, duration_microseconds
 from .administration import build_renewal
 from .claim import Claimer
-from .connection import Connection
+from .connection import Statements, Transactions
 from .settle import RunUpdater
-from .transactions import Session
 
 
 class SQLAgenda:
-    _session: Session
+    _database: Transactions
     _claimer: Claimer
     _run_updater: RunUpdater
 
@@ -39,19 +38,21 @@ class SQLAgenda:
         return await self._run_updater.recover(node, renewals, decide, limit)
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
-        async def work(connection: Connection) -> list[Row]:
+        async def work(connection: Statements) -> list[Row]:
             # A claim whose response was lost may still commit: it locks the node's row until then.
             await connection.query("lock_node", node)
             return await connection.query("live_runs_of_node", node)
 
-        return tuple((run_id, token) for run_id, token in await self._session.transact(work))
+        return tuple((run_id, token) for run_id, token in await self._database.transact(work))
 
     async def renew_lease(
         self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)
     ) -> LeaseRenewal:
-        rows = await self._session.query("renew_lease", node, to_microseconds(now), load, duration_microseconds(offset))
-        return build_renewal(rows)
+        values = (node, to_microseconds(now), load, duration_microseconds(offset))
+        return build_renewal(
+            await self._database.run_statement(lambda connection: connection.query("renew_lease", *values))
+        )
 
     async def next_due(self) -> datetime | None:
-        ((timed, ready),) = await self._session.query("agenda_heads")
+        ((timed, ready),) = await self._database.query("agenda_heads")
         return earliest_due(timed, ready)

@@ -1,4 +1,4 @@
-"""Claim: turns due agenda entries into runs, one slice per transaction, concurrently with other nodes."""
+"""Claim: turns due agenda entries into runs, one slice per transaction."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from time import thread_time
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from ...model.change import Change, Facts, FireDecision
 from ...model.entry import Entry
 from ...model.ids import to_microseconds
+from ...model.route import is_route
 from ...model.run import LIVE_STATES
 from ...ports.store import Claim, Claimed
 from ..claim_rules import check_entry_moved, earliest_due
-from ..codec.columns import entry_key, entry_owner, entry_task, entry_task_version
+from ..codec.columns import entry_key, entry_lane, entry_owner, entry_task, entry_task_version
 from ..codec.rows import Row, decode_entry, new_tuple
 from ..task_cache import TaskCache
 from .claim_order import ClaimOrder
-from .connection import Connection, DuplicateRunError
+from .connection import DuplicateRunError, Statements, Transactions
+from .dialect import Dialect
 from .load_facts import LoadedFacts
-from .transactions import Session
 from .unit_of_work import UnitOfWork
 
-_MAX_DECIDE_SECONDS: Final = 0.010
 _CLOCK_CHECK_INTERVAL: Final = 16
 _LOCKED_RETRY_DELAY: Final = timedelta(milliseconds=50)
 """Delay until due entries that another node has locked are tried again: that node may have died in the middle."""
@@ -48,47 +48,51 @@ class _ClaimStart(NamedTuple):
     alone: bool
 
 
+_Claimed: TypeAlias = tuple[Claim, UnitOfWork | None]
+"""A claim and its unit of work; None if nothing was written."""
+
+
 class Claimer:
     """Claims due entries for this node."""
 
-    def __init__(self, session: Session, cache: TaskCache, max_slice: int) -> None:
-        self._session = session
+    def __init__(self, database: Transactions, cache: TaskCache, dialect: Dialect) -> None:
+        self._database = database
         self._task_cache = cache
-        self._claim_order = ClaimOrder(max_slice)
+        self._dialect = dialect
+        self._claim_order = ClaimOrder(dialect)
         self._head: datetime | None = None
 
     async def claim(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
-        """Claim up to `room` runs. Reads the head of the agenda first, unless an entry is known to be due: an idle node
-        must cost no write."""
-        if room <= 0 or self._head is None or self._head > now:
-            rows = await self._session.query("agenda_heads_of_node", node)
-            if not rows:
-                return Claim()
-            ((timed, ready),) = rows
-            head = earliest_due(timed, ready)
-            if room <= 0 or head is None or head > now:
-                self._head = head
-                return Claim((), 0, head is not None and head <= now, head)
-        return await self._claim_slice(ClaimRequest(now, node, room, decide))
+        """Claim up to `room` runs. An idle node must cost no write: the heads of the agenda are read first, unless that
+        costs a round trip and an entry is known to be due."""
+        request = ClaimRequest(now, node, room, decide)
+        if room <= 0:
+            return _build_idle_claim(await self._database.lookup("agenda_heads_of_node", node), now)
+        is_known_due = self._dialect.has_concurrent_writers and self._head is not None and self._head <= now
+        return await self._claim_slice(request, peeks=not is_known_due)
 
-    async def _claim_slice(self, request: ClaimRequest) -> Claim:
+    async def _claim_slice(self, request: ClaimRequest, *, peeks: bool = False) -> Claim:
         try:
-            return await self._claim_and_cache(request, check_ledger=False)
+            return await self._claim_and_cache(request, check_ledger=False, peeks=peeks)
         except DuplicateRunError:
-            return await self._claim_and_cache(request, check_ledger=True)
+            return await self._claim_and_cache(request, check_ledger=True, peeks=False)
 
-    async def _claim_and_cache(self, request: ClaimRequest, *, check_ledger: bool) -> Claim:
-        claim, unit = await self._session.transact(
-            lambda connection: self._claim(connection, request, check_ledger=check_ledger)
+    async def _claim_and_cache(self, request: ClaimRequest, *, check_ledger: bool, peeks: bool) -> Claim:
+        claim, unit = await self._database.transact(
+            lambda connection: self._claim(connection, request, check_ledger=check_ledger),
+            peek=(lambda connection: self._peek(connection, request)) if peeks else None,
         )
         if unit is not None:
             unit.update_cache(self._task_cache)
         self._head = claim.next_due
         return claim
 
-    async def _claim(
-        self, connection: Connection, request: ClaimRequest, *, check_ledger: bool
-    ) -> tuple[Claim, UnitOfWork | None]:
+    async def _peek(self, connection: Statements, request: ClaimRequest) -> _Claimed | None:
+        """Return the claim if nothing is due, or the node is not there; None if a transaction is needed."""
+        claim = _build_idle_claim(await connection.query("agenda_heads_of_node", request.node), request.now)
+        return None if claim.more else (claim, None)
+
+    async def _claim(self, connection: Statements, request: ClaimRequest, *, check_ledger: bool) -> _Claimed:
         """Return the claim and its unit of work. A retried transaction builds a new one; only the last was written."""
         start_rows = await connection.query("begin_claim", request.node)
         if not start_rows:
@@ -101,29 +105,27 @@ class Claimer:
         decided, unit = 0, None
         if rows:
             decided, unit = await self._decide(connection, rows, request, start, claimed, check_ledger=check_ledger)
-            await unit.flush(connection)
+            await unit.flush()
         if decided:
             self._claim_order.last_owner = entry_owner(rows[decided - 1])
         ((timed, ready),) = await connection.query("agenda_heads")
         return build_claim(claimed, decided, request.now, earliest_due(timed, ready)), unit
 
-    async def _load(self, connection: Connection, rows: list[Row], start: _ClaimStart) -> LoadedFacts:
-        loaded = LoadedFacts(self._task_cache, dict(map(entry_task_version, rows)))
-        await loaded.read_tasks(connection)
+    async def _load(self, connection: Statements, rows: list[Row], start: _ClaimStart) -> LoadedFacts:
+        """Load the tasks of the rows, and the entries of tasks that have several; the others have that of their row."""
+        loaded = LoadedFacts(connection, self._task_cache, dict(map(entry_task_version, rows)))
+        await loaded.read_tasks()
         several = [number for number, entry_count in loaded.entry_counts.items() if entry_count > 1]
         if cached := [number for number in map(entry_task, rows) if number not in loaded.entry_counts]:
             several += [number for (number,) in await connection.query("tasks_with_several_entries", cached)]
-        await loaded.read_entries(connection, several)
-        for row in rows:
-            number = entry_task(row)
-            if number not in loaded.entries:
-                loaded.entries[number] = (decode_entry(row, loaded.tasks[number].task.id),)
-        await loaded.read_lane_state(connection, alone=start.alone)
+        await loaded.read_entries(several)
+        lanes = [lane for lane in map(entry_lane, rows) if lane is not None and not is_route(lane)]
+        await loaded.read_lane_state(alone=start.alone, lanes=lanes)
         return loaded
 
     async def _decide(
         self,
-        connection: Connection,
+        connection: Statements,
         rows: list[Row],
         request: ClaimRequest,
         start: _ClaimStart,
@@ -136,8 +138,8 @@ class Claimer:
         Appends to `claimed`; returns how many rows were decided.
         """
         loaded = await self._load(connection, rows, start)
-        unit = UnitOfWork(loaded)
-        deadline = thread_time() + _MAX_DECIDE_SECONDS
+        unit = UnitOfWork(connection, loaded)
+        deadline = thread_time() + self._dialect.max_decide_seconds
         token, decide = start.token, request.decide
         decided = 0
         for row in rows:
@@ -148,13 +150,11 @@ class Claimer:
                 break
             number, slot = entry_key(row)
             known = loaded.tasks[number]
-            entries = loaded.entries[number]
-            entry = entries[0] if len(entries) == 1 else next(e for e in entries if e.slot == slot)
+            entry = decode_entry(row, known.task.id)
+            entries = loaded.entries.get(number) or (entry,)
             facts = loaded.build_facts(known, entries)
             if check_ledger:
-                change = await _decide_deduplicated(
-                    connection, unit, number, partial(_decide_entry, decide, entry, token), facts
-                )
+                change = await _decide_deduplicated(unit, number, partial(_decide_entry, decide, entry, token), facts)
             else:
                 change = decide(facts, entry, token)
                 if facts.live and _has_duplicate_run(change, facts):
@@ -172,13 +172,13 @@ class Claimer:
 
 
 async def _decide_deduplicated(
-    connection: Connection, unit: UnitOfWork, number: int, decide: Callable[[Facts], Change], facts: Facts
+    unit: UnitOfWork, number: int, decide: Callable[[Facts], Change], facts: Facts
 ) -> Change:
     """Decide again if the ledger has some of the new runs, telling the decision which; never write these runs again."""
     change = decide(facts)
-    if existing := await unit.find_existing_runs(connection, number, change):
+    if existing := await unit.find_existing_runs(number, change):
         change = decide(facts._replace(existing_run_ids=existing))
-    return await unit.deduplicate_runs(connection, number, change)
+    return await unit.deduplicate_runs(number, change)
 
 
 def _has_duplicate_run(change: Change, facts: Facts) -> bool:
@@ -189,6 +189,15 @@ def _has_duplicate_run(change: Change, facts: Facts) -> bool:
 
 def _decide_entry(decide: FireDecision, entry: Entry, token: int, facts: Facts) -> Change:
     return decide(facts, entry, token)
+
+
+def _build_idle_claim(rows: list[Row], now: datetime) -> Claim:
+    """Return an empty claim by the heads of the agenda; no rows: the node is not there."""
+    if not rows:
+        return Claim()
+    ((timed, ready),) = rows
+    head = earliest_due(timed, ready)
+    return Claim((), 0, head is not None and head <= now, head)
 
 
 def build_claim(claimed: list[Claimed], decided: int, now: datetime, head: datetime | None) -> Claim:

@@ -1,7 +1,7 @@
 """Claim order of due entries: by due instant, or round-robin by owner when there is a backlog.
 
-Every node rotates through the owners on its own and skips rows that another node has locked (SKIP LOCKED), so that nodes
-never wait for each other.
+Every node rotates through the owners on its own. On a server it skips rows that another node has locked (SKIP LOCKED), so
+that nodes never wait for each other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from ..claim_rules import ClaimPosition, divide_slice
 from ..codec.columns import entry_key, entry_owner, entry_slot, entry_task
 from ..codec.rows import Row
 from ..owner_rotation import first_entry_per_task, interleave_owners
-from .connection import Connection
+from .connection import Statements
+from .dialect import Dialect
 
 _QUEUE_BATCH: Final = 500
 """Entries moved to the owners' queues at once, from each end of a backlog: an entry that is on time must not wait until
@@ -26,11 +27,15 @@ _MIN_LOCKED: Final = 32
 
 
 class ClaimOrder(ClaimPosition):
-    """Reads and locks slices of due entries; the undecided rest of a slice is locked for nothing."""
+    """Reads slices of due entries, and locks them where others write too; the undecided rest is locked for nothing."""
 
-    async def read_slice(self, connection: Connection, now: int, room: int) -> list[Row]:
-        """Return locked rows of due entries, at most one per task, best first."""
-        has_little_room = room < self.slice_size
+    def __init__(self, dialect: Dialect) -> None:
+        super().__init__(dialect.max_claim_slice)
+        self._has_concurrent_writers = dialect.has_concurrent_writers
+
+    async def read_slice(self, connection: Statements, now: int, room: int) -> list[Row]:
+        """Return rows of due entries, locked, at most one per task, best first."""
+        has_little_room = self._has_concurrent_writers and room < self.slice_size
         rows = (
             []
             if self.has_backlog
@@ -46,7 +51,7 @@ class ClaimOrder(ClaimPosition):
         # Entries beyond the room are left to other nodes; twice the room is locked, because skipped occurrences use none.
         return await self._lock_rows(connection, now, rows[: max(2 * room, _MIN_LOCKED)]) if has_little_room else rows
 
-    async def _read_rotation(self, connection: Connection, now: int) -> list[Row]:
+    async def _read_rotation(self, connection: Statements, now: int) -> list[Row]:
         """Move more due entries to the owners' queues and take a slice round-robin, starting after the last owner."""
         await connection.query("queue_oldest", now, _QUEUE_BATCH)
         await connection.query("queue_newest", now, _QUEUE_BATCH)
@@ -66,19 +71,21 @@ class ClaimOrder(ClaimPosition):
         chosen = interleave_owners(queues, turn)[: self.slice_size]
         return await self._lock_rows(connection, now, chosen)
 
-    async def _read_queues(self, connection: Connection, owners: list[str], share: int) -> list[list[Row]]:
+    async def _read_queues(self, connection: Statements, owners: list[str], share: int) -> list[list[Row]]:
         queues: dict[str, list[Row]] = {owner: [] for owner in owners}
         for row in await connection.query("ready_slices", owners, share):
             queues[entry_owner(row)].append(row)
         return list(queues.values())
 
-    async def _lock_rows(self, connection: Connection, now: int, chosen: list[Row]) -> list[Row]:
+    async def _lock_rows(self, connection: Statements, now: int, chosen: list[Row]) -> list[Row]:
         """Lock the chosen rows, in their order, without those that another node has locked or changed meanwhile."""
+        if not self._has_concurrent_writers:
+            return chosen
         tasks, slots = list(map(entry_task, chosen)), list(map(entry_slot, chosen))
         locked = {entry_key(row): row for row in await connection.query("lock_entries", tasks, slots, now)}
         return [locked[key] for key in map(entry_key, chosen) if key in locked]
 
-    async def _read_owners(self, connection: Connection) -> list[str]:
+    async def _read_owners(self, connection: Statements) -> list[str]:
         """Return the next owners in rotation, at most as many as a slice has entries."""
         owners = [owner for (owner,) in await connection.query("ready_owners", self.last_owner, CLAIM_SLICE + 1)]
         if len(owners) < CLAIM_SLICE and self.last_owner:
@@ -87,7 +94,7 @@ class ClaimOrder(ClaimPosition):
         return owners[:CLAIM_SLICE]
 
 
-async def _is_due_order_sufficient(connection: Connection) -> bool:
+async def _is_due_order_sufficient(connection: Statements) -> bool:
     """Whether the order of due instants needs no rotation of owners, because one owner has all tasks and none has a priority."""
     ((suffices,),) = await connection.query("due_order_suffices")
     return bool(suffices)

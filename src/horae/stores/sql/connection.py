@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
+from ...errors import StoreError
 from ..codec.rows import Row
+from .dialect import Dialect
 
 if TYPE_CHECKING:
     from ...model.record import RecordWrite
@@ -15,9 +17,22 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+ReadExtent: TypeAlias = Literal["few", "page", "all"]
+"""How much a read reads: a few rows by an index, rows of a page, or all rows, which may take seconds or minutes."""
 
-class DuplicateRunError(Exception):
+
+class DuplicateRunError(StoreError):
     """The ledger already has one of the new runs; the claim is decided again with every new run looked up first."""
+
+    def __init__(self) -> None:
+        super().__init__("The ledger already has one of the new runs; nothing was written.")
+
+
+class DuplicateTaskError(StoreError):
+    """A new or edited task has the id or the key of another one; raised only if the transaction can go on."""
+
+    def __init__(self) -> None:
+        super().__init__("A task with this id is there already; nothing was written.")
 
 
 class Statements(Protocol):
@@ -26,14 +41,20 @@ class Statements(Protocol):
     In SQLite the coroutines never suspend, so that its threads run them to the end without an event loop.
     """
 
-    stores_nul: bool
-    """Whether a text may contain NUL characters."""
+    dialect: Dialect
 
     async def query(self, name: str, *values: Any) -> list[Row]:
         """Run a named statement and return all its rows."""
 
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
         """Run a bulk statement; `values` holds the values of all rows, `width` per row, one row after the other."""
+
+    async def write_events(self, rows: Sequence[Row]) -> None:
+        """Append to the event log. No event gets a number below one that a reader may have seen already."""
+
+    @property
+    def write_ordinary(self) -> Callable[[OrdinaryBatch], Awaitable[bool]] | None:
+        """Writes an ordinary claim or settlement by one statement, or returns False; None if there is no such statement."""
 
     async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
         """Add to the counters of owners, and of all owners together; `deltas` by owner, hour and name."""
@@ -46,11 +67,20 @@ class Statements(Protocol):
 class Transactions(Protocol):
     """Runs work in transactions: the session of a server, or the writer and the readers of a SQLite file."""
 
-    async def transact(self, work: Callable[[Statements], Awaitable[_T]], *, urgent: bool = True) -> _T:
-        """Run `work` in one transaction and commit it. Work that is not urgent may wait for urgent work."""
+    async def transact(
+        self,
+        work: Callable[[Statements], Awaitable[_T]],
+        *,
+        urgent: bool = True,
+        peek: Callable[[Statements], Awaitable[_T | None]] | None = None,
+    ) -> _T:
+        """Run `work` in one transaction and commit it. Work that is not urgent may wait for urgent work.
 
-    async def read(self, work: Callable[[Statements], Awaitable[_T]], *, is_long: bool = False) -> _T:
-        """Run `work` on one snapshot. `is_long`: it may take seconds or minutes."""
+        `peek` reads by one statement before the transaction; its result, if not None, is returned without a transaction.
+        """
+
+    async def read(self, work: Callable[[Statements], Awaitable[_T]], *, extent: ReadExtent = "page") -> _T:
+        """Run `work` on one snapshot."""
 
     async def query(self, name: str, *values: Any) -> list[Row]:
         """Run one statement that only reads."""
@@ -67,12 +97,6 @@ class Transactions(Protocol):
 
 class Connection(Statements, Protocol):
     """A connection to a server, for one caller at a time."""
-
-    async def write_events(self, rows: Sequence[Row]) -> None:
-        """Append to the event log. No event gets a number below one that a reader may have seen already."""
-
-    async def write_ordinary(self, decisions: OrdinaryBatch) -> bool:
-        """Write an ordinary claim or settlement by one statement; return False if this server has no such statement."""
 
     async def begin(self) -> None: ...
 

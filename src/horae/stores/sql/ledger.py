@@ -1,4 +1,4 @@
-"""Paginated reads of tasks and runs; a page of runs merges the table of live runs with the ledger of ended ones."""
+"""Paginated reads of tasks and runs; a page of runs merges live runs with ended ones."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ from ..codec.rows import REASONS, Row
 from ..run_id_prefix import planned_range_of_id
 from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, microseconds_since, newest_by_task, newest_key
 from ..task_cache import TaskCache
-from .connection import Connection, Statements
+from .connection import Statements
 from .load_facts import LoadedFacts
 from .task_pages import read_task_rows
 
 
-async def read_tasks(connection: Connection, task_filter: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
+async def read_tasks(
+    connection: Statements, cache: TaskCache, task_filter: TaskFilter, after: str | None, limit: int
+) -> Page[Facts]:
     size = min(limit, MAX_PAGE_SIZE)
     rows = await read_task_rows(connection, task_filter, int(after or 0), size + 1)
     tasks = [(number, version) for number, version in rows[:size]]
-    return Page(await read_facts(connection, tasks), task_page_cursor(rows, size))
+    return Page(await read_facts(connection, cache, tasks), task_page_cursor(rows, size))
 
 
-async def count_tasks(connection: Connection, task_filter: TaskFilter, limit: int) -> int:
+async def count_tasks(connection: Statements, task_filter: TaskFilter, limit: int) -> int:
     return len(await read_task_rows(connection, task_filter, 0, limit))
 
 
-async def read_upcoming(connection: Connection, owner: str | None, limit: int) -> tuple[Facts, ...]:
+async def read_upcoming(connection: Statements, cache: TaskCache, owner: str | None, limit: int) -> tuple[Facts, ...]:
     size = min(limit, MAX_PAGE_SIZE)
     max_entries = 2 * size
     while True:
@@ -42,38 +44,38 @@ async def read_upcoming(connection: Connection, owner: str | None, limit: int) -
         # A task with many entries counts once.
         tasks = list(dict.fromkeys((task, version) for task, version, _ in rows))
         if len(tasks) >= size or len(rows) < max_entries:
-            return await read_facts(connection, tasks[:size])
+            return await read_facts(connection, cache, tasks[:size])
         max_entries *= 4
 
 
-async def _read_soonest(connection: Connection, owner: str | None, max_rows: int) -> list[Row]:
+async def _read_soonest(connection: Statements, owner: str | None, max_rows: int) -> list[Row]:
     if owner is not None and not await _is_large_owner(connection, owner, max_rows, rows_per_task=1):
         return await connection.query("upcoming_of_owner", owner, max_rows)
     return await connection.query("upcoming", owner, max_rows)
 
 
-async def _is_large_owner(connection: Connection, owner: str, row_count: int, rows_per_task: int) -> bool:
+async def _is_large_owner(connection: Statements, owner: str, row_count: int, rows_per_task: int) -> bool:
     ((owner_tasks, all_tasks),) = await connection.query("tasks_of_owner_and_all", owner)
     return is_owner_large(owner_tasks, all_tasks, row_count, rows_per_task)
 
 
-async def read_stranded(connection: Connection, owner: str | None, limit: int) -> tuple[Facts, ...]:
+async def read_stranded(connection: Statements, cache: TaskCache, owner: str | None, limit: int) -> tuple[Facts, ...]:
     """Read tasks that are parked at a route without a worker; route names share a prefix, a range of the index."""
     size = min(limit, MAX_PAGE_SIZE)
     tasks: list[tuple[int, int]] = []
     for route in ROUTE_PREFIXES:
         rows = await connection.query("tasks_parked_at_route", route, route[:-1] + ";", owner, size)
         tasks += [(number, version) for number, version in rows]
-    return await read_facts(connection, sorted(tasks)[:size])
+    return await read_facts(connection, cache, sorted(tasks)[:size])
 
 
-async def read_queued(connection: Connection, lane: str, limit: int) -> tuple[Facts, ...]:
+async def read_queued(connection: Statements, cache: TaskCache, lane: str, limit: int) -> tuple[Facts, ...]:
     """Read tasks that are parked in a lane; a task with several entries is read once."""
     rows = await connection.query("tasks_parked_in_lane", lane, min(limit, MAX_PAGE_SIZE))
-    return await read_facts(connection, list(dict.fromkeys((number, version) for number, version in rows)))
+    return await read_facts(connection, cache, list(dict.fromkeys((number, version) for number, version in rows)))
 
 
-async def read_latest(connection: Connection, task_ids: list[str]) -> dict[str, Run]:
+async def read_latest(connection: Statements, task_ids: list[str]) -> dict[str, Run]:
     newest: dict[str, Run] = {}
     for row in await connection.query("latest", task_ids):
         run = decode_listed_run(row)
@@ -84,7 +86,7 @@ async def read_latest(connection: Connection, task_ids: list[str]) -> dict[str, 
 
 
 async def read_outcomes(
-    connection: Connection, task_ids: list[str], limit: int, since: datetime | None
+    connection: Statements, task_ids: list[str], limit: int, since: datetime | None
 ) -> dict[str, tuple[Run, ...]]:
     """Read the newest runs of each task, from the live and from the ended ones."""
     rows = await connection.query("latest_outcomes", task_ids, limit, microseconds_since(since))
@@ -92,13 +94,17 @@ async def read_outcomes(
 
 
 async def read_facts(
-    connection: Connection, tasks: Sequence[tuple[int, int]], *, with_lanes: bool = False
+    connection: Statements, cache: TaskCache, tasks: Sequence[tuple[int, int]], *, with_lanes: bool = False
 ) -> tuple[Facts, ...]:
-    """Read the facts of tasks given by number and version. Lists omit the lanes: they do not show what a run waits for."""
+    """Read the facts of tasks given by number and version. Lists omit the lanes: they do not show what a run waits for.
+
+    `cache` is a cache of readers: it contains committed tasks alone, and none with live runs.
+    """
     numbers = [number for number, _ in tasks]
-    loaded = LoadedFacts(TaskCache(), dict(tasks))
-    await loaded.read_tasks(connection)
-    await loaded.read_entries(connection, numbers)
+    loaded = LoadedFacts(connection, cache, dict(tasks))
+    await loaded.read_tasks()
+    await loaded.read_entries(numbers)
+    loaded.update_cache(cache)
     blocked = await _read_block_reasons(connection, loaded)
     listed = [_build_facts(loaded, number, blocked) for number in numbers if number in loaded.tasks]
     if not with_lanes:
@@ -106,7 +112,7 @@ async def read_facts(
     return tuple([facts._replace(lanes=await _read_lanes(connection, facts)) for facts in listed])
 
 
-async def _read_block_reasons(connection: Connection, loaded: LoadedFacts) -> dict[str, Reason | None]:
+async def _read_block_reasons(connection: Statements, loaded: LoadedFacts) -> dict[str, Reason | None]:
     tasks = [known.task for known in loaded.tasks.values()]
     names = sorted({name for task in tasks for name in (task.owner, task.lane) if name is not None})
     rows = await connection.query("limits_and_blocks_of_owners", [], names) if names else []
@@ -121,7 +127,7 @@ def _build_facts(loaded: LoadedFacts, number: int, blocked: dict[str, Reason | N
     return Facts(task, known.status, entries, known.live, block_reason=reason)
 
 
-async def _read_lanes(connection: Connection, facts: Facts) -> tuple[LaneUse, ...]:
+async def _read_lanes(connection: Statements, facts: Facts) -> tuple[LaneUse, ...]:
     """Read the lane use as a decision would see it, without locks."""
     task, own_lane = facts.task, owner_lane(facts.task.owner)
     lane_names = list(dict.fromkeys([lane for lane in (task.lane, own_lane) if lane is not None]))
@@ -142,7 +148,7 @@ async def read_run(connection: Statements, run_id: str) -> Run | None:
     return next(map(decode_listed_run, rows), None)
 
 
-async def read_runs(connection: Connection, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
+async def read_runs(connection: Statements, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
     wanted = RunPage.of(run_filter, after, limit)
     rows: list[Row] = []
     if run_filter.states is None or run_filter.states & LIVE_STATES:
@@ -159,7 +165,7 @@ def _page_values(page: RunPage) -> tuple[Any, ...]:
 
 
 async def _read_ended_runs(
-    connection: Connection, run_filter: RunFilter, size: int, values: tuple[Any, ...]
+    connection: Statements, run_filter: RunFilter, size: int, values: tuple[Any, ...]
 ) -> list[Row]:
     """Read a page of ended runs by the index that needs the fewest rows."""
     if run_filter.task_id is not None:

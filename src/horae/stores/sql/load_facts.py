@@ -17,64 +17,68 @@ from ..codec.columns import decode_versioned_task, entry_task, live_and_entry_co
 from ..codec.rows import REASONS, decode_entry, decode_run, new_tuple
 from ..loaded_facts import LaneCounts, TaskFacts
 from ..task_cache import CachedTask, TaskCache
-from .connection import Connection
+from .connection import Statements
 
 
 class LoadedFacts(TaskFacts["LaneState"]):
     """Facts of the tasks of one transaction, updated after each decision so that the next one sees its result."""
 
-    def __init__(self, cache: TaskCache, versions: Mapping[int, int]) -> None:
-        self.versions = versions
+    def __init__(self, connection: Statements, cache: TaskCache, versions: Mapping[int, int]) -> None:
+        self._connection = connection
+        self._missing: list[int] = []
+        """Numbers of the tasks that the cache does not hold at their current version."""
         self.tasks = cache.get_current(versions)
+        if len(self.tasks) < len(versions):
+            self._missing = [number for number in versions if number not in self.tasks]
         self.entries: dict[int, tuple[Entry, ...]] = {}
         self.entry_counts: dict[int, int] = {}
         """Number of agenda entries, by task; only for tasks that were not in the cache."""
-        self.lane_state = LaneState()
+        self.lane_state = LaneState(connection)
 
-    async def read_tasks(self, connection: Connection) -> None:
-        """Read the tasks that the cache does not hold at their current version."""
-        numbers = [number for number in self.versions if number not in self.tasks]
-        if not numbers:
+    async def read_tasks(self) -> None:
+        """Read the tasks that the cache does not hold."""
+        if not self._missing:
             return
         with_live_runs: list[int] = []
-        for row in await connection.query("tasks", numbers):
-            known = new_tuple(CachedTask, (*decode_versioned_task(row), (), ()))
+        for row in await self._connection.query("tasks", self._missing):
+            known = new_tuple(CachedTask, (*decode_versioned_task(row), ()))
             number = known.number
             self.tasks[number] = known
             live_count, self.entry_counts[number] = live_and_entry_counts(row)
             if live_count:
                 with_live_runs.append(number)
         if with_live_runs:
-            await self._read_runs(connection, with_live_runs)
+            await self._read_runs(with_live_runs)
 
-    async def _read_runs(self, connection: Connection, numbers: list[int]) -> None:
-        for row in await connection.query("live_runs", numbers):
+    async def _read_runs(self, numbers: list[int]) -> None:
+        for row in await self._connection.query("live_runs", numbers):
             number = run_task(row)
             known = self.tasks[number]
-            live = (*known.live, decode_run(row, known.task.id))
-            self.tasks[number] = known._replace(live=live, numbers=(0,) * len(live))
+            self.tasks[number] = known._replace(live=(*known.live, decode_run(row, known.task.id)))
 
-    async def read_entries(self, connection: Connection, numbers: Collection[int]) -> None:
+    async def read_entries(self, numbers: Collection[int]) -> None:
         if numbers:
-            for row in await connection.query("entries", list(numbers)):
+            for row in await self._connection.query("entries", list(numbers)):
                 number = entry_task(row)
                 entry = decode_entry(row, self.tasks[number].task.id)
                 self.entries[number] = (*self.entries.get(number, ()), entry)
 
-    async def read_lane_state(self, connection: Connection, *, alone: bool = False) -> None:
-        tasks = [known.task for known in self.tasks.values()]
-        lanes = {lane for known in self.tasks.values() for run in known.live for lane in run.lanes}
-        lanes.update(self._lanes_of_entries())
-        await self.lane_state.read(connection, tasks, lanes, alone=alone)
-        await self._reread_parked_entries(connection)
+    async def read_lane_state(self, *, alone: bool = False, lanes: Iterable[str] = ()) -> None:
+        """Read the lanes of all loaded tasks, runs and entries, and the given ones. `alone`: no owner has a limit or is
+        blocked."""
+        needed = {lane for known in self.tasks.values() for run in known.live for lane in run.lanes}
+        needed.update(lanes)
+        needed.update(self._lanes_of_entries())
+        await self.lane_state.read([known.task for known in self.tasks.values()], needed, alone=alone)
+        await self._reread_parked_entries()
 
-    async def _reread_parked_entries(self, connection: Connection) -> None:
+    async def _reread_parked_entries(self) -> None:
         """Read entries that are parked for a lane again, now that the lanes are locked: the previous lock holder may have
         unparked one for a free slot. Written back as parked, it would wait for ever and the slot would stay empty."""
         parked = [number for number, entries in self.entries.items() if any(map(_is_parked_for_lane, entries))]
         for number in parked:
             del self.entries[number]
-        await self.read_entries(connection, parked)
+        await self.read_entries(parked)
 
     def _lanes_of_entries(self) -> Iterable[str]:
         """Yield the lanes that entries of these tasks wait for, or waited for. Routes are no lanes and have no slots."""
@@ -83,30 +87,35 @@ class LoadedFacts(TaskFacts["LaneState"]):
                 if entry.lane is not None and not is_route(entry.lane):
                     yield entry.lane
 
+    def update_cache(self, cache: TaskCache) -> None:
+        """Cache the tasks that were read, in a cache of readers; tasks with live runs are not cached."""
+        fresh = [self.tasks[number] for number in self._missing if number in self.tasks]
+        cache.update({known.number: known for known in fresh if not known.live})
+
 
 def _is_parked_for_lane(entry: Entry) -> bool:
     return entry.state is EntryState.PARKED and entry.lane is not None and not is_route(entry.lane)
 
 
 async def load_task_facts(
-    connection: Connection, cache: TaskCache, number: int, version: int
+    connection: Statements, cache: TaskCache, number: int, version: int
 ) -> tuple[LoadedFacts, CachedTask, Facts]:
     """Load all facts of one task that a decision may use."""
-    loaded = LoadedFacts(cache, {number: version})
-    await loaded.read_tasks(connection)
-    await loaded.read_entries(connection, (number,))
-    await loaded.read_lane_state(connection)
+    loaded = LoadedFacts(connection, cache, {number: version})
+    await loaded.read_tasks()
+    await loaded.read_entries((number,))
+    await loaded.read_lane_state()
     known = loaded.tasks[number]
     return loaded, known, loaded.build_facts(known, loaded.entries.get(number, ()))
 
 
-async def find_task_by_id(connection: Connection, task_id: str) -> tuple[int, str] | None:
+async def find_task_by_id(connection: Statements, task_id: str) -> tuple[int, str] | None:
     """Return number and owner of a task; None if there is no such task."""
     rows = await connection.query("number_by_id", task_id)
     return next(((number, owner) for number, owner in rows), None)
 
 
-async def lock_task(connection: Connection, number: int) -> int | None:
+async def lock_task(connection: Statements, number: int) -> int | None:
     """Lock a task until the transaction ends and return its version; None if the task was deleted."""
     return next((version for _, version, _ in await connection.query("lock_tasks", [number])), None)
 
@@ -118,22 +127,25 @@ class LaneState(LaneCounts):
     same slot. A task without a lane, whose owner has no limit, locks nothing.
     """
 
-    async def read(
-        self, connection: Connection, tasks: Collection[Task], lanes: Iterable[str] = (), *, alone: bool = False
-    ) -> None:
+    def __init__(self, connection: Statements) -> None:
+        super().__init__()
+        self._connection = connection
+
+    async def read(self, tasks: Collection[Task], lanes: Iterable[str] = (), *, alone: bool = False) -> None:
         """Read and lock the lanes of these tasks and the given ones. `alone`: no owner has a limit or is blocked."""
         self._lane_of_owner = {task.owner: None for task in tasks}
-        needed = {task.lane for task in tasks if task.lane is not None} | set(lanes)
+        task_lanes = {task.lane for task in tasks if task.lane is not None}
+        needed = task_lanes.union(lanes)
         if not alone and self._lane_of_owner:
-            needed |= await self._read_owners(connection, {task.lane for task in tasks if task.lane is not None})
+            needed |= await self._read_owners(task_lanes)
         if needed:
             self.is_unrestricted = False
-            await self.lock_lanes(connection, needed)
+            await self.lock_lanes(needed)
 
-    async def _read_owners(self, connection: Connection, lanes: set[str]) -> set[str]:
+    async def _read_owners(self, lanes: set[str]) -> set[str]:
         owners = {owner_lane(owner): owner for owner in self._lane_of_owner}
         owner_lanes: set[str] = set()
-        for kind, name, reason in await connection.query(
+        for kind, name, reason in await self._connection.query(
             "limits_and_blocks_of_owners", list(owners), [*self._lane_of_owner, *lanes]
         ):
             if kind == "lane":
@@ -144,17 +156,17 @@ class LaneState(LaneCounts):
                 self.is_unrestricted = False
         return owner_lanes
 
-    async def lock_lanes(self, connection: Connection, lanes: Iterable[str]) -> None:
+    async def lock_lanes(self, lanes: Iterable[str]) -> None:
         """Lock these lanes: until the transaction ends, no other one changes their slots or waiting entries."""
         missing = sorted(lane for lane in lanes if lane not in self._limits)
         if not missing:
             return
-        limits: dict[str, int | None] = dict(await connection.query("lock_lanes", missing))
+        limits: dict[str, int | None] = dict(await self._connection.query("lock_lanes", missing))
         while len(limits) < len(missing):
-            await connection.query("insert_lanes", [name for name in missing if name not in limits])
-            limits = dict(await connection.query("lock_lanes", missing))
+            await self._connection.query("insert_lanes", [name for name in missing if name not in limits])
+            limits = dict(await self._connection.query("lock_lanes", missing))
         # Count only now: a count from before the locks may be out of date.
-        taken: dict[str, int] = dict(await connection.query("count_lane_slots", missing))
+        taken: dict[str, int] = dict(await self._connection.query("count_lane_slots", missing))
         for name, limit in limits.items():
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
             self._taken[name] = taken.get(name, 0)

@@ -49,7 +49,4 @@ class OrdinaryBatch:
 
 def task_after(known: CachedTask, change: Change) -> CachedTask:
     """Return the task after an ordinary change."""
-    live = change.new_runs
-    return new_tuple(
-        CachedTask, (known.number, known.version + 1, known.task, change.status, live, (0,) if live else ())
-    )
+    return new_tuple(CachedTask, (known.number, known.version + 1, known.task, change.status, change.new_runs))

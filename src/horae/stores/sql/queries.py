@@ -1,9 +1,10 @@
-"""Book port on a database server: creates and changes tasks, and answers the queries of the service."""
+"""Book port of the SQL stores: creates and changes tasks, and answers the queries of the service."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from typing import Final
 
 from ...clock import Clock
 from ...errors import Conflict, StoreError
@@ -17,7 +18,7 @@ from ..codec.columns import TaskVersion
 from ..run_id_prefix import planned_range_of_prefix
 from ..task_cache import TaskCache
 from .administration import SQLAdministration
-from .connection import Connection
+from .connection import Statements, Transactions
 from .ledger import (
     count_tasks,
     read_facts,
@@ -33,22 +34,25 @@ from .ledger import (
 from .load_facts import LoadedFacts, find_task_by_id, load_task_facts, lock_task
 from .records import write_attached_records
 from .row_batches import RowBatches
-from .transactions import Session
 from .unit_of_work import UnitOfWork
+
+_SMALL_PAGE: Final = 50
+"""Largest page that counts as a few rows."""
 
 
 class SQLBook(SQLAdministration):
     _clock: Clock
-    _session: Session
-    _task_cache: TaskCache
+    _database: Transactions
+    _read_cache: TaskCache
+    """Cache of readers; tasks in it have no live runs."""
 
     async def add(self, changes: Sequence[Change]) -> None:
         given = tuple(changes)
         if given:
-            await self._session.transact(lambda connection: add_tasks(connection, given))
+            await self._database.transact(lambda connection: add_tasks(connection, given), urgent=False)
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
-        async def work(connection: Connection) -> Facts | None:
+        async def work(connection: Statements) -> Facts | None:
             found = await find_task_by_id(connection, task_id)
             if found is None:
                 return None
@@ -62,15 +66,15 @@ class SQLBook(SQLAdministration):
             # For a deleted task, return its last facts.
             return after or before
 
-        return await self._session.transact(work)
+        return await self._database.transact(work)
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
-        async def edit_existing(connection: Connection) -> tuple[Facts, Facts | None] | None:
+        async def edit_existing(connection: Statements) -> tuple[Facts, Facts | None] | None:
             for _, _, number in await connection.query("numbers_by_key", [owner], [key]):
                 return await self._decide(connection, number, decide)
             return None
 
-        async def create_or_edit(connection: Connection) -> Facts | None:
+        async def create_or_edit(connection: Statements) -> Facts | None:
             if (decided := await edit_existing(connection)) is not None:
                 _, after = decided
                 return after
@@ -83,25 +87,25 @@ class SQLBook(SQLAdministration):
                 _, after = decided
                 return after
 
-        async def work(connection: Connection) -> Facts:
+        async def work(connection: Statements) -> Facts:
             after = await create_or_edit(connection)
             if after is None:
                 raise StoreError(f"The task with the key {key} was to be made or edited, and was deleted.")
             return after
 
-        return await self._session.transact(work)
+        return await self._database.transact(work)
 
     async def _decide(
-        self, connection: Connection, number: int, decide: Callable[[Facts], Change]
+        self, connection: Statements, number: int, decide: Callable[[Facts], Change]
     ) -> tuple[Facts, Facts | None] | None:
         """Lock the task, apply the decision, and return the facts before and after it; None if the task was deleted."""
         version = await lock_task(connection, number)
         if version is None:
             return None
         loaded, known, before = await load_task_facts(connection, TaskCache(), number, version)
-        unit = UnitOfWork(loaded)
-        unit.add_change(known, before.entries, await unit.deduplicate_runs(connection, number, decide(before)))
-        await unit.flush(connection)
+        unit = UnitOfWork(connection, loaded)
+        unit.add_change(known, before.entries, await unit.deduplicate_runs(number, decide(before)))
+        await unit.flush()
         version = await lock_task(connection, number)
         if version is None:
             return before, None
@@ -109,40 +113,49 @@ class SQLBook(SQLAdministration):
         return before, after
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
-        return await self._session.read(
-            lambda connection: _read_task_facts(connection, "task_version_by_id", [task_id], owner)
+        return await self._database.read(
+            lambda connection: _read_task_facts(connection, self._read_cache, "task_version_by_id", [task_id], owner),
+            extent="few",
         )
 
     async def find(self, owner: str, key: str) -> Facts | None:
-        return await self._session.read(
-            lambda connection: _read_task_facts(connection, "task_version_by_key", [owner, key], None)
+        return await self._database.read(
+            lambda connection: _read_task_facts(
+                connection, self._read_cache, "task_version_by_key", [owner, key], None
+            ),
+            extent="few",
         )
 
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
-        return await self._session.read(lambda connection: read_tasks(connection, task_filter, after, limit))
+        # Without further filters, a small page is a few adjacent index rows.
+        is_small = limit <= _SMALL_PAGE and task_filter == TaskFilter(task_filter.owner)
+        return await self._database.read(
+            lambda connection: read_tasks(connection, self._read_cache, task_filter, after, limit),
+            extent="few" if is_small else "page",
+        )
 
     async def count_tasks(self, task_filter: TaskFilter, limit: int) -> int:
-        return await self._session.read(lambda connection: count_tasks(connection, task_filter, limit))
+        return await self._database.read(lambda connection: count_tasks(connection, task_filter, limit))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
-        run = await self._session.read(lambda connection: read_run(connection, run_id))
+        run = await self._database.read(lambda connection: read_run(connection, run_id))
         return run if run is not None and owner in (None, run.owner) else None
 
     async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
-        return await self._session.read(lambda connection: read_runs(connection, run_filter, after, limit))
+        return await self._database.read(lambda connection: read_runs(connection, run_filter, after, limit))
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         first, last = planned_range_of_prefix(prefix) or (0, -1)
-        live = await self._session.query("live_run_ids", prefix, owner, limit)
-        ended = await self._session.query("ended_run_ids", prefix, owner, limit, first, last)
+        live = await self._database.query("live_run_ids", prefix, owner, limit)
+        ended = await self._database.query("ended_run_ids", prefix, owner, limit, first, last)
         return tuple(sorted({run_id for (run_id,) in (*live, *ended)})[:limit])
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._session.read(lambda connection: read_upcoming(connection, owner, limit))
+        return await self._database.read(lambda connection: read_upcoming(connection, self._read_cache, owner, limit))
 
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         given = list(task_ids)
-        return await self._session.read(lambda connection: read_latest(connection, given)) if given else {}
+        return await self._database.read(lambda connection: read_latest(connection, given)) if given else {}
 
     async def outcomes(
         self, task_ids: Sequence[str], limit: int, since: datetime | None = None
@@ -150,63 +163,76 @@ class SQLBook(SQLAdministration):
         given = list(task_ids)
         if not given:
             return {}
-        return await self._session.read(lambda connection: read_outcomes(connection, given, limit, since))
+        return await self._database.read(lambda connection: read_outcomes(connection, given, limit, since))
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:
             return {}
         owner_or_all, this_hour = ALL_OWNERS if owner is None else owner, hour_of(self._clock.now())
-        rows = await self._session.query(
+        rows = await self._database.query(
             "counts", list(hours), owner_or_all, this_hour, RETAINED_HOURS, OUTCOME_RETAINED_HOURS
         )
         return {(hour, name): int(number) for hour, name, number in rows}
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._session.read(lambda connection: read_stranded(connection, owner, limit))
+        return await self._database.read(lambda connection: read_stranded(connection, self._read_cache, owner, limit))
 
     async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._session.read(lambda connection: read_queued(connection, lane, limit))
+        return await self._database.read(lambda connection: read_queued(connection, self._read_cache, lane, limit))
 
     async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
-        async def work(connection: Connection) -> None:
+        async def work(connection: Statements) -> None:
             await connection.query("set_lane", name, limit)
-            unit = UnitOfWork(LoadedFacts(TaskCache(), {}))
+            unit = UnitOfWork(connection, LoadedFacts(connection, TaskCache(), {}))
             unit.offer_slots(name)
             unit.batches.attached_records += attached_records
-            await unit.flush(connection)
+            await unit.flush()
 
-        await self._session.transact(work)
+        await self._database.transact(work)
 
 
-async def add_tasks(connection: Connection, changes: Sequence[Change]) -> None:
+async def add_tasks(connection: Statements, changes: Sequence[Change]) -> None:
     """Add new tasks within the transaction that the connection is in."""
-    numbers = [number for (number,) in await connection.query("task_numbers", len(changes))]
     if any(change.new_runs for change in changes):
-        unit = UnitOfWork(LoadedFacts(TaskCache(), {}))
-        for number, change in zip(numbers, changes, strict=True):
-            await unit.add_task(connection, number, change)
-        await unit.flush(connection)
+        unit = UnitOfWork(connection, LoadedFacts(connection, TaskCache(), {}))
+        for number, change in zip(await _new_numbers(connection, len(changes)), changes, strict=True):
+            await unit.add_task(number, change)
+        await unit.flush()
     else:
-        batches = RowBatches()
-        for number, change in zip(numbers, changes, strict=True):
-            batches.add_task(number, change)
-        await batches.write(connection)
-        if batches.attached_records:
-            await write_attached_records(connection, batches.attached_records)
+        await write_new_tasks(connection, prepare_new_tasks(changes), len(changes))
 
 
-async def _create(connection: Connection, key: str, change: Change) -> Facts | None:
+def prepare_new_tasks(changes: Sequence[Change]) -> RowBatches:
+    """Encode new tasks without runs, before there is a transaction."""
+    batches = RowBatches()
+    for number, change in enumerate(changes, 1):
+        batches.add_task(number, change)
+    return batches
+
+
+async def write_new_tasks(connection: Statements, batches: RowBatches, count: int) -> None:
+    batches.number_tasks(await _new_numbers(connection, count))
+    await batches.write(connection)
+    if batches.attached_records:
+        await write_attached_records(connection, batches.attached_records)
+
+
+async def _new_numbers(connection: Statements, count: int) -> list[int]:
+    return [number for (number,) in await connection.query("task_numbers", count)]
+
+
+async def _create(connection: Statements, key: str, change: Change) -> Facts | None:
     if change.task is None:
         raise StoreError(f"There is no task with the key {key}, and no new one was made.")
     await add_tasks(connection, [change])
-    return await _read_task_facts(connection, "task_version_by_id", [change.task.id], None)
+    return await _read_task_facts(connection, TaskCache(), "task_version_by_id", [change.task.id], None)
 
 
 async def _read_task_facts(
-    connection: Connection, statement: str, values: list[str], owner: str | None
+    connection: Statements, cache: TaskCache, statement: str, values: list[str], owner: str | None
 ) -> Facts | None:
     for task in map(TaskVersion._make, await connection.query(statement, *values)):
         if owner in (None, task.owner):
-            (facts,) = await read_facts(connection, [(task.number, task.version)], with_lanes=True)
+            (facts,) = await read_facts(connection, cache, [(task.number, task.version)], with_lanes=True)
             return facts
     return None

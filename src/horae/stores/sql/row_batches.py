@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from ...model.change import Change
 from ...model.record import RecordWrite
 from ...model.run import LIVE_STATES, Run
 from ...model.task import NEW_TASK_STATUS
-from ..codec.rows import TASK_WIDTH, Row, encode_entry, encode_event, encode_run, encode_status, encode_task
+from ..codec.rows import (
+    ENTRY_WIDTH,
+    TASK_WIDTH,
+    Row,
+    encode_entry,
+    encode_event,
+    encode_run,
+    encode_status,
+    encode_task,
+)
 from ..counter_deltas import CounterDeltas
 from ..pending_changes import find_clash, lanes_taken, list_identities, require_definition
-from .connection import Connection
+from .connection import DuplicateTaskError, Statements
 
 STATUS_COLUMNS: Final = 14
-ENTRY_COLUMNS: Final = 20
 RUN_COLUMNS: Final = 27
+LIVE_RUN_COLUMNS: Final = RUN_COLUMNS - 1
+"""`encode_run` ends with the stray-id flag, a column of the ledger only."""
 STARTED_COLUMNS: Final = 12
 ENDED_COLUMNS: Final = 8
-_FRESH_VALUES: Final = encode_status(0, 1, NEW_TASK_STATUS)[2:-1]
+_FRESH_VALUES: Final = encode_status(0, 1, NEW_TASK_STATUS)[2:]
 
 
 class RowBatches(CounterDeltas):
@@ -31,6 +42,8 @@ class RowBatches(CounterDeltas):
         self.new_tasks: list[Any] = []
         self.edited_tasks: list[Row] = []
         self.new_statuses: list[Any] = []
+        self.new_entries: list[Any] = []
+        """Entries of new tasks."""
         self.statuses: dict[int, Row] = {}
         """By task number: of several changes of one task, the last is written."""
         self.started_runs: list[Any] = []
@@ -65,16 +78,22 @@ class RowBatches(CounterDeltas):
             self.count_new_task(task.owner)
         else:
             standing = change.status or NEW_TASK_STATUS
-            self.new_statuses += encode_status(number, 1, standing)[:-1]
+            self.new_statuses += encode_status(number, 1, standing)
             self.count_change(task.owner, None, change._replace(status=standing))
         for entry in change.put:
-            self.entries[number, entry.slot] = encode_entry(number, entry)
+            self.new_entries += encode_entry(number, entry)
         self.events += map(encode_event, change.events)
         self.attached_records += change.attached
 
+    def number_tasks(self, numbers: Sequence[int]) -> None:
+        """Give these numbers to the new tasks, which were numbered from one on, before there was a transaction."""
+        self.new_tasks[0::TASK_WIDTH] = numbers
+        self.new_statuses[0::STATUS_COLUMNS] = numbers
+        self.new_entries[0::ENTRY_WIDTH] = [numbers[number - 1] for number in self.new_entries[0::ENTRY_WIDTH]]
+
     def add_run(self, number: int, run: Run) -> None:
         if run.state in LIVE_STATES:
-            self.new_runs[run.id] = encode_run(number, run)
+            self.new_runs[run.id] = encode_run(number, run)[:LIVE_RUN_COLUMNS]
             for lane in run.lanes:
                 self.taken_slots += (lane, run.id)
         else:
@@ -82,7 +101,8 @@ class RowBatches(CounterDeltas):
 
     def update_run(self, number: int, before: Run, run: Run) -> None:
         if run.state in LIVE_STATES:
-            (self.new_runs if run.id in self.new_runs else self.changed_live_runs)[run.id] = encode_run(number, run)
+            rows = self.new_runs if run.id in self.new_runs else self.changed_live_runs
+            rows[run.id] = encode_run(number, run)[:LIVE_RUN_COLUMNS]
         else:
             self.changed_live_runs.pop(run.id, None)
             if self.new_runs.pop(run.id, None) is None:
@@ -95,7 +115,7 @@ class RowBatches(CounterDeltas):
             for lane in lanes:
                 self.taken_slots += (lane, run.id)
 
-    async def write(self, connection: Connection) -> None:
+    async def write(self, connection: Statements) -> None:
         """Write all batches. Events come last: some servers hand out event numbers to one transaction at a time."""
         await self._write_tasks(connection)
         await self._write_entries(connection)
@@ -107,19 +127,23 @@ class RowBatches(CounterDeltas):
         if self.events:
             await connection.write_events(self.events)
 
-    async def _write_tasks(self, connection: Connection) -> None:
-        if self.new_tasks or self.edited_tasks:
+    async def _write_tasks(self, connection: Statements) -> None:
+        if (self.new_tasks or self.edited_tasks) and connection.dialect.has_concurrent_writers:
             await self._refuse_clashes(connection)
-        if self.new_tasks:
-            await connection.write_rows("insert_tasks", TASK_WIDTH, self.new_tasks)
+        try:
+            if self.new_tasks:
+                await connection.write_rows("insert_tasks", TASK_WIDTH, self.new_tasks)
+            for row in self.edited_tasks:
+                await connection.query("update_task", *row)
+        except DuplicateTaskError:
+            await self._refuse_clashes(connection)
+            raise
+        if self.new_statuses:
             await connection.write_rows("insert_statuses", STATUS_COLUMNS, self.new_statuses)
-        for row in self.edited_tasks:
-            await connection.query("update_task", *row)
         if self.statuses:
-            standings = [value for row in self.statuses.values() for value in row]
-            await connection.write_rows("put_statuses", STATUS_COLUMNS, standings)
+            await connection.write_rows("put_statuses", STATUS_COLUMNS, flatten_rows(self.statuses.values()))
 
-    async def _refuse_clashes(self, connection: Connection) -> None:
+    async def _refuse_clashes(self, connection: Statements) -> None:
         """Raise if an id or a key belongs to another task or occurs twice. Two concurrent transactions with the same key
         collide at the unique index; the one that waited there is retried."""
         identities = list_identities(self.new_tasks, self.edited_tasks)
@@ -135,39 +159,41 @@ class RowBatches(CounterDeltas):
         if clash is not None:
             raise clash
 
-    async def _write_entries(self, connection: Connection) -> None:
+    async def _write_entries(self, connection: Statements) -> None:
         if self.emptied_agendas:
             await connection.query("delete_entries_of_tasks", list(self.emptied_agendas))
-        dropped = [key for key, row in self.entries.items() if row is None]
-        put = [value for row in self.entries.values() if row is not None for value in row]
-        if dropped:
-            await connection.query("drop_entries", [task for task, _ in dropped], [slot for _, slot in dropped])
+        put = self.new_entries
+        if self.entries:
+            dropped = flatten_rows(key for key, row in self.entries.items() if row is None)
+            if dropped:
+                await connection.write_rows("drop_entries", 2, dropped)
+            put += flatten_rows(row for row in self.entries.values() if row is not None)
         if put:
-            await connection.write_rows("put_entries", ENTRY_COLUMNS, put)
+            await connection.write_rows("put_entries", ENTRY_WIDTH, put)
 
-    async def _write_runs(self, connection: Connection) -> None:
+    async def _write_runs(self, connection: Statements) -> None:
         if self.started_runs:
             await connection.write_rows("insert_started_runs", STARTED_COLUMNS, self.started_runs)
         if self.new_runs:
-            await connection.write_rows("insert_live_runs", RUN_COLUMNS - 1, _flatten(self.new_runs.values()))
+            await connection.write_rows("insert_live_runs", LIVE_RUN_COLUMNS, flatten_rows(self.new_runs.values()))
         if self.changed_live_runs:
-            await connection.write_rows("put_live_runs", RUN_COLUMNS - 1, _flatten(self.changed_live_runs.values()))
+            await connection.write_rows(
+                "put_live_runs", LIVE_RUN_COLUMNS, flatten_rows(self.changed_live_runs.values())
+            )
         if self.ended_runs:
             await connection.write_rows("end_runs", ENDED_COLUMNS, self.ended_runs)
         if self.removed_live_runs:
             await connection.query("drop_live_runs", list(self.removed_live_runs))
         if self.ledger_runs:
-            await connection.write_rows(
-                "insert_runs", RUN_COLUMNS, _flatten(self.ledger_runs.values(), with_stray_flag=True)
-            )
+            await connection.write_rows("insert_runs", RUN_COLUMNS, flatten_rows(self.ledger_runs.values()))
 
-    async def _write_lane_slots(self, connection: Connection) -> None:
+    async def _write_lane_slots(self, connection: Statements) -> None:
         if self.freed_slots:
-            await connection.query("delete_lane_slots", self.freed_slots[0::2], self.freed_slots[1::2])
+            await connection.write_rows("delete_lane_slots", 2, self.freed_slots)
         if self.taken_slots:
             await connection.write_rows("insert_lane_slots", 2, self.taken_slots)
 
 
-def _flatten(rows: Sequence[Row] | Any, *, with_stray_flag: bool = False) -> list[Any]:
-    """Return the values of all rows in one list. `encode_run` ends with the stray-id flag, a column of the ledger only."""
-    return [value for row in rows for value in (row if with_stray_flag else row[:-1])]
+def flatten_rows(rows: Iterable[Row]) -> list[Any]:
+    """Return the values of all rows in one list."""
+    return list(chain.from_iterable(rows))

@@ -11,9 +11,8 @@ from ...model.outcome import Settlement
 from ...model.run import Run, RunState
 from ..claim_rules import check_recovery
 from ..task_cache import TaskCache
-from .connection import Connection
+from .connection import Statements, Transactions
 from .load_facts import LoadedFacts
-from .transactions import Session
 from .unit_of_work import UnitOfWork
 
 RunUpdate: TypeAlias = tuple[str, int | None, Any]
@@ -24,8 +23,8 @@ RunUpdateDecision: TypeAlias = Callable[[Facts, Run, Any], Change]
 class RunUpdater:
     """Applies decisions to live runs; a run with another token, or that is no longer live, is reported as stale."""
 
-    def __init__(self, session: Session, cache: TaskCache) -> None:
-        self._session = session
+    def __init__(self, database: Transactions, cache: TaskCache) -> None:
+        self._database = database
         self._task_cache = cache
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
@@ -43,18 +42,18 @@ class RunUpdater:
             started.add(run.id)
             return Change(updated_runs=(run._replace(state=RunState.RUNNING, started=now),))
 
-        async def work(connection: Connection) -> UnitOfWork:
+        async def work(connection: Statements) -> UnitOfWork:
             # Forget the runs of an attempt that was rolled back and retried.
             started.clear()
             _, unit = await self._apply_in(connection, [(*claim, None) for claim in claims], begin)
             return unit
 
-        unit = await self._session.transact(work)
+        unit = await self._database.transact(work)
         unit.update_cache(self._task_cache)
         return frozenset(started)
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
-        async def work(connection: Connection) -> tuple[int, UnitOfWork] | None:
+        async def work(connection: Statements) -> tuple[int, UnitOfWork] | None:
             # The node's row stays locked until the commit: a node that only seemed dead can claim nothing meanwhile.
             if await connection.query("lock_node", node) != [(renewals,)]:
                 return None
@@ -65,7 +64,7 @@ class RunUpdater:
                 await connection.query("drop_node", node)
             return min(len(run_ids), limit), unit
 
-        result = await self._session.transact(work)
+        result = await self._database.transact(work)
         if result is None:
             return None
         recovered, unit = result
@@ -73,36 +72,36 @@ class RunUpdater:
         return recovered
 
     async def _apply(self, updates: Sequence[RunUpdate], decide: RunUpdateDecision) -> frozenset[str]:
-        stale, unit = await self._session.transact(lambda connection: self._apply_in(connection, updates, decide))
+        stale, unit = await self._database.transact(lambda connection: self._apply_in(connection, updates, decide))
         unit.update_cache(self._task_cache)
         return stale
 
     async def _apply_in(
-        self, connection: Connection, updates: Sequence[RunUpdate], decide: RunUpdateDecision
+        self, connection: Statements, updates: Sequence[RunUpdate], decide: RunUpdateDecision
     ) -> tuple[frozenset[str], UnitOfWork]:
         """Return the ids of stale runs and the unit of work. A retried transaction builds a new one; only the last was
         written."""
         stale: set[str] = set()
         tasks = await self._tasks_of(connection, [run_id for run_id, _, _ in updates])
         loaded = await self._load(connection, tasks)
-        unit = UnitOfWork(loaded)
+        unit = UnitOfWork(connection, loaded)
         for run_id, token, argument in updates:
             known = loaded.tasks.get(tasks.get(run_id, 0))
-            run, _ = (None, 0) if known is None else known.find_run(run_id)
+            run = None if known is None else known.find_run(run_id)
             if known is None or run is None or token not in (None, run.token):
                 stale.add(run_id)
                 continue
             entries = loaded.entries.get(known.number, ())
             change = decide(loaded.build_facts(known, entries), run, argument)
             if change.new_runs:
-                change = await unit.deduplicate_runs(connection, known.number, change)
+                change = await unit.deduplicate_runs(known.number, change)
             unit.add_change(known, entries, change)
             if change.put or change.dropped:
                 loaded.update_entries(known.number, change, entries)
-        await unit.flush(connection)
+        await unit.flush()
         return frozenset(stale), unit
 
-    async def _tasks_of(self, connection: Connection, run_ids: Sequence[str]) -> dict[str, int]:
+    async def _tasks_of(self, connection: Statements, run_ids: Sequence[str]) -> dict[str, int]:
         """Map these run ids to task numbers; runs that are not live are left out."""
         task_numbers = self._task_cache.task_numbers_of_runs(run_ids)
         if len(task_numbers) < len(run_ids):
@@ -110,12 +109,12 @@ class RunUpdater:
             task_numbers.update(await connection.query("tasks_of_runs", unknown))
         return task_numbers
 
-    async def _load(self, connection: Connection, tasks: dict[str, int]) -> LoadedFacts:
+    async def _load(self, connection: Statements, tasks: dict[str, int]) -> LoadedFacts:
         numbers = sorted(set(tasks.values()))
         rows = await connection.query("lock_tasks", numbers) if numbers else []
-        loaded = LoadedFacts(self._task_cache, {number: version for number, version, _ in rows})
+        loaded = LoadedFacts(connection, self._task_cache, {number: version for number, version, _ in rows})
         alone = all(is_unrestricted for _, _, is_unrestricted in rows)
-        await loaded.read_tasks(connection)
-        await loaded.read_entries(connection, list(loaded.tasks))
-        await loaded.read_lane_state(connection, alone=alone)
+        await loaded.read_tasks()
+        await loaded.read_entries(list(loaded.tasks))
+        await loaded.read_lane_state(alone=alone)
         return loaded

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Final
 
 from ...clock import Clock
 from ...errors import StoreError, StoreUnavailable
@@ -13,38 +12,39 @@ from ..task_cache import TaskCache
 from .agenda import SQLAgenda
 from .claim import Claimer
 from .connection import ConnectionFactory, Transactions
-from .import_tasks import ServerTransfer
+from .dialect import Dialect
 from .journal import SQLJournal
 from .queries import SQLBook
 from .records import SQLRecords
 from .settle import RunUpdater
 from .transactions import Session
+from .transfer import SQLTransfer
 from .upkeep import SQLUpkeep
 
-MAX_CLAIM_SLICE: Final = 256
-"""Largest claim slice. Row locks block only claims of the same tasks, so it may be larger than in a SQLite file."""
 
-
-class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, ServerTransfer, ABC):
+class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, SQLTransfer, ABC):
     """Can be shared by any number of processes on any number of machines. Once closed, a store cannot be reopened.
 
     `clock` decides which counters are old. Which nodes are live at an upgrade is decided by the clock of the server, to
     which the nodes correct theirs.
     """
 
-    def __init__(
-        self, factory: ConnectionFactory, connections: int, clock: Clock, slice_size: int = MAX_CLAIM_SLICE
-    ) -> None:
+    def __init__(self, factory: ConnectionFactory, connections: int, clock: Clock, dialect: Dialect) -> None:
         self._factory = factory
         self._clock = clock
         self._task_cache = TaskCache()
-        # A new connection may reach another server (failover) that lacks the last commits: the cache is cleared.
-        self._session = Session(factory, connections, self._task_cache.clear)
+        self._read_cache = TaskCache()
+        self._session = Session(factory, connections, self._clear_caches)
         self._database: Transactions = self._session
-        self._claimer = Claimer(self._session, self._task_cache, slice_size)
+        self._claimer = Claimer(self._session, self._task_cache, dialect)
         self._run_updater = RunUpdater(self._session, self._task_cache)
         self._lifecycle_lock = asyncio.Lock()
         self._opened = self._closed = False
+
+    def _clear_caches(self) -> None:
+        """Forget all tasks: a new connection may reach another server (failover) that lacks the last commits."""
+        self._task_cache.clear()
+        self._read_cache.clear()
 
     @property
     def transactions(self) -> int:

@@ -1,4 +1,4 @@
-"""Pagination of tasks: chooses the index (state, label or task order) that reads the fewest rows; all keep task order."""
+"""Pagination of tasks by the index that reads the fewest rows; every index yields tasks in creation order."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from ...model.task import TaskState
 from ...ports.store import TaskFilter
 from ..codec.json_codecs import encode
 from ..codec.rows import Row
-from .connection import Connection
+from .connection import Statements
 
+_STATEMENT_OF_STATE: Final = {
+    TaskState.PAUSED: "tasks_page_paused_or_failed",
+    TaskState.FAILED: "tasks_page_paused_or_failed",
+    TaskState.COMPLETED: "tasks_page_completed_or_cancelled",
+    TaskState.CANCELLED: "tasks_page_completed_or_cancelled",
+}
+"""States with an index: all but `active`."""
 _COUNT_LIMIT: Final = MAX_PAGE_SIZE
 """Upper limit when the tasks of a label are counted: a label with this many tasks fills a page quickly anyway."""
 
 
-async def read_task_rows(connection: Connection, task_filter: TaskFilter, after: int, limit: int) -> list[Row]:
+async def read_task_rows(connection: Statements, task_filter: TaskFilter, after: int, limit: int) -> list[Row]:
     """Return number and version of the next `limit` tasks after the task number `after`."""
     values = (
         after,
@@ -33,43 +40,48 @@ async def read_task_rows(connection: Connection, task_filter: TaskFilter, after:
     if task_filter.failing:
         few = await _has_few_tasks(connection, task_filter)
         return await connection.query("tasks_page_failing_of_owner" if few else "tasks_page_failing", *values)
-    if task_filter.name is not None or task_filter.prefix is not None:
-        return await connection.query("tasks_page", *values)
+    if task_filter.prefix is not None:
+        return await connection.query("tasks_page_of_prefix", *values)
+    if task_filter.name is not None:
+        return await connection.query("tasks_page_of_name", *values)
     by_state = await _should_read_by_state(connection, task_filter)
+    has_owner = task_filter.owner is not None
     if task_filter.labels:
-        label, count = await _find_rarest_label(connection, task_filter, compared=by_state)
+        label, count = await _find_rarest_label(connection, task_filter, must_count=by_state)
         if not by_state or count < _COUNT_LIMIT:
-            return await connection.query("tasks_page_of_label", *values, label)
+            statement = "tasks_page_of_label_and_owner" if has_owner else "tasks_page_of_label"
+            return await connection.query(statement, *values, label)
     if by_state:
         return await _read_by_state(connection, task_filter, values, limit)
-    return await connection.query("tasks_page", *values)
+    return await connection.query("tasks_page_of_owner" if has_owner else "tasks_page", *values)
 
 
-async def _has_few_tasks(connection: Connection, task_filter: TaskFilter) -> bool:
-    """Whether the filter has an owner whose tasks are few enough to read all of them."""
+async def _has_few_tasks(connection: Statements, task_filter: TaskFilter) -> bool:
+    """Return whether the filter has an owner whose tasks are few enough to read all of them."""
     if task_filter.owner is None:
         return False
     ((owner_tasks, _),) = await connection.query("tasks_of_owner_and_all", task_filter.owner)
     return bool(owner_tasks <= MAX_PAGE_SIZE)
 
 
-async def _find_rarest_label(connection: Connection, task_filter: TaskFilter, *, compared: bool) -> tuple[str, int]:
-    """Return the label with the fewest tasks, and that count. A single label is not counted unless `compared`."""
+async def _find_rarest_label(connection: Statements, task_filter: TaskFilter, *, must_count: bool) -> tuple[str, int]:
+    """Return the label with the fewest tasks and its count; a single label is counted only if `must_count`."""
     labels = [encode(label) for label in task_filter.labels]
-    if len(labels) == 1 and not compared:
+    if len(labels) == 1 and not must_count:
         return labels[0], 0
-    counted = [
-        (count, each)
-        for each in labels
-        for (count,) in await connection.query("tasks_with_label", each, task_filter.owner, _COUNT_LIMIT)
+    statement = "tasks_with_label" if task_filter.owner is None else "tasks_with_label_and_owner"
+    counts = [
+        (count, label)
+        for label in labels
+        for (count,) in await connection.query(statement, label, task_filter.owner, _COUNT_LIMIT)
     ]
-    count, label = min(counted)
+    count, label = min(counts)
     return label, count
 
 
-async def _should_read_by_state(connection: Connection, task_filter: TaskFilter) -> bool:
+async def _should_read_by_state(connection: Statements, task_filter: TaskFilter) -> bool:
     """Whether to read by state: all wanted states have an index, and fewer tasks are in them than the owner has."""
-    if task_filter.states is None or TaskState.ACTIVE in task_filter.states:
+    if task_filter.states is None or not task_filter.states <= _STATEMENT_OF_STATE.keys():
         return False
     if task_filter.owner is None:
         return True
@@ -80,10 +92,10 @@ async def _should_read_by_state(connection: Connection, task_filter: TaskFilter)
 
 
 async def _read_by_state(
-    connection: Connection, task_filter: TaskFilter, values: tuple[Any, ...], limit: int
+    connection: Statements, task_filter: TaskFilter, values: tuple[Any, ...], limit: int
 ) -> list[Row]:
     """Read each state by its index, in task order, and merge: any state may have many tasks."""
     rows: list[Row] = []
     for state in task_filter.states or ():
-        rows += [tuple(row) for row in await connection.query("tasks_page_in_state", *values, str(state))]
+        rows += [tuple(row) for row in await connection.query(_STATEMENT_OF_STATE[state], *values, str(state))]
     return sorted(rows)[:limit]

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from ...errors import StoreUnavailable
 from ..codec.rows import Row
-from .connection import Connection, ConnectionFactory
+from .connection import Connection, ConnectionFactory, ReadExtent
 from .connection_pool import ConnectionPool
 from .session_thread import SessionThread
 
@@ -57,23 +57,26 @@ class Session:
         if pool is not None:
             await pool.close()
 
-    async def transact(self, work: Callable[[Connection], Awaitable[_T]], *, urgent: bool = True) -> _T:  # noqa: ARG002 - a server has no queue
+    async def transact(
+        self,
+        work: Callable[[Connection], Awaitable[_T]],
+        *,
+        urgent: bool = True,  # noqa: ARG002 - a server has no queue
+        peek: Callable[[Connection], Awaitable[_T | None]] | None = None,
+    ) -> _T:
         """Run `work` in one transaction and commit it. `work` is called up to six times: again whenever the server aborted
-        the transaction because of a concurrent one."""
+        the transaction because of a concurrent one. `peek` runs in autocommit mode."""
+        if peek is not None and (peeked := await self._dispatch(lambda pool: _run_alone(pool, peek))) is not None:
+            return peeked
         return await self._dispatch(lambda pool: self._transact(pool, work))
 
-    async def read(self, work: Callable[[Connection], Awaitable[_T]], *, is_long: bool = False) -> _T:  # noqa: ARG002 - likewise
+    async def read(self, work: Callable[[Connection], Awaitable[_T]], *, extent: ReadExtent = "page") -> _T:  # noqa: ARG002 - all connections are alike
         """Run `work` in a read-only transaction on one snapshot."""
         return await self._dispatch(lambda pool: self._read(pool, work))
 
     async def query(self, name: str, *values: Any) -> list[Row]:
         """Run one named statement in autocommit mode."""
-
-        async def work(pool: ConnectionPool) -> list[Row]:
-            async with pool.acquire() as connection:
-                return await connection.query(name, *values)
-
-        return await self._dispatch(work)
+        return await self._dispatch(lambda pool: _run_alone(pool, lambda connection: connection.query(name, *values)))
 
     async def fetch(self, build: Callable[[list[Row]], _T], name: str, *values: Any) -> _T:
         return build(await self.query(name, *values))
@@ -174,3 +177,9 @@ class Session:
                 await self._rollback(connection, error)
                 raise
             return result
+
+
+async def _run_alone(pool: ConnectionPool, work: Callable[[Connection], Awaitable[_T]]) -> _T:
+    """Run a single statement in autocommit mode."""
+    async with pool.acquire() as connection:
+        return await work(connection)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, cast
 
-from ...errors import StoreError
 from ...model.events.event import NumberedEvent
 from ...model.ids import to_microseconds
 from ...model.page import Page
-from ...model.run import Run
 from ...ports.journal import NumberedLine
 from ...ports.records import Record
 from ...ports.store import Node
@@ -27,16 +24,12 @@ from ...ports.transfer import (
     require_type,
 )
 from ..codec.json_codecs import replace_lone_surrogates
-from ..codec.rows import (
-    Row,
-    encode_event,
-    encode_node,
-    encode_record,
-)
+from ..codec.rows import Row, encode_event, encode_node, encode_record
 from ..codec.transfer_rows import PART_ROWS, RUNS_BY_OCCURRENCE, PartRows
 from ..transfer_pages import ReadableStore, make_marks_page, read_page
 from .connection import Statements
 from .feed import SQLFeed
+from .import_tasks import import_runs, import_tasks, replace_nul
 
 _PAGE_STATEMENTS: Final = {
     Part.METADATA: "metadata_page",
@@ -54,7 +47,7 @@ class SQLTransfer(SQLFeed):
 
     async def count_parts(self) -> dict[Part, int]:
         await self._number_events()
-        (row,) = await self._database.read(lambda connection: connection.query("count_parts"), is_long=True)
+        (row,) = await self._database.read(lambda connection: connection.query("count_parts"), extent="all")
         return dict(zip(Part, row, strict=True))
 
     async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[TransferItem]:
@@ -76,20 +69,7 @@ class SQLTransfer(SQLFeed):
         items = tuple(parcels)
         if not items:
             return
-        if part is Part.TASKS:
-            await self._import_tasks(items)
-        elif part is Part.RUNS:
-            await self._import_runs(items)
-        else:
-            await self._database.transact(lambda connection: _IMPORTERS[part](connection, items), urgent=False)
-
-    @abstractmethod
-    async def _import_tasks(self, items: Sequence[TransferItem]) -> None:
-        """Write tasks with their entries and live runs, in place of those that exist."""
-
-    @abstractmethod
-    async def _import_runs(self, items: Sequence[TransferItem]) -> None:
-        """Write ended runs; those that exist are not changed."""
+        await self._database.transact(lambda connection: _IMPORTERS[part](connection, items), urgent=False)
 
 
 def _build_page(part_rows: PartRows, rows: list[Row], limit: int) -> Page[TransferItem]:
@@ -103,8 +83,6 @@ def _is_zero_counter(item: TransferItem) -> bool:
 
 
 _RAISE_STATEMENTS: Final = {TOKEN_MARK: "raise_token", EVENT_MARK: "raise_event_number"}
-_NUL: Final = "\0"
-_REPLACEMENT: Final = "\ufffd"
 
 
 async def _import_marks(connection: Statements, items: Sequence[TransferItem]) -> None:
@@ -146,23 +124,6 @@ async def _import_counters(connection: Statements, items: Sequence[TransferItem]
     )
 
 
-async def find_existing(connection: Statements, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Map the ids of existing tasks to number and version."""
-    rows = await connection.query("versions_by_id", list(dict.fromkeys(ids)))
-    return {task_id: (number, version) for task_id, number, version in rows}
-
-
-async def find_tasks_of_runs(connection: Statements, items: Sequence[TransferItem]) -> list[tuple[int, Run]]:
-    """Return imported runs with the numbers of their tasks; raises StoreError if a task does not exist."""
-    runs = require_type(Run, items)
-    existing = await find_existing(connection, [run.task_id for run in runs])
-    for run in runs:
-        if run.task_id not in existing:
-            raise StoreError(f"The run {run.id} belongs to {run.task_id}, which is not there; nothing was written.")
-    numbers = {task_id: number for task_id, (number, _) in existing.items()}
-    return [(numbers[run.task_id], run) for run in runs]
-
-
 async def _import_lines(connection: Statements, items: Sequence[TransferItem]) -> None:
     values: list[Any] = []
     for number, (run_id, at, level, text) in require_type(NumberedLine, items):
@@ -177,15 +138,6 @@ async def _import_events(connection: Statements, items: Sequence[TransferItem]) 
     await connection.write_rows("import_events", 7, replace_nul(connection, values))
 
 
-def replace_nul(connection: Statements, values: list[Any]) -> list[Any]:
-    """Replace NUL characters, unless texts may contain them: SQLite can store them, database servers cannot."""
-    if connection.stores_nul:
-        return values
-    return [
-        value.replace(_NUL, _REPLACEMENT) if isinstance(value, str) and _NUL in value else value for value in values
-    ]
-
-
 _IMPORTERS: Final[dict[Part, Callable[[Statements, Sequence[TransferItem]], Awaitable[None]]]] = {
     Part.MARKS: _import_marks,
     Part.METADATA: _import_metadata,
@@ -194,6 +146,8 @@ _IMPORTERS: Final[dict[Part, Callable[[Statements, Sequence[TransferItem]], Awai
     Part.BLOCKED_OWNERS: _import_blocked_owners,
     Part.NODES: _import_nodes,
     Part.COUNTERS: _import_counters,
+    Part.TASKS: import_tasks,
+    Part.RUNS: import_runs,
     Part.LINES: _import_lines,
     Part.EVENTS: _import_events,
 }

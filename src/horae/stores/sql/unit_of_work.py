@@ -8,6 +8,7 @@ from ...model.ids import to_microseconds
 from ...model.run import Run
 from ...model.task import TaskState
 from ..codec.rows import (
+    encode_entry,
     encode_event,
     encode_started_run,
     encode_status,
@@ -18,7 +19,7 @@ from ..codec.rows import (
 from ..pending_changes import PendingChanges, lanes_taken, require_live, require_same_task
 from ..run_deduplication import deduplicate_runs
 from ..task_cache import CachedTask, TaskCache, apply_change
-from .connection import Connection
+from .connection import Statements
 from .load_facts import LoadedFacts
 from .ordinary_batch import OrdinaryBatch, task_after
 from .records import write_attached_records
@@ -28,12 +29,13 @@ from .row_batches import RowBatches
 class UnitOfWork(PendingChanges):
     """Collects changes as rows. Later decisions of the transaction see the result; `flush` writes the rows."""
 
-    def __init__(self, loaded: LoadedFacts) -> None:
+    def __init__(self, connection: Statements, loaded: LoadedFacts) -> None:
         super().__init__()
+        self._connection = connection
         self.batches = RowBatches()
         self._loaded = loaded
         self._cache_updates: dict[int, CachedTask | None] = {}
-        self._ordinary: OrdinaryBatch | None = OrdinaryBatch()
+        self._ordinary = None if connection.write_ordinary is None else OrdinaryBatch()
         """Set while every change is of one ordinary kind: these may be written by one statement, not as row batches."""
 
     def update_cache(self, cache: TaskCache) -> None:
@@ -42,33 +44,33 @@ class UnitOfWork(PendingChanges):
 
     # --- deduplication of new runs ----------------------------------------------------------------------------------------------------
 
-    async def find_existing_runs(self, connection: Connection, number: int, change: Change) -> frozenset[str]:
+    async def find_existing_runs(self, number: int, change: Change) -> frozenset[str]:
         """Return the ids of the change's new runs that the ledger has already, or will have after the flush."""
-        return frozenset([run.id for run in change.new_runs if await self._run_exists(connection, number, run)])
+        return frozenset([run.id for run in change.new_runs if await self._run_exists(number, run)])
 
-    async def deduplicate_runs(self, connection: Connection, number: int, change: Change) -> Change:
+    async def deduplicate_runs(self, number: int, change: Change) -> Change:
         if not change.new_runs:
             return change
-        existing = await self.find_existing_runs(connection, number, change)
+        existing = await self.find_existing_runs(number, change)
         change = deduplicate_runs(change, lambda run: run.id in existing)
         self._new_run_ids.update(run.id for run in change.new_runs)
         return change
 
-    async def _run_exists(self, connection: Connection, number: int, run: Run) -> bool:
+    async def _run_exists(self, number: int, run: Run) -> bool:
         if run.id in self._new_run_ids:
             return True
         return bool(
-            await connection.query(
+            await self._connection.query(
                 "existing_run", number, to_microseconds(run.planned), run.attempt, run.origin, run.id
             )
         )
 
     # --- changes ---------------------------------------------------------------------------------------------------
 
-    async def add_task(self, connection: Connection, number: int, change: Change) -> None:
+    async def add_task(self, number: int, change: Change) -> None:
         """Add the change that creates a task."""
         self._spread_ordinary()
-        change = await self.deduplicate_runs(connection, number, change)
+        change = await self.deduplicate_runs(number, change)
         for run in change.new_runs:
             self.batches.add_run(number, run)
         self.batches.add_task(number, change)
@@ -106,21 +108,25 @@ class UnitOfWork(PendingChanges):
         does not encode its planned instant: such a run is indexed separately in the ledger."""
         batches, number = self.batches, known.number
         status = change.status or known.status
-        if change.__class__ is OrdinaryStart and not change.put:
-            row = encode_started_run(0, number, change.new_runs[0])
+        if change.__class__ is OrdinaryStart:
+            row = encode_started_run(number, change.new_runs[0])
             if row is None:
                 return False
-            batches.started_runs += row[1:]
-            batches.emptied_agendas[number] = None
+            batches.started_runs += row
+            if change.put:
+                (entry,) = change.put
+                batches.entries[number, entry.slot] = encode_entry(number, entry)
+            else:
+                batches.emptied_agendas[number] = None
         elif change.__class__ is OrdinarySuccess:
             run = change.updated_runs[0]
             if not names_planned_instant(run.id, to_microseconds(run.planned)):
                 return False
-            batches.ended_runs += encode_success(run.id, run)
+            batches.ended_runs += encode_success(run)
             batches.count_success(run, completed=status.state is TaskState.COMPLETED)
         else:
             return False
-        batches.statuses[number] = encode_status(number, known.version + 1, status)[:-1]
+        batches.statuses[number] = encode_status(number, known.version + 1, status)
         self._update_known(task_after(known, change))
         return True
 
@@ -146,14 +152,14 @@ class UnitOfWork(PendingChanges):
             or change.dropped
         ):
             # A change of the agenda alone raises the version too: other nodes compare it with the one they decided on.
-            self._add_task_update(known, apply_change(known, change, (0,) * len(change.new_runs)), change)
+            self._add_task_update(known, apply_change(known, change), change)
 
     def _add_task_update(self, before: CachedTask, known: CachedTask, change: Change) -> None:
-        number, version, task, standing, live, _ = known
+        number, version, task, standing, live = known
         if task is not before.task:
             require_same_task(before.task, task)
             self.batches.edited_tasks.append((*encode_task(task), number))
-        self.batches.statuses[number] = encode_status(number, version, standing)[:-1]
+        self.batches.statuses[number] = encode_status(number, version, standing)
         cancelled_ids = {run_id for run_id, _ in change.cancelled}
         for run in live:
             if run.id in cancelled_ids:
@@ -161,7 +167,7 @@ class UnitOfWork(PendingChanges):
         self._update_known(known)
 
     def _add_moved_run(self, known: CachedTask, run: Run) -> None:
-        before, _ = require_live(known, run.id)
+        before = require_live(known, run.id)
         self.batches.update_run(known.number, before, run)
         lanes = lanes_taken(run)
         if before.lanes != lanes:
@@ -188,17 +194,20 @@ class UnitOfWork(PendingChanges):
         del self._loaded.tasks[known.number]
         self._cache_updates[known.number] = None
 
-    async def flush(self, connection: Connection) -> None:
+    async def flush(self) -> None:
         """Write all rows, unpark entries that wait for the lane slots that became free, then write attached records."""
-        ordinary = self._ordinary
-        if ordinary is None or not ordinary.decisions or not await connection.write_ordinary(ordinary):
+        if not await self._write_ordinary():
             self._spread_ordinary()
-            await self.batches.write(connection)
+            await self.batches.write(self._connection)
         lane_state = self._loaded.lane_state
         if self._freed_lanes:
-            await lane_state.lock_lanes(connection, self._freed_lanes)
+            await lane_state.lock_lanes(self._freed_lanes)
             for lane in sorted(self._freed_lanes):
                 if lane_state.free_slots(lane):
-                    await connection.query("unpark", lane, lane_state.free_slots(lane))
+                    await self._connection.query("unpark", lane, lane_state.free_slots(lane))
         if self.batches.attached_records:
-            await write_attached_records(connection, self.batches.attached_records)
+            await write_attached_records(self._connection, self.batches.attached_records)
+
+    async def _write_ordinary(self) -> bool:
+        write, ordinary = self._connection.write_ordinary, self._ordinary
+        return write is not None and ordinary is not None and bool(ordinary.decisions) and await write(ordinary)

@@ -60,7 +60,7 @@ class SQLUpkeep(SQLFeed):
 
     async def check(self) -> tuple[str, ...]:
         problems: list[str] = []
-        await self._database.read(lambda connection: find_problems(connection, SERVER_CHECKS, problems), is_long=True)
+        await self._database.read(lambda connection: find_problems(connection, SERVER_CHECKS, problems), extent="all")
         return tuple(problems)
 
     async def read_metadata(self, name: str) -> str | None:
@@ -171,7 +171,7 @@ class RetentionScan:
         if cursor == RetentionCursor(last):
             return ExpiredRows([], [], 0, cursor, more=False, has_counts=counted)
         batch = await self._database.read(
-            lambda connection: self._find_surplus_runs(connection, cursor, last), is_long=True
+            lambda connection: self._find_surplus_runs(connection, cursor, last), extent="all"
         )
         return batch._replace(has_counts=counted)
 

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 import apsw
 
 from ...errors import StoreUnavailable
-from .connection import Bindings, Row, SqliteConnection, translate_error
+from .connection import SqliteConnection, translate_error
 
 _T = TypeVar("_T")
 
@@ -37,11 +37,9 @@ class Readers:
     async def run(self, work: Callable[[SqliteConnection], _T]) -> _T:
         return await self._run_on(self._threads, work)
 
-    async def query(self, statement: str, bindings: Bindings = ()) -> list[Row]:
-        """Run one statement; it needs no transaction to read one snapshot."""
-        return await self._run_on(
-            self._threads, lambda connection: connection.query(statement, bindings), single_statement=True
-        )
+    async def run_statement(self, work: Callable[[SqliteConnection], _T]) -> _T:
+        """Run work of one statement; it needs no transaction to read one snapshot."""
+        return await self._run_on(self._threads, work, single_statement=True)
 
     async def run_inline(self, work: Callable[[SqliteConnection], _T], *, single_statement: bool = False) -> _T:
         """Read a few index rows on the event loop: handing the work to a thread would cost more than the read.

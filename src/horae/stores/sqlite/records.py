@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from ...model.refusals import refuse
 from ...ports.records import RecordWrite
 from ..codec.rows import encode_expiry
 from .connection import BulkStatement, SqliteConnection, sql
@@ -14,13 +13,6 @@ from .connection import BulkStatement, SqliteConnection, sql
 _INSERT_MANY: Final = BulkStatement("insert_records", 5)
 _UPDATE: Final = sql("update_record")
 _DROP_MANY: Final = BulkStatement("drop_records", 3)
-
-
-def write_attached_records(connection: SqliteConnection, writings: Iterable[RecordWrite]) -> None:
-    """Write all records; raises a `record_changed` refusal if one was changed, which rolls the request back."""
-    changed = write_grouped(connection, writings)
-    if changed is not None:
-        raise refuse("record_changed", kind=changed.record.kind, key=changed.record.key)
 
 
 def write_grouped(connection: SqliteConnection, writings: Iterable[RecordWrite]) -> RecordWrite | None:

@@ -48,7 +48,6 @@ END;
 
 -- Status of tasks. Hot and small; no index contains active tasks, except failing ones. `version` rises with every change of the definition,
 -- the status or a live run, so that a cached task is validated by one number.
--- `live` are the numbers of the live runs, separated by commas: an index would be written by every run twice.
 CREATE TABLE "task_state" (
   task         INTEGER PRIMARY KEY,
   version      INTEGER NOT NULL,
@@ -63,9 +62,7 @@ CREATE TABLE "task_state" (
   pause_note   TEXT,
   pause_until  INTEGER,
   reason       TEXT,
-  ended        INTEGER,
-  live         TEXT
-) STRICT;
+  ended        INTEGER) STRICT;
 CREATE INDEX task_state_ended ON task_state (ended) WHERE ended IS NOT NULL;
 -- Partial indexes on rare states: an ordinary run writes none of them.
 CREATE INDEX task_state_paused_or_failed ON task_state (state, task) WHERE state IN ('paused', 'failed');
@@ -142,6 +139,7 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_of_task ON runs (task, planned, attempt, origin);
 CREATE INDEX runs_by_plan ON runs (planned, attempt, owner);
 CREATE UNIQUE INDEX runs_live ON runs (id) WHERE live = 1;
+CREATE INDEX runs_live_of_task ON runs (task) WHERE live = 1;
 CREATE UNIQUE INDEX runs_stray ON runs (id) WHERE stray = 1;
 CREATE INDEX runs_cancel_requested ON runs (node) WHERE live = 1 AND cancel IS NOT NULL;
 -- Runs that did not succeed: an ordinary run does not write this index.

@@ -5,33 +5,66 @@ The coroutines run on the writer thread or a reader thread, where each is resume
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import cache
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
+import apsw
+
+from ...model.limits import CLAIM_SLICE
 from ...model.record import RecordWrite
+from ..codec.json_codecs import encode
+from ..sql.connection import DuplicateRunError, DuplicateTaskError, ReadExtent
+from ..sql.dialect import Dialect
 from .connection import BulkStatement, Row, SqliteConnection, sql
-from .load_facts import bind_names, bind_numbers
+from .counters import write_counters
 from .readers import Readers
 from .records import write_grouped
-from .row_batches import write_counters
 from .writer import Writer
 
 _T = TypeVar("_T")
 
+DIALECT: Final = Dialect(
+    max_claim_slice=CLAIM_SLICE, max_decide_seconds=0.005, has_concurrent_writers=False, stores_nul=True
+)
+_DUPLICATE_ERRORS: Final[dict[str, type[DuplicateRunError | DuplicateTaskError]]] = {
+    "insert_tasks": DuplicateTaskError,
+    "update_task": DuplicateTaskError,
+    "insert_started_runs": DuplicateRunError,
+    "insert_live_runs": DuplicateRunError,
+    "insert_runs": DuplicateRunError,
+}
+"""Errors for a row that a unique index has already; the statement alone is undone, not the transaction."""
+_UNIQUE_CODES: Final = (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY)
+_EVENT_COLUMNS: Final = 6
+
 
 class SqliteStatements:
-    stores_nul = True
+    dialect = DIALECT
+    write_ordinary = None
 
     def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
 
     async def query(self, name: str, *values: Any) -> list[Row]:
-        return run_query(self._connection, name, values)
+        try:
+            return run_query(self._connection, name, values)
+        except apsw.ConstraintError as error:
+            _raise_duplicate(name, error)
+            raise
 
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
-        self._connection.write_rows(_bulk_statement(name, width), values)
+        try:
+            self._connection.write_rows(_bulk_statement(name, width), values)
+        except apsw.ConstraintError as error:
+            _raise_duplicate(name, error)
+            raise
+
+    async def write_events(self, rows: Sequence[Row]) -> None:
+        values = [value for row in rows for value in row]
+        self._connection.write_rows(_bulk_statement("insert_events", _EVENT_COLUMNS), values)
 
     async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
         write_counters(self._connection, deltas)
@@ -45,14 +78,23 @@ class SqliteSession:
         self._writer = writer
         self._readers = readers
 
-    async def transact(self, work: Callable[[SqliteStatements], Awaitable[_T]], *, urgent: bool = True) -> _T:
-        return await self._writer.submit(_run_on_thread(work), urgent=urgent)
+    async def transact(
+        self,
+        work: Callable[[SqliteStatements], Awaitable[_T]],
+        *,
+        urgent: bool = True,
+        peek: Callable[[SqliteStatements], Awaitable[_T | None]] | None = None,
+    ) -> _T:
+        return await self._writer.submit(
+            run_on_thread(work), urgent=urgent, peek=None if peek is None else run_on_thread(peek)
+        )
 
-    async def read(self, work: Callable[[SqliteStatements], Awaitable[_T]], *, is_long: bool = False) -> _T:
-        return await (self._readers.run_long if is_long else self._readers.run)(_run_on_thread(work))
+    async def read(self, work: Callable[[SqliteStatements], Awaitable[_T]], *, extent: ReadExtent = "page") -> _T:
+        run = {"few": self._readers.run_inline, "page": self._readers.run, "all": self._readers.run_long}[extent]
+        return await run(run_on_thread(work))
 
     async def query(self, name: str, *values: Any) -> list[Row]:
-        return await self._readers.query(sql(name), tuple(map(_bind, values)))
+        return await self._readers.run_statement(lambda connection: run_query(connection, name, values))
 
     async def fetch(self, build: Callable[[list[Row]], _T], name: str, *values: Any) -> _T:
         return await self._readers.run(lambda connection: build(run_query(connection, name, values)))
@@ -63,15 +105,24 @@ class SqliteSession:
         )
 
     async def run_statement(self, work: Callable[[SqliteStatements], Awaitable[_T]]) -> _T:
-        return await self._writer.submit(_run_on_thread(work))
+        return await self._writer.submit(run_on_thread(work), autocommit=True)
 
 
-def run_query(connection: SqliteConnection, name: str, values: Sequence[Any]) -> list[Row]:
+class _NamedStatement(NamedTuple):
+    steps: tuple[str, ...]
+    bind_list: Callable[[list[Any]], Any]
+
+
+def run_query(connection: SqliteConnection, name: str, values: tuple[Any, ...]) -> list[Row]:
     """Run a statement by name; returns the rows of its last step."""
-    bindings = tuple(map(_bind, values))
+    steps, bind_list = _named_statement(name)
+    for value in values:
+        if value.__class__ is list:
+            values = tuple([bind_list(each) if each.__class__ is list else each for each in values])
+            break
     rows: list[Row] = []
-    for step in STATEMENT_STEPS.get(name, (name,)):
-        rows = connection.query(sql(step), bindings)
+    for step in steps:
+        rows = connection.query(step, values)
     return rows
 
 
@@ -86,17 +137,22 @@ def run_to_end(coroutine: Awaitable[_T]) -> _T:
     raise RuntimeError("A coroutine of a SQLite transaction waited for something.")
 
 
-def _run_on_thread(work: Callable[[SqliteStatements], Awaitable[_T]]) -> Callable[[SqliteConnection], _T]:
+def run_on_thread(work: Callable[[SqliteStatements], Awaitable[_T]]) -> Callable[[SqliteConnection], _T]:
     return lambda connection: run_to_end(work(SqliteStatements(connection)))
 
 
-def _bind(value: Any) -> Any:
-    """Return a list as an array binding; SQLite's array function takes NULL for an empty one."""
-    if value.__class__ is not list:
-        return value
-    if not value:
+@cache
+def _named_statement(name: str) -> _NamedStatement:
+    """Look up a statement. A list is bound as an array if the statement has one, otherwise as JSON text."""
+    steps = tuple(map(sql, STATEMENT_STEPS.get(name, (name,))))
+    return _NamedStatement(steps, _bind_array if any("carray(" in step for step in steps) else encode)
+
+
+def _bind_array(values: list[Any]) -> Any:
+    """Return an array binding; SQLite's array function takes NULL for an empty one."""
+    if not values:
         return None
-    return bind_numbers(value) if isinstance(value[0], int) else bind_names(value)
+    return apsw.carray(array("q", values)) if isinstance(values[0], int) else apsw.carray(tuple(values))
 
 
 @cache
@@ -104,17 +160,22 @@ def _bulk_statement(name: str, width: int) -> BulkStatement:
     return BulkStatement(name, width)
 
 
+def _raise_duplicate(name: str, error: apsw.ConstraintError) -> None:
+    """Raise the error of a duplicate row; returns if the statement violated anything else."""
+    if name in _DUPLICATE_ERRORS and getattr(error, "extendedresult", 0) in _UNIQUE_CODES:
+        raise _DUPLICATE_ERRORS[name] from error
+
+
 STATEMENT_STEPS: Final[dict[str, tuple[str, ...]]] = {
     "drop_definitions": (
         "delete_lane_slots_of_tasks",
         "delete_live_runs_of_tasks",
         "delete_entries_of_tasks",
+        "delete_statuses_of_tasks",
         "drop_definitions",
     ),
     "delete_task": ("delete_lines", "delete_runs", "delete_status", "delete_task"),
     "drop_events": ("count_removed_events", "drop_events"),
-    # A write transaction excludes all others.
-    "lock_tasks": (),
     "raise_event_number": ("first_event_number", "raise_event_number"),
     # The counters of a file are sums at any time.
     "sum_counter_deltas": (),

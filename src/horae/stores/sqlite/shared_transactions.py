@@ -18,10 +18,10 @@ from ...clock import Clock
 from ...errors import StoreError, StoreUnavailable
 from ...model.change import Change
 from ..shared_transaction_refusals import refuse
+from ..sql.queries import add_tasks
 from ..sqlalchemy_connection import DriverConnection, find_driver_connection
-from ..task_cache import TaskCache
 from .connection import Bindings, BulkStatement, Row, SqliteConnection, translate_error
-from .queries import add_tasks
+from .session import SqliteStatements, run_to_end
 from .writer import Writer
 
 _PROBE_SECONDS: Final = 0.25
@@ -97,7 +97,7 @@ class SQLiteSharedTransactions:
                 if not changes:
                     return
                 with joined.savepoint():
-                    add_tasks(joined, TaskCache(), changes)
+                    run_to_end(add_tasks(SqliteStatements(joined), changes))
         except apsw.BusyError as error:
             raise refuse("busy_transaction") from error
         except apsw.Error as error:
@@ -132,14 +132,15 @@ class CallerConnection(SqliteConnection):
         """Find the schema of the file at `path` (main or attached); raises a refusal if the connection lacks it."""
         database = _normalize_path(path)
         for _, name, file in self.query("PRAGMA database_list"):
-            if file and _normalize_path(os.fsdecode(file)) == database:
-                self._schema = os.fsdecode(name)
+            if file and _normalize_path(file) == database:
+                self._schema = name
                 return
         raise refuse("another_database", place=path)
 
     def query(self, statement: str, bindings: Bindings = ()) -> list[Row]:
         with _translate_sqlite3_errors():
-            return super().query(_qualify_tables(statement, self._schema), bindings)
+            rows = super().query(_qualify_tables(statement, self._schema), bindings)
+        return [tuple(map(_decode_text, row)) for row in rows]
 
     def write_rows(self, bulk: BulkStatement, values: list[Any]) -> None:
         for text, start, end in bulk.split(len(values)):
@@ -266,6 +267,11 @@ def _open_plain_cursor(connection: SQLiteConnection) -> apsw.Cursor | sqlite3.Cu
     cursor = apsw.Cursor(connection)
     cursor.row_trace = _unchanged_row
     return cursor
+
+
+def _decode_text(value: Any) -> Any:
+    """Return text that a text factory of the caller has left as bytes; Horae's tables contain no other bytes."""
+    return os.fsdecode(bytes(value)) if isinstance(value, bytes | bytearray) else value
 
 
 def _normalize_path(path: str) -> str:

@@ -9,21 +9,22 @@ from typing import Final
 
 from ...clock import Clock, SystemClock
 from ...errors import StoreUnavailable
+from ..codec.transfer_rows import RUNS_BY_NUMBER
+from ..sql.agenda import SQLAgenda
+from ..sql.claim import Claimer
 from ..sql.connection import Transactions
 from ..sql.journal import SQLJournal
 from ..sql.records import SQLRecords
+from ..sql.settle import RunUpdater
+from ..sql.transfer import SQLTransfer
 from ..task_cache import TaskCache
-from .agenda import SQLiteAgenda
-from .claim import Claimer
 from .connection import SqliteConnection
 from .file_lock import FileLock
 from .migrate import create_file, migrate, require_supported_version
 from .queries import SQLiteBook
 from .readers import Readers
-from .session import SqliteSession
-from .settle import RunUpdater
+from .session import DIALECT, SqliteSession
 from .shared_transactions import SQLiteSharedTransactions, TransactionWatcher
-from .transfer import SQLiteTransfer
 from .upkeep import SQLiteUpkeep
 from .writer import Writer
 
@@ -32,12 +33,12 @@ _READER_CACHE_KILOBYTES: Final = 4_096
 
 
 class SQLiteStore(
-    SQLiteAgenda,
+    SQLAgenda,
     SQLiteBook,
     SQLiteUpkeep,
     SQLRecords,
     SQLJournal,
-    SQLiteTransfer,
+    SQLTransfer,
     SQLiteSharedTransactions,
 ):
     """Store object of one process; several processes can share the file. A closed store cannot be opened again.
@@ -46,6 +47,8 @@ class SQLiteStore(
     """
 
     kind = "sqlite"
+    # By run number: one planned instant may have a million runs, and no index orders those.
+    _ended_run_rows = RUNS_BY_NUMBER
 
     def __init__(self, path: str | PathLike[str], *, clock: Clock | None = None, vfs: str | None = None) -> None:
         self.path: Final = fspath(path)
@@ -54,11 +57,11 @@ class SQLiteStore(
         self._vfs = vfs
         self._task_cache = TaskCache()
         self._read_cache = TaskCache()
-        self._claimer = Claimer(self._task_cache)
-        self._run_updater = RunUpdater(self._task_cache)
-        self._writer = Writer(self._open_writer_connection, self._task_cache.clear)
+        self._writer = Writer(self._open_writer_connection)
         self._readers = Readers(self._open_reader_connection)
         self._database: Transactions = SqliteSession(self._writer, self._readers)
+        self._claimer = Claimer(self._database, self._task_cache, DIALECT)
+        self._run_updater = RunUpdater(self._database, self._task_cache)
         self._watch = TransactionWatcher(self._writer)
         self._open_lock = asyncio.Lock()
         self._opened = self._closed = False

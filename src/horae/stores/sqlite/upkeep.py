@@ -14,7 +14,6 @@ from .readers import Readers
 from .session import SqliteStatements, run_to_end
 
 _INTEGRITY: Final = sql("integrity")
-_CHECKS: Final = (*CHECKS, ("wrong_live_runs", lambda task_id: f"The task {task_id} has a wrong list of live runs."))
 
 
 class SQLiteUpkeep(SQLUpkeep):
@@ -33,7 +32,7 @@ def _find_problems(connection: SqliteConnection) -> tuple[str, ...]:
     problems: list[str] = []
     try:
         problems += [f"The file is damaged: {found}" for (found,) in connection.query(_INTEGRITY) if found != "ok"]
-        run_to_end(find_problems(SqliteStatements(connection), _CHECKS, problems))
+        run_to_end(find_problems(SqliteStatements(connection), CHECKS, problems))
     except apsw.CorruptError as error:
         problems.append(f"The file is damaged: {error}")
     return tuple(problems)

@@ -32,11 +32,10 @@ _MAX_BATCHED: Final = 32
 
 
 class Writer:
-    """`connect` is called on the writer thread, and `on_rollback` after every rollback."""
+    """`connect` is called on the writer thread."""
 
-    def __init__(self, connect: Callable[[], SqliteConnection], on_rollback: Callable[[], None]) -> None:
+    def __init__(self, connect: Callable[[], SqliteConnection]) -> None:
         self._connect = connect
-        self._on_rollback = on_rollback
         self._inbox: SimpleQueue[WriteRequest | None] = SimpleQueue()
         self._urgent: deque[WriteRequest] = deque()
         self._deferrable: deque[WriteRequest] = deque()
@@ -216,7 +215,6 @@ class Writer:
             if not begins:
                 connection.query("RELEASE request")
         except BaseException as error:
-            self._on_rollback()
             if not begins and not connection.in_transaction:
                 # SQLite has rolled back the whole transaction, with the writes of the other requests of the group.
                 raise
@@ -235,7 +233,6 @@ class Writer:
     def _fail_group(
         self, connection: SqliteConnection, results: list[WriteResult], error: BaseException
     ) -> list[WriteResult]:
-        self._on_rollback()
         # If the rollback fails too, the next BEGIN shows whether the connection still works.
         with suppress(apsw.Error):
             if connection.in_transaction:

@@ -54,7 +54,7 @@ def sample_arguments(text: str) -> TemplateArguments:
     )
     values = [["1", "2"] if place in lists else 1 if place in numbers else "1" for place in range(1, MOST_VALUES + 1)]
     if "{rows}" in text or "{selects}" in text:
-        columns = re.search(r"INSERT INTO @\w+ \((.*?)\)", text)
+        columns = re.search(r"(?:INSERT INTO @\w+|AND) \((.*?)\)", text)
         assert columns
         width = 8 if "{selects}" in text else columns[1].count(",") + 1
         return TemplateArguments(["1"] * width, [("1", "1")], width)

@@ -139,7 +139,7 @@ PAGES = {
         '0, 101, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \'[["room","a"]]\', \'["room","a"]\'',
         "labels_pkey",
     ),
-    "tasks_page_in_state": (
+    "tasks_page_paused_or_failed": (
         "0, 101, '{completed}', NULL, NULL, NULL, NULL, NULL, NULL, '[]', 'completed'",
         "task_state_completed_or_cancelled",
     ),

@@ -15,9 +15,9 @@ from horae.clock import SystemClock
 from horae.errors import Conflict, Refusal, StoreUnavailable
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
+from horae.stores.sql.queries import add_tasks
 from horae.stores.sqlite import SQLiteStore, shared_transactions
-from horae.stores.sqlite.queries import add_tasks
-from horae.stores.task_cache import TaskCache
+from horae.stores.sqlite.session import SqliteStatements, run_to_end
 from horae.testing.factories import a_new_task, a_task
 from tests.unit.stores.sqlite.store_setup import TIMEOUT_SECONDS, open_store
 
@@ -187,10 +187,10 @@ async def test_sqlite3_connection_of_the_same_library_is_accepted(tmp_path: Path
         connection.execute("CREATE TABLE notes (note TEXT)")
         connection.execute("INSERT INTO notes VALUES ('7')")
         with shared_transactions.join_transaction(connection, str(path), SystemClock()) as link:
-            add_tasks(link, TaskCache(), [a_new_task(task)])
+            run_to_end(add_tasks(SqliteStatements(link), [a_new_task(task)]))
             with pytest.raises(Conflict) as refusal, link.savepoint():
-                add_tasks(link, TaskCache(), [a_new_task(a_task()), a_new_task(a_task(key="report"))])
-            add_tasks(link, TaskCache(), [a_new_task(other)])
+                run_to_end(add_tasks(SqliteStatements(link), [a_new_task(a_task()), a_new_task(a_task(key="report"))]))
+            run_to_end(add_tasks(SqliteStatements(link), [a_new_task(other)]))
         assert refusal.value.code == "key_taken"
         connection.commit()
         assert [tuple(row) for row in connection.execute("SELECT note FROM notes")] == [(b"7",)]

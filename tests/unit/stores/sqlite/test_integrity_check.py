@@ -35,8 +35,11 @@ async def check_after(path: Path, damage: str) -> tuple[str, ...]:
     ("damage", "expected"),
     [
         ("UPDATE agenda SET task = 99", ["entry next belongs", "is active, but nothing"]),
-        ("UPDATE runs SET task = 99 WHERE lanes IS NULL", ["run run_", "wrong list of live runs"]),
-        ("DELETE FROM task_state WHERE live IS NULL", ["has no status", "of all owners", "of ada"]),
+        ("UPDATE runs SET task = 99 WHERE lanes IS NULL", ["run run_", "is active, but nothing"]),
+        (
+            "DELETE FROM task_state WHERE task = (SELECT max(seq) FROM tasks)",
+            ["has no status", "of all owners", "of ada"],
+        ),
         ("UPDATE counters SET number = 7 WHERE owner = 'ada'", ["7 tasks of ada are counted as state:active"]),
         ("DELETE FROM lane_slots", ["lane kitchen counts 0 slots taken, but has 1"]),
         ("INSERT INTO lane_slots VALUES ('garden', 'run_1')", ["lane garden counts 1 slots taken, but has 0"]),
@@ -44,10 +47,7 @@ async def check_after(path: Path, damage: str) -> tuple[str, ...]:
         ("UPDATE labels SET owner = 'bob'", ["is not found by the labels"]),
         ("INSERT INTO labels VALUES ('[]', 99, 'ada')", ["The task number 99 is not found by the labels"]),
         ("DELETE FROM agenda", ["is active, but nothing"]),
-        (
-            "UPDATE task_state SET live = '77' WHERE live IS NOT NULL",
-            ["wrong list of live runs", "wrong list of live runs"],
-        ),
+        ("UPDATE runs SET live = 0 WHERE lanes IS NULL", ["is active, but nothing"]),
     ],
 )
 async def test_check_reports_inconsistent_rows(path: Path, damage: str, expected: list[str]) -> None:

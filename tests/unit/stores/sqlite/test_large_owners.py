@@ -14,8 +14,9 @@ from horae.model.change import Change
 from horae.model.run import Run, RunState
 from horae.model.task import Task
 from horae.ports.store import RunFilter
-from horae.stores.sqlite import SQLiteStore, ledger
-from horae.stores.sqlite.connection import SqliteConnection
+from horae.stores.sql import ledger
+from horae.stores.sql.connection import Statements
+from horae.stores.sqlite import SQLiteStore
 from horae.testing.factories import NOON, a_new_task, a_task, an_ended_run, an_entry
 from tests.unit.stores.sqlite.store_setup import new_store
 
@@ -63,7 +64,7 @@ async def test_run_pages_are_equal_by_task_and_by_run_index(
         for owner in (*OWNERS[2:], "nobody"):
             answers: list[Sequence[Run]] = []
             for large in (True, False):
-                monkeypatch.setattr(ledger, "_is_large_owner", lambda *_, large=large, **__: large)
+                monkeypatch.setattr(ledger, "is_owner_large", lambda *_, large=large: large)
                 answers.append(await read_all_pages(store, owner, states))
             assert answers[0] == answers[1]
             assert all(run.owner == owner for run in answers[0])
@@ -76,7 +77,7 @@ async def test_upcoming_is_equal_by_task_and_by_agenda_index(tmp_path: Path, mon
         for owner, tasks in (("ada", 24), ("bob", 8), ("nobody", 0)):
             answers = []
             for large in (True, False):
-                monkeypatch.setattr(ledger, "_is_large_owner", lambda *_, large=large, **__: large)
+                monkeypatch.setattr(ledger, "is_owner_large", lambda *_, large=large: large)
                 answers.append([facts.entries[0].due for facts in await store.upcoming(owner, 30)])
             assert answers[0] == answers[1]
             assert len(answers[0]) == tasks
@@ -85,9 +86,9 @@ async def test_upcoming_is_equal_by_task_and_by_agenda_index(tmp_path: Path, mon
 async def test_owner_of_most_tasks_is_large(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         await store.add([a_new_task(a_task(owner="ada" if number else "bob")) for number in range(100)])
-        large = {owner: await store._readers.run(partial(is_large_owner, owner=owner)) for owner in ("ada", "bob")}
+        large = {owner: await store._database.read(partial(is_large_owner, owner=owner)) for owner in ("ada", "bob")}
         assert large == {"ada": True, "bob": False}
 
 
-def is_large_owner(link: SqliteConnection, owner: str) -> bool:
-    return ledger._is_large_owner(link, owner, count=20, rows_per_task=1)
+async def is_large_owner(statements: Statements, owner: str) -> bool:
+    return await ledger._is_large_owner(statements, owner, row_count=20, rows_per_task=1)

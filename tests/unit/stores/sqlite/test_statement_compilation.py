@@ -8,7 +8,8 @@ import apsw
 import pytest
 
 from horae.model.limits import CLAIM_SLICE
-from horae.stores.sqlite import SQLiteStore, claim
+from horae.stores.sql import claim as sql_claim
+from horae.stores.sqlite import SQLiteStore
 from horae.stores.sqlite.connection import SqliteConnection
 from horae.testing.contracts.stores.setup import add_tasks, claim_all, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
@@ -26,7 +27,7 @@ async def one_round(store: SQLiteStore) -> None:
 async def test_bound_values_do_not_recompile_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite would recompile for a better plan per value, which costs several times the statement."""
     # On a slow machine a slice ends early, and statements of other sizes are compiled for the first time.
-    monkeypatch.setattr(claim, "thread_time", float)
+    monkeypatch.setattr(sql_claim, "thread_time", float)
     compiled: list[str | None] = []
 
     def authorize(_: int, table: str | None, *__: str | None) -> int:

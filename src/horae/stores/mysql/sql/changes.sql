@@ -51,7 +51,7 @@ ON DUPLICATE KEY UPDATE
   in_order = VALUES(in_order), lane = VALUES(lane), run_id = VALUES(run_id)
 
 -- name: drop_entries
-DELETE FROM @agenda WHERE task IN ($1) AND (task, slot) IN ($1+2)
+DELETE FROM @agenda WHERE task IN ({column_1}) AND (task, slot) IN ({rows})
 
 -- name: delete_entries_of_tasks
 DELETE FROM @agenda WHERE task IN ($1)
@@ -106,7 +106,7 @@ INSERT INTO @runs ({row_columns}, stray) VALUES {rows};
 INSERT INTO @lane_slots (lane, run_id) VALUES {rows}
 
 -- name: delete_lane_slots
-DELETE FROM @lane_slots WHERE lane IN ($1) AND run_id IN ($2) AND (lane, run_id) IN ($1+2)
+DELETE FROM @lane_slots WHERE lane IN ({column_1}) AND run_id IN ({column_2}) AND (lane, run_id) IN ({rows})
 
 -- name: take_event_numbers
 -- Locks the counter until the end of the transaction, so it runs last.

@@ -1,10 +1,12 @@
 -- Queries of the service: tasks, runs, lanes, nodes, events and metadata.
 
 -- name: tasks_page
+-- also: tasks_page_of_owner, tasks_page_of_name, tasks_page_of_prefix
 SELECT tasks.seq, task_state.version FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 
--- name: tasks_page_in_state
+-- name: tasks_page_paused_or_failed
+-- also: tasks_page_completed_or_cancelled
 SELECT tasks.seq, task_state.version
 FROM @task_state AS task_state STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = task_state.task
 WHERE task_state.inactive_state = $11 AND task_state.task > $1 AND {task_filter}
@@ -24,6 +26,7 @@ WHERE tasks.owner = $4 AND task_state.failing = 1 AND {task_filter}
 ORDER BY tasks.seq LIMIT $2
 
 -- name: tasks_page_of_label
+-- also: tasks_page_of_label_and_owner
 SELECT labelled.task, task_state.version
 FROM @labels AS labelled STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = labelled.task
 STRAIGHT_JOIN @task_state AS task_state ON task_state.task = labelled.task
@@ -31,6 +34,7 @@ WHERE labelled.label = $11 AND labelled.task > $1 AND (NOT $4? OR labelled.owner
 ORDER BY labelled.task LIMIT $2
 
 -- name: tasks_with_label
+-- also: tasks_with_label_and_owner
 -- A count up to a bound.
 SELECT COUNT(*) FROM (
   SELECT 1 FROM @labels WHERE label = $1 AND (NOT $2? OR owner = $2) LIMIT $3

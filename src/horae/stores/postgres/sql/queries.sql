@@ -1,10 +1,12 @@
 -- Queries of the service: tasks, runs, lanes, nodes, events and metadata.
 
 -- name: tasks_page
+-- also: tasks_page_of_owner, tasks_page_of_name, tasks_page_of_prefix
 SELECT tasks.seq, task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 
--- name: tasks_page_in_state
+-- name: tasks_page_paused_or_failed
+-- also: tasks_page_completed_or_cancelled
 SELECT tasks.seq, task_state.version FROM @task_state JOIN @tasks ON tasks.seq = task_state.task
 WHERE task_state.state = $11 AND {task_filter} ORDER BY task_state.task LIMIT $2
 
@@ -20,6 +22,7 @@ WHERE tasks.owner = $4 AND task_state.state = 'active' AND task_state.failures >
 ORDER BY tasks.seq LIMIT $2
 
 -- name: tasks_page_of_label
+-- also: tasks_page_of_label_and_owner
 -- The inner ORDER BY makes the planner start from the label, whatever it estimates for the number of its tasks.
 SELECT labelled.task, task_state.version
 FROM (
@@ -29,6 +32,7 @@ JOIN @tasks ON tasks.seq = labelled.task JOIN @task_state ON task_state.task = l
 WHERE {task_filter} ORDER BY labelled.task LIMIT $2
 
 -- name: tasks_with_label
+-- also: tasks_with_label_and_owner
 -- A count up to a bound.
 SELECT count(*) FROM (
   SELECT 1 FROM @labels WHERE label = $1 AND ($2::text IS NULL OR owner = $2) LIMIT $3

@@ -1,25 +1,39 @@
 -- Statements of the agenda: claim, settle, recover and node leases.
 
--- name: agenda_head
+-- name: agenda_heads_of_node
 SELECT
-  EXISTS (SELECT 1 FROM nodes WHERE id = :node),
+  (SELECT due FROM agenda INDEXED BY agenda_timed WHERE state = 0 ORDER BY due LIMIT 1),
+  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1)
+FROM nodes WHERE id = ?
+
+-- name: agenda_heads
+SELECT
   (SELECT due FROM agenda INDEXED BY agenda_timed WHERE state = 0 ORDER BY due LIMIT 1),
   (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1)
 
+-- name: begin_claim
+UPDATE tokens SET last = last + 1 WHERE EXISTS (SELECT 1 FROM nodes WHERE id = ?) RETURNING
+  last,
+  NULL,
+  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1),
+  NOT EXISTS (SELECT 1 FROM lanes) AND NOT EXISTS (SELECT 1 FROM blocked_owners)
+
 -- name: timed_slice
--- The count of the task's entries saves most claims a statement: usually the entry is the only one of its task.
-SELECT
-  {entry_columns}, task_state.version, (SELECT count(*) FROM agenda AS task_entries WHERE task_entries.task = agenda.task)
+SELECT {entry_columns}, task_state.version
 FROM agenda INDEXED BY agenda_timed JOIN task_state ON task_state.task = agenda.task
 WHERE agenda.state = 0 AND agenda.due <= ?
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT ?
 
--- name: ready_slice
-SELECT
-  {entry_columns}, task_state.version, (SELECT count(*) FROM agenda AS task_entries WHERE task_entries.task = agenda.task)
-FROM agenda INDEXED BY agenda_ready JOIN task_state ON task_state.task = agenda.task
-WHERE agenda.state = 1 AND agenda.owner = ?
-ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot LIMIT ?
+-- name: ready_slices
+-- The best entries of each owner's queue.
+SELECT {entry_columns}, task_state.version
+FROM carray(?1) AS listed_owner CROSS JOIN agenda ON (agenda.task, agenda.slot) IN (
+  SELECT best.task, best.slot FROM agenda AS best INDEXED BY agenda_ready
+  WHERE best.state = 1 AND best.owner = listed_owner.value
+  ORDER BY best.priority DESC, best.due, best.task, best.slot LIMIT ?2
+)
+JOIN task_state ON task_state.task = agenda.task
+ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot
 
 -- name: queue_oldest
 UPDATE agenda SET state = 1 WHERE (task, slot) IN (
@@ -40,18 +54,15 @@ UPDATE agenda SET state = 0 WHERE (task, slot) IN (
 -- name: ready_owners
 -- Index skip scan: jumps from owner to owner, so the cost does not depend on the number of entries.
 WITH RECURSIVE ready_owners (owner) AS (
-  SELECT (SELECT min(owner) FROM agenda INDEXED BY agenda_ready WHERE state = 1 AND owner >= :from)
+  SELECT (SELECT min(owner) FROM agenda INDEXED BY agenda_ready WHERE state = 1 AND owner > ?1)
   UNION ALL
   SELECT (
     SELECT min(agenda.owner) FROM agenda INDEXED BY agenda_ready WHERE state = 1 AND agenda.owner > ready_owners.owner
   )
   FROM ready_owners WHERE ready_owners.owner IS NOT NULL
-  LIMIT :most
+  LIMIT ?2
 )
 SELECT owner FROM ready_owners WHERE owner IS NOT NULL
-
--- name: next_token
-UPDATE tokens SET last = last + 1 RETURNING last
 
 -- name: due_order_suffices
 -- With one owner and no priorities, the rotation of owners gives the order of due instants.
@@ -62,30 +73,23 @@ SELECT
 -- name: tasks_of_runs
 SELECT id, task FROM runs INDEXED BY runs_live WHERE live = 1 AND id IN carray(?)
 
--- name: versions
-SELECT task, version, (SELECT count(*) FROM agenda WHERE agenda.task = task_state.task)
+-- name: tasks_with_several_entries
+-- Usually there are none: an entry is the only one of its task.
+SELECT task FROM agenda WHERE task IN carray(?) GROUP BY task HAVING count(*) > 1
+
+-- name: lock_tasks
+-- A write transaction excludes all others. The third column says whether there is no lane with a limit and no blocked
+-- owner.
+SELECT task, version, NOT EXISTS (SELECT 1 FROM lanes) AND NOT EXISTS (SELECT 1 FROM blocked_owners)
 FROM task_state WHERE task IN carray(?)
 
 -- name: live_runs_of_node
 SELECT id, token FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ? ORDER BY id
 
--- name: start
-UPDATE runs INDEXED BY runs_live SET state = 'running', started = ?
-WHERE live = 1 AND id = ? AND token = ? AND state = 'claimed' AND cancel IS NULL
-RETURNING id, task
-
--- name: request_cancel
-UPDATE runs INDEXED BY runs_live SET cancel = ? WHERE live = 1 AND id = ?
-
 -- name: unpark
 UPDATE agenda SET state = 0 WHERE (task, slot) IN (
-  SELECT task, slot FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = :lane
-  ORDER BY priority DESC, due, task, slot
-  LIMIT max(
-    0,
-    coalesce((SELECT slot_limit FROM lanes WHERE name = :lane), :unset)
-    - (SELECT count(*) FROM lane_slots WHERE lane_slots.lane = :lane)
-  )
+  SELECT task, slot FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = ?
+  ORDER BY priority DESC, due, task, slot LIMIT ?
 )
 
 -- name: has_entries_parked_at_routes

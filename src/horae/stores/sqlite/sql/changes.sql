@@ -1,7 +1,12 @@
 -- Writes of decided changes. A statement with {rows} writes many rows at once.
 
--- name: last_task
-SELECT seq FROM sqlite_sequence WHERE name = 'tasks'
+-- name: task_numbers
+WITH RECURSIVE new_numbers (number, remaining) AS (
+  SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'tasks'), 0) + 1, ?
+  UNION ALL
+  SELECT number + 1, remaining - 1 FROM new_numbers WHERE remaining > 1
+)
+SELECT number FROM new_numbers
 
 -- name: insert_tasks
 INSERT INTO tasks (
@@ -14,14 +19,17 @@ UPDATE tasks SET
   key = ?, lane = ?, labels = ?, version = ?
 WHERE seq = ?
 
+-- name: insert_statuses
+INSERT INTO task_state (
+  task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
+  pause_until, reason, ended
+) VALUES {rows}
+
 -- name: put_statuses
 REPLACE INTO task_state (
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
-  pause_until, reason, ended, live
+  pause_until, reason, ended
 ) VALUES {rows}
-
--- name: next_version
-UPDATE task_state SET version = version + 1 WHERE task = ?
 
 -- name: put_entries
 REPLACE INTO agenda (
@@ -32,45 +40,48 @@ REPLACE INTO agenda (
 -- name: drop_entries
 DELETE FROM agenda WHERE (task, slot) IN (VALUES {rows})
 
--- name: last_run
-SELECT coalesce(max(seq), 0) FROM runs
-
 -- name: existing_run
 SELECT 1 FROM runs INDEXED BY runs_of_task WHERE task = ? AND planned = ? AND attempt = ? AND origin = ?
 UNION ALL
 SELECT 1 FROM runs INDEXED BY runs_stray WHERE stray = 1 AND id = ?
 
+-- name: insert_live_runs
+-- SQLite numbers runs in the order in which they are inserted. An instant before 1970 counts as stray, which is always
+-- right: such a run is found by its id.
+INSERT INTO runs ({row_columns}, stray)
+SELECT *, column5 < 0 OR substr(column1, 1, 16) <> format('run_%012x', column5 / 1000) FROM (VALUES {rows})
+
 -- name: insert_runs
-INSERT INTO runs (
-  seq, id, task, owner, origin, planned, due, attempt, live, stray, state, reason, token, node, claimed, started, ended,
-  deadline, span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error
-) VALUES {rows}
+INSERT INTO runs ({row_columns}, stray, live) SELECT *, 0 FROM (VALUES {rows})
 
 -- name: insert_started_runs
 -- Fast path for ordinary starts: columns that are not listed get their defaults.
-INSERT INTO runs (
-  seq, id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started
-) VALUES {rows}
+INSERT INTO runs (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started) VALUES {rows}
 
 -- name: end_runs
 -- Fast path for ordinary ends: columns that are not listed stay as they are.
-UPDATE runs SET
+UPDATE runs INDEXED BY runs_live SET
   live = 0, state = ended_runs.column2, reason = ended_runs.column3, started = ended_runs.column4,
   ended = ended_runs.column5, deadline = ended_runs.column6, result = ended_runs.column7, error = ended_runs.column8
-FROM (VALUES {rows}) AS ended_runs WHERE runs.seq = ended_runs.column1
+FROM (VALUES {rows}) AS ended_runs WHERE runs.live = 1 AND runs.id = ended_runs.column1
 
--- name: update_run
-UPDATE runs SET
-  live = ?, state = ?, reason = ?, token = ?, node = ?, claimed = ?, started = ?, ended = ?, deadline = ?,
-  span_first = ?, span_last = ?, span_count = ?, forgiven = ?, deaths = ?, alone = ?, in_order = ?, cancel = ?,
-  lanes = ?, result = ?, error = ?
-WHERE seq = ?
+-- name: put_live_runs
+UPDATE runs INDEXED BY runs_live SET
+  state = given.column8, reason = given.column9, token = given.column10, node = given.column11, claimed = given.column12,
+  started = given.column13, ended = given.column14, deadline = given.column15, span_first = given.column16,
+  span_last = given.column17, span_count = given.column18, forgiven = given.column19, deaths = given.column20,
+  alone = given.column21, in_order = given.column22, cancel = given.column23, lanes = given.column24,
+  result = given.column25, error = given.column26
+FROM (VALUES {rows}) AS given WHERE runs.live = 1 AND runs.id = given.column1
+
+-- name: drop_live_runs
+DELETE FROM runs INDEXED BY runs_live WHERE live = 1 AND id IN carray(?)
 
 -- name: insert_lane_slots
 INSERT INTO lane_slots (lane, run_id) VALUES {rows}
 
--- name: delete_lane_slot
-DELETE FROM lane_slots WHERE lane = ? AND run_id = ?
+-- name: delete_lane_slots
+DELETE FROM lane_slots WHERE (lane, run_id) IN (VALUES {rows})
 
 -- name: insert_events
 INSERT INTO events (kind, at, owner, task_id, run_id, detail) VALUES {rows}

@@ -8,7 +8,7 @@ agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
 -- name: status_columns
 task_state.version, task_state.state, task_state.counted, task_state.failures, task_state.skips_left, task_state.last_end,
 task_state.last_result, task_state.paused_since, task_state.pause_cause, task_state.pause_note, task_state.pause_until,
-task_state.reason, task_state.ended, task_state.live
+task_state.reason, task_state.ended
 
 -- name: task_columns
 tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec, tasks.payload,
@@ -25,6 +25,10 @@ runs.seq, runs.id, runs.task, runs.owner, runs.origin, runs.planned, runs.due, r
 runs.token, runs.node, runs.claimed, runs.started, runs.ended, runs.deadline, runs.span_first, runs.span_last,
 runs.span_count, runs.forgiven, runs.deaths, runs.alone, runs.in_order, runs.cancel, runs.lanes, NULL, NULL
 
+-- name: row_columns
+id, task, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started, ended, deadline,
+span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error
+
 -- name: node_columns
 id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining
 
@@ -32,23 +36,24 @@ id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset
 kind, key, owner, body, version, expires
 
 -- name: task_filter
--- A condition whose parameter is NULL is off.
-(:states IS NULL OR task_state.state IN (SELECT value FROM json_each(:states)))
-AND (:owner IS NULL OR tasks.owner = :owner)
-AND (:name IS NULL OR tasks.name = :name)
-AND (:lane IS NULL OR tasks.lane = :lane)
-AND (:kind IS NULL OR tasks.target_kind = :kind)
-AND (:text IS NULL OR instr(lower(tasks.name), lower(:text)))
-AND (:prefix IS NULL OR (tasks.id >= :prefix AND tasks.id < :prefix || '~'))
+-- A condition whose parameter is NULL is off. Lists are JSON texts here: an array that is bound reads as NULL.
+(?3 IS NULL OR task_state.state IN (SELECT value FROM json_each(?3)))
+AND (?4 IS NULL OR tasks.owner = ?4)
+AND (?5 IS NULL OR tasks.name = ?5)
+AND (?6 IS NULL OR tasks.lane = ?6)
+AND (?7 IS NULL OR tasks.target_kind = ?7)
+AND (?8 IS NULL OR instr(lower(tasks.name), lower(?8)))
+AND (?9 IS NULL OR (tasks.id >= ?9 AND tasks.id < ?9 || '~'))
 AND NOT EXISTS (
-  SELECT 1 FROM json_each(:labels) AS required_label
+  SELECT 1 FROM json_each(?10) AS required_label
   WHERE NOT EXISTS (SELECT 1 FROM json_each(tasks.labels) AS label WHERE label.value = required_label.value)
 )
 
 -- name: run_filter
--- The end of a period is part of the cursor (:planned, :attempt, :id); `runs_page_of_spans` reads what begins before it and
--- is planned after it.
-(runs.planned, runs.attempt, runs.id) < (:planned, :attempt, :id)
-AND (:owner IS NULL OR runs.owner = :owner)
-AND (:states IS NULL OR runs.state IN (SELECT value FROM json_each(:states)))
-AND runs.planned >= coalesce(:since, -9223372036854775807)
+-- The end of a period is part of the cursor of ended runs; `runs_page_of_spans` reads what begins before it and is planned
+-- after it.
+(runs.planned, runs.attempt, runs.id) < (?1, ?2, ?3)
+AND (?5 IS NULL OR runs.owner = ?5)
+AND (?6 IS NULL OR runs.state IN (SELECT value FROM json_each(?6)))
+AND runs.planned >= coalesce(?7, -9223372036854775807)
+AND (?8 IS NULL OR coalesce(runs.span_first, runs.planned) <= ?8)

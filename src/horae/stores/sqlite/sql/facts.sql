@@ -1,27 +1,51 @@
 -- Reads of the facts on which a decision is made.
 
 -- name: tasks
-SELECT {task_columns}, {status_columns} FROM tasks JOIN task_state ON task_state.task = tasks.seq
-WHERE tasks.seq IN carray(?)
+SELECT
+  {task_columns}, {status_columns},
+  EXISTS (SELECT 1 FROM runs INDEXED BY runs_live_of_task WHERE runs.live = 1 AND runs.task = tasks.seq),
+  (SELECT count(*) FROM agenda WHERE agenda.task = tasks.seq)
+FROM tasks JOIN task_state ON task_state.task = tasks.seq WHERE tasks.seq IN carray(?)
 
 -- name: entries
 SELECT {entry_columns} FROM agenda WHERE task IN carray(?) ORDER BY task, slot
 
 -- name: live_runs
-SELECT {run_columns} FROM runs WHERE seq IN carray(?) ORDER BY id
+SELECT {run_columns} FROM runs INDEXED BY runs_live_of_task WHERE live = 1 AND task IN carray(?) ORDER BY id
 
 -- name: lane_use
 SELECT
   value, (SELECT slot_limit FROM lanes WHERE name = value), (SELECT count(*) FROM lane_slots WHERE lane = value)
 FROM carray(?)
 
--- name: blocked_owners
-SELECT owner, reason FROM blocked_owners WHERE owner IN carray(?)
+-- name: limits_and_blocks_of_owners
+-- Which of these owners have a limit (by the name of their lane), and which are blocked, with the reason.
+SELECT 'lane', name, NULL FROM lanes WHERE name IN carray(?1)
+UNION ALL
+SELECT 'blocked_owners', owner, reason FROM blocked_owners WHERE owner IN carray(?2)
+
+-- name: lock_lanes
+-- A write transaction excludes all others; lanes without a limit need no row.
+SELECT value, (SELECT slot_limit FROM lanes WHERE name = value) FROM carray(?)
+
+-- name: count_lane_slots
+SELECT lane, count(*) FROM lane_slots WHERE lane IN carray(?) GROUP BY lane
 
 -- name: number_by_id
+SELECT seq, owner FROM tasks WHERE id = ?
+
+-- name: numbers_by_id
+-- Lists are JSON texts here: tasks are added on connections of other programs too, which have no arrays.
+SELECT id, seq FROM tasks WHERE id IN (SELECT value FROM json_each(?))
+
+-- name: numbers_by_key
+SELECT tasks.owner, tasks.key, tasks.seq FROM json_each(?1) AS owners
+CROSS JOIN tasks ON tasks.owner = owners.value AND tasks.key = json_extract(?2, '$[' || owners.key || ']')
+
+-- name: task_version_by_id
 SELECT tasks.seq, tasks.owner, task_state.version
 FROM tasks JOIN task_state ON task_state.task = tasks.seq WHERE tasks.id = ?
 
--- name: number_by_key
+-- name: task_version_by_key
 SELECT tasks.seq, tasks.owner, task_state.version
 FROM tasks JOIN task_state ON task_state.task = tasks.seq WHERE tasks.owner = ? AND tasks.key = ?

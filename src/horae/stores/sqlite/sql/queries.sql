@@ -4,94 +4,94 @@
 -- In creation order, which every index has within one key. The index is forced in each variant: a filter that may be
 -- absent makes the planner sort a million rows instead.
 SELECT tasks.seq, task_state.version FROM tasks NOT INDEXED JOIN task_state ON task_state.task = tasks.seq
-WHERE tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
+WHERE tasks.seq > ?1 AND {task_filter} ORDER BY tasks.seq LIMIT ?2
 
 -- name: tasks_page_of_owner
 SELECT tasks.seq, task_state.version
 FROM tasks INDEXED BY tasks_by_owner JOIN task_state ON task_state.task = tasks.seq
-WHERE tasks.owner = :owner AND tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
+WHERE tasks.owner = ?4 AND tasks.seq > ?1 AND {task_filter} ORDER BY tasks.seq LIMIT ?2
 
 -- name: tasks_page_of_name
 SELECT tasks.seq, task_state.version
 FROM tasks INDEXED BY tasks_by_name JOIN task_state ON task_state.task = tasks.seq
-WHERE tasks.name = :name AND tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
+WHERE tasks.name = ?5 AND tasks.seq > ?1 AND {task_filter} ORDER BY tasks.seq LIMIT ?2
 
 -- name: tasks_page_of_prefix
 SELECT tasks.seq, task_state.version
 FROM tasks INDEXED BY tasks_by_id JOIN task_state ON task_state.task = tasks.seq
-WHERE tasks.id >= :prefix AND tasks.id < :prefix || '~' AND tasks.seq > :after AND {task_filter}
-ORDER BY tasks.seq LIMIT :limit
+WHERE tasks.id >= ?9 AND tasks.id < ?9 || '~' AND tasks.seq > ?1 AND {task_filter}
+ORDER BY tasks.seq LIMIT ?2
 
 -- name: tasks_page_of_label
 SELECT tasks.seq, task_state.version
 FROM labels NOT INDEXED CROSS JOIN tasks ON tasks.seq = labels.task JOIN task_state ON task_state.task = tasks.seq
-WHERE labels.label = :label AND labels.task > :after AND {task_filter} ORDER BY labels.task LIMIT :limit
+WHERE labels.label = ?11 AND labels.task > ?1 AND {task_filter} ORDER BY labels.task LIMIT ?2
 
 -- name: tasks_page_of_label_and_owner
 SELECT tasks.seq, task_state.version
 FROM labels INDEXED BY labels_of_owner CROSS JOIN tasks ON tasks.seq = labels.task
 JOIN task_state ON task_state.task = tasks.seq
-WHERE labels.owner = :owner AND labels.label = :label AND labels.task > :after AND {task_filter}
-ORDER BY labels.task LIMIT :limit
+WHERE labels.owner = ?4 AND labels.label = ?11 AND labels.task > ?1 AND {task_filter}
+ORDER BY labels.task LIMIT ?2
 
 -- name: tasks_with_label
 -- A count up to a bound.
-SELECT count(*) FROM (SELECT 1 FROM labels NOT INDEXED WHERE label = :label LIMIT :most)
+SELECT count(*) FROM (SELECT 1 FROM labels NOT INDEXED WHERE label = ?1 LIMIT ?3)
 
 -- name: tasks_with_label_and_owner
 SELECT count(*) FROM (
-  SELECT 1 FROM labels INDEXED BY labels_of_owner WHERE owner = :owner AND label = :label LIMIT :most
+  SELECT 1 FROM labels INDEXED BY labels_of_owner WHERE owner = ?2 AND label = ?1 LIMIT ?3
 )
 
 -- name: tasks_page_paused_or_failed
 SELECT tasks.seq, task_state.version
 FROM task_state INDEXED BY task_state_paused_or_failed CROSS JOIN tasks ON tasks.seq = task_state.task
-WHERE task_state.state IN ('paused', 'failed') AND task_state.state = :state AND task_state.task > :after AND {task_filter}
-ORDER BY task_state.task LIMIT :limit
+WHERE task_state.state IN ('paused', 'failed') AND task_state.state = ?11 AND task_state.task > ?1 AND {task_filter}
+ORDER BY task_state.task LIMIT ?2
 
 -- name: tasks_page_completed_or_cancelled
 SELECT tasks.seq, task_state.version
 FROM task_state INDEXED BY task_state_completed_or_cancelled CROSS JOIN tasks ON tasks.seq = task_state.task
-WHERE task_state.state IN ('completed', 'cancelled') AND task_state.state = :state AND task_state.task > :after
-  AND {task_filter}
-ORDER BY task_state.task LIMIT :limit
+WHERE task_state.state IN ('completed', 'cancelled') AND task_state.state = ?11 AND task_state.task > ?1 AND {task_filter}
+ORDER BY task_state.task LIMIT ?2
 
 -- name: tasks_page_failing
 SELECT tasks.seq, task_state.version
 FROM task_state INDEXED BY task_state_failing CROSS JOIN tasks ON tasks.seq = task_state.task
-WHERE task_state.state = 'active' AND task_state.failures > 0 AND task_state.task > :after AND {task_filter}
-ORDER BY task_state.task LIMIT :limit
+WHERE task_state.state = 'active' AND task_state.failures > 0 AND task_state.task > ?1 AND {task_filter}
+ORDER BY task_state.task LIMIT ?2
 
 -- name: tasks_page_failing_of_owner
 -- For an owner with few tasks: those of others that fail may be many.
 SELECT tasks.seq, task_state.version
 FROM tasks INDEXED BY tasks_by_owner CROSS JOIN task_state ON task_state.task = tasks.seq
-WHERE tasks.owner = :owner AND tasks.seq > :after AND task_state.state = 'active' AND task_state.failures > 0
+WHERE tasks.owner = ?4 AND tasks.seq > ?1 AND task_state.state = 'active' AND task_state.failures > 0
   AND {task_filter}
-ORDER BY tasks.seq LIMIT :limit
+ORDER BY tasks.seq LIMIT ?2
 
 -- name: tasks_of_owner_and_in_states
 SELECT
-  (SELECT coalesce(sum(number), 0) FROM counters WHERE hour = 0 AND owner = :owner AND name LIKE 'state:%'),
-  (
-    SELECT coalesce(sum(number), 0) FROM counters
-    WHERE hour = 0 AND owner = '' AND name IN (SELECT 'state:' || value FROM json_each(:states))
-  )
+  (SELECT coalesce(sum(number), 0) FROM counters WHERE hour = 0 AND owner = ?1 AND name LIKE 'state:%'),
+  (SELECT coalesce(sum(number), 0) FROM counters WHERE hour = 0 AND owner = '' AND name IN carray(?2))
 
 -- name: upcoming
 -- Also used for one owner whose share of all entries is large.
-SELECT agenda.task, task_state.version, agenda.due
-FROM agenda INDEXED BY agenda_timed JOIN task_state ON task_state.task = agenda.task
-WHERE agenda.state = 0 AND (:owner IS NULL OR agenda.owner = :owner) ORDER BY agenda.due LIMIT :limit
-
--- name: upcoming_ready
-SELECT agenda.task, task_state.version, agenda.due
-FROM agenda INDEXED BY agenda_ready_due JOIN task_state ON task_state.task = agenda.task
-WHERE agenda.state = 1 AND (:owner IS NULL OR agenda.owner = :owner) ORDER BY agenda.due LIMIT :limit
+SELECT * FROM (
+  SELECT agenda.task, task_state.version, agenda.due
+  FROM agenda INDEXED BY agenda_timed JOIN task_state ON task_state.task = agenda.task
+  WHERE agenda.state = 0 AND (?1 IS NULL OR agenda.owner = ?1) ORDER BY agenda.due LIMIT ?2
+)
+UNION ALL
+SELECT * FROM (
+  SELECT agenda.task, task_state.version, agenda.due
+  FROM agenda INDEXED BY agenda_ready_due JOIN task_state ON task_state.task = agenda.task
+  WHERE agenda.state = 1 AND (?1 IS NULL OR agenda.owner = ?1) ORDER BY agenda.due LIMIT ?2
+)
+ORDER BY 3 LIMIT ?2
 
 -- name: tasks_of_owner_and_all
 SELECT
-  (SELECT coalesce(sum(number), 0) FROM counters WHERE hour = 0 AND owner = :owner AND name LIKE 'state:%'),
+  (SELECT coalesce(sum(number), 0) FROM counters WHERE hour = 0 AND owner = ? AND name LIKE 'state:%'),
   (SELECT coalesce(sum(number), 0) FROM counters WHERE hour = 0 AND owner = '' AND name LIKE 'state:%')
 
 -- name: upcoming_of_owner
@@ -115,7 +115,10 @@ FROM carray(?1) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value CROSS 
 )
 
 -- name: counts
-SELECT hour, name, number FROM counters WHERE hour IN carray(?) AND owner = ? AND number <> 0
+-- Hours beyond the retention may still be stored; they are left out.
+SELECT hour, name, number FROM counters
+WHERE hour IN carray(?1) AND owner = ?2 AND number <> 0
+  AND (hour = 0 OR hour > min(?3, (SELECT max(hour) FROM counters)) - iif(name LIKE 'run:%', ?5, ?4))
 
 -- name: output_bytes
 -- octet_length of a column reads the size alone, not the pages of a long text.
@@ -146,8 +149,8 @@ SELECT
 -- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, task_state.version
 FROM agenda INDEXED BY agenda_parked JOIN task_state ON task_state.task = agenda.task
-WHERE agenda.state = 3 AND agenda.lane >= :from AND agenda.lane < :to AND (:owner IS NULL OR agenda.owner = :owner)
-LIMIT :limit
+WHERE agenda.state = 3 AND agenda.lane >= ?1 AND agenda.lane < ?2 AND (?3 IS NULL OR agenda.owner = ?3)
+LIMIT ?4
 
 -- name: all_lanes
 SELECT
@@ -162,8 +165,8 @@ SELECT lane, count(*), min(due) FROM agenda INDEXED BY agenda_parked WHERE state
 -- name: tasks_parked_in_lane
 SELECT agenda.task, task_state.version
 FROM agenda INDEXED BY agenda_parked JOIN task_state ON task_state.task = agenda.task
-WHERE agenda.state = 3 AND agenda.lane = :lane ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot
-LIMIT :limit
+WHERE agenda.state = 3 AND agenda.lane = ? ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot
+LIMIT ?
 
 -- name: all_nodes
 SELECT {node_columns} FROM nodes ORDER BY id
@@ -203,46 +206,52 @@ WHERE id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2) ORDER BY id LIM
 SELECT tasks.id, tasks.name FROM carray(?1) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value
 WHERE ?2 IS NULL OR tasks.owner = ?2
 
--- name: run_ids
+-- name: live_run_ids
+SELECT id FROM runs INDEXED BY runs_live
+WHERE live = 1 AND id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2) ORDER BY id LIMIT ?3
+
+-- name: ended_run_ids
+-- Live runs too, which are few.
 SELECT id FROM runs INDEXED BY runs_stray
-WHERE stray = 1 AND id >= :prefix AND id < :prefix || '~' AND (:owner IS NULL OR owner = :owner)
+WHERE stray = 1 AND id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2)
 UNION ALL
 SELECT id FROM runs INDEXED BY runs_by_plan
-WHERE planned BETWEEN :first AND :last AND stray = 0 AND id >= :prefix AND id < :prefix || '~'
-  AND (:owner IS NULL OR owner = :owner)
-LIMIT :limit
+WHERE planned BETWEEN ?4 AND ?5 AND stray = 0 AND id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2)
+LIMIT ?3
 
 -- name: runs_page
+-- Pages of ended runs, which are in one table with the live ones.
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_by_plan JOIN tasks ON tasks.seq = runs.task
-WHERE {run_filter} ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
+WHERE runs.live = 0 AND {run_filter} ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT ?4
 
 -- name: runs_page_of_task
 SELECT {run_columns}, tasks.id FROM tasks JOIN runs INDEXED BY runs_of_task ON runs.task = tasks.seq
-WHERE tasks.id = :task_id AND {run_filter}
-ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
+WHERE tasks.id = ?9 AND runs.live = 0 AND {run_filter}
+ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT ?4
 
 -- name: runs_page_of_owner
 -- Reads the owner's tasks first, each with a bounded number of runs: other owners may have millions of runs in between.
 SELECT {run_columns}, tasks.id
 FROM tasks INDEXED BY tasks_by_owner CROSS JOIN runs INDEXED BY runs_of_task ON runs.task = tasks.seq
-WHERE tasks.owner = :owner AND {run_filter}
-ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
+WHERE tasks.owner = ?5 AND runs.live = 0 AND {run_filter}
+ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT ?4
 
 -- name: runs_page_live
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_live JOIN tasks ON tasks.seq = runs.task
-WHERE runs.live = 1 AND {run_filter} ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
+WHERE runs.live = 1 AND {run_filter} AND (?9 IS NULL OR tasks.id = ?9)
+ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT ?4
 
--- name: runs_page_unsuccessful
+-- name: runs_page_in_state
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_unsuccessful JOIN tasks ON tasks.seq = runs.task
-WHERE runs.state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped') AND runs.state = :state AND {run_filter}
-ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
+WHERE runs.state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped') AND runs.state = ?9 AND {run_filter}
+ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT ?4
 
 -- name: runs_page_of_spans
 -- Runs that are planned after a period, with a span that begins in it or before it.
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_with_span JOIN tasks ON tasks.seq = runs.task
-WHERE runs.span_first <= :until AND runs.planned > :until
-  AND (:task_id IS NULL OR runs.task = (SELECT seq FROM tasks WHERE id = :task_id)) AND {run_filter}
-ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
+WHERE runs.live = 0 AND runs.span_first <= ?8 AND runs.planned > ?8
+  AND (?9 IS NULL OR runs.task = (SELECT seq FROM tasks WHERE id = ?9)) AND {run_filter}
+ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT ?4
 
 -- name: set_lane
 REPLACE INTO lanes (name, slot_limit) VALUES (?, ?)

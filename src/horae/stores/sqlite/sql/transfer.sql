@@ -67,14 +67,14 @@ DELETE FROM lane_slots WHERE run_id IN (SELECT id FROM runs INDEXED BY runs_live
 -- name: delete_live_runs_of_tasks
 DELETE FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?)
 
+-- name: delete_statuses_of_tasks
+DELETE FROM task_state WHERE task IN carray(?)
+
 -- name: drop_definitions
 DELETE FROM tasks WHERE seq IN carray(?)
 
 -- name: import_runs
-INSERT INTO runs (
-  seq, id, task, owner, origin, planned, due, attempt, live, stray, state, reason, token, node, claimed, started, ended,
-  deadline, span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error
-) VALUES {rows} ON CONFLICT DO NOTHING
+INSERT INTO runs ({row_columns}, stray, live) SELECT *, 0 FROM (VALUES {rows}) WHERE true ON CONFLICT DO NOTHING
 
 -- name: import_lines
 INSERT INTO lines (run_id, number, at, level, text) VALUES {rows} ON CONFLICT DO NOTHING

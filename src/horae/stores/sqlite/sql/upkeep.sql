@@ -13,7 +13,7 @@ SELECT
   (
     SELECT json_group_array(task) FROM (
       SELECT task FROM task_state INDEXED BY task_state_ended
-      WHERE ended < ?1 AND state IN ('completed', 'failed', 'cancelled') AND live IS NULL
+      WHERE ended < ?1 AND state IN ('completed', 'failed', 'cancelled')
         AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = task_state.task)
         AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = task_state.task)
       ORDER BY ended LIMIT ?2
@@ -114,16 +114,9 @@ SELECT lane, sum(taken), sum(live_runs) FROM (
 
 -- name: tasks_without_work
 SELECT tasks.id FROM tasks JOIN task_state ON task_state.task = tasks.seq
-WHERE task_state.state = 'active' AND task_state.live IS NULL
+WHERE task_state.state = 'active'
+  AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_live_of_task WHERE runs.live = 1 AND runs.task = tasks.seq)
   AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = tasks.seq)
-ORDER BY tasks.id
-
--- name: wrong_live_runs
-WITH live_runs (task, numbers) AS (
-  SELECT task, group_concat(seq, ',' ORDER BY id) FROM runs INDEXED BY runs_live WHERE live = 1 GROUP BY task
-)
-SELECT tasks.id FROM tasks JOIN task_state ON task_state.task = tasks.seq LEFT JOIN live_runs ON live_runs.task = tasks.seq
-WHERE task_state.live IS NOT live_runs.numbers
 ORDER BY tasks.id
 
 -- name: wrong_state_counters

@@ -144,7 +144,7 @@ def test_no_hot_statement_scans_a_growing_table(empty: apsw.Connection, name: st
     [
         ("runs_page", "runs_by_plan (planned>? AND (planned,attempt)<(?,?))"),
         ("runs_page_of_task", "runs_of_task (task=? AND planned>? AND (planned,attempt)<(?,?))"),
-        ("runs_page_unsuccessful", "runs_unsuccessful (state=? AND planned>? AND (planned,attempt)<(?,?))"),
+        ("runs_page_in_state", "runs_unsuccessful (state=? AND planned>? AND (planned,attempt)<(?,?))"),
         ("runs_page_of_spans", "runs_with_span (planned>?"),
     ],
 )

@@ -15,7 +15,11 @@ os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.envir
 
 pytest.register_assert_rewrite("horae.testing.contracts")
 
-from tests.serial import pytest_runtest_protocol, pytest_unconfigure  # noqa: E402 - after the rewriting was registered
+from tests.serial import (  # noqa: E402 - after the rewriting was registered
+    pytest_collection_modifyitems,
+    pytest_runtest_protocol,
+    pytest_unconfigure,
+)
 from tests.servers.fixtures import (  # noqa: E402 - after the rewriting was registered
     mariadb_server,
     mariadb_url,
@@ -31,6 +35,7 @@ __all__ = [
     "postgres_server",
     "postgres_url",
     "pytest_asyncio_loop_factories",
+    "pytest_collection_modifyitems",
     "pytest_runtest_protocol",
     "pytest_unconfigure",
 ]

@@ -52,6 +52,12 @@ def _opened(name: str) -> IO[str]:
 _LOCK: Final = RunLock(_RUN) if _RUN else None
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the serial tests: in the midst of a run the others would wait until the longest test has ended."""
+    items.sort(key=lambda item: item.get_closest_marker("serial") is None)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Hold the lock for one test, from its set-up to its end."""

@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from tests.serial import RunLock
+from tests.serial import RunLock, pytest_collection_modifyitems
 
 PATIENCE = 30.0
 LOOKS = 10_000
@@ -66,3 +66,11 @@ def test_new_tests_do_not_overtake_a_serial_one_that_waits(locks: tuple[RunLock,
     waiting.join(PATIENCE)
     assert begun.is_set()
     third.close()
+
+
+def test_serial_tests_are_the_first_of_a_run(request: pytest.FixtureRequest) -> None:
+    items = [pytest.Function.from_parent(request.node.parent, name=name, callobj=is_free) for name in ("a", "b", "c")]
+    items[1].add_marker(pytest.mark.serial("a reason"))
+    listed: list[pytest.Item] = list(items)
+    pytest_collection_modifyitems(listed)
+    assert [item.name for item in listed] == ["b", "a", "c"]

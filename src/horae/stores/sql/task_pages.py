@@ -12,6 +12,8 @@ from ..codec.json_codecs import encode
 from ..codec.rows import Row
 from .connection import Connection
 
+_NAMES_PER_TASK: Final = 8
+"""Cost of reading one task, in names of the index."""
 _COUNT_LIMIT: Final = MAX_PAGE_SIZE
 """Upper limit when the tasks of a label are counted: a label with this many tasks fills a page quickly anyway."""
 
@@ -39,7 +41,17 @@ async def read_task_rows(connection: Connection, task_filter: TaskFilter, after:
             return await connection.query("tasks_page_of_label", *values, label)
     if by_state:
         return await _read_by_state(connection, task_filter, values, limit)
+    if task_filter.text is not None and await _is_index_of_names_shorter(connection, task_filter.owner):
+        return await connection.query("tasks_page_of_text", *values)
     return await connection.query("tasks_page", *values)
+
+
+async def _is_index_of_names_shorter(connection: Connection, owner: str | None) -> bool:
+    """Whether all names are read sooner than the tasks of an owner, each of which costs as much as several names."""
+    if owner is None:
+        return True
+    ((owner_tasks, all_tasks),) = await connection.query("tasks_of_owner_and_all", owner)
+    return bool(owner_tasks * _NAMES_PER_TASK > all_tasks)
 
 
 async def _find_rarest_label(connection: Connection, task_filter: TaskFilter, *, compared: bool) -> tuple[str, int]:

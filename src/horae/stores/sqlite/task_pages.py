@@ -13,6 +13,11 @@ from .connection import Row, SqliteConnection, sql
 _PAGE: Final = sql("tasks_page")
 _OF_OWNER: Final = sql("tasks_page_of_owner")
 _OF_NAME: Final = sql("tasks_page_of_name")
+_OF_KIND: Final = sql("tasks_page_of_kind")
+_OF_LANE: Final = sql("tasks_page_of_lane")
+_OF_TEXT: Final = sql("tasks_page_of_text")
+_COUNT_OF_KIND: Final = sql("tasks_of_kind")
+_COUNT_OF_OWNER_AND_ALL: Final = sql("tasks_of_owner_and_all")
 _OF_PREFIX: Final = sql("tasks_page_of_prefix")
 _OF_LABEL: Final = sql("tasks_page_of_label")
 _OF_LABEL_AND_OWNER: Final = sql("tasks_page_of_label_and_owner")
@@ -28,6 +33,8 @@ _STATEMENT_OF_STATE: Final = {
     TaskState.CANCELLED: _COMPLETED_OR_CANCELLED,
 }
 
+_NAMES_PER_TASK: Final = 8
+"""Cost of reading one task, in names of the index."""
 _COUNT_LIMIT: Final = MAX_PAGE_SIZE
 """Labels are counted up to this limit: a label with more tasks fills a page soon."""
 
@@ -59,7 +66,31 @@ def read_task_rows(connection: SqliteConnection, task_filter: TaskFilter, after:
             )
     if by_state:
         return _read_by_state(connection, task_filter, bindings)
-    return connection.query(_PAGE if task_filter.owner is None else _OF_OWNER, bindings)
+    return connection.query(_choose_statement(connection, task_filter), bindings)
+
+
+def _choose_statement(connection: SqliteConnection, task_filter: TaskFilter) -> str:
+    """Return the statement for a filter without states, labels, name and prefix that have an index of their own."""
+    if task_filter.lane is not None:
+        return _OF_LANE
+    if task_filter.text is not None and _is_index_of_names_shorter(connection, task_filter.owner):
+        return _OF_TEXT
+    if task_filter.kind is not None and (task_filter.owner is None or _is_rare_kind(connection, task_filter.kind)):
+        return _OF_KIND
+    return _PAGE if task_filter.owner is None else _OF_OWNER
+
+
+def _is_rare_kind(connection: SqliteConnection, kind: str) -> bool:
+    ((number,),) = connection.query(_COUNT_OF_KIND, {"kind": kind, "most": _COUNT_LIMIT})
+    return bool(number < _COUNT_LIMIT)
+
+
+def _is_index_of_names_shorter(connection: SqliteConnection, owner: str | None) -> bool:
+    """Return whether all names are read sooner than the tasks of an owner, each of which costs as much as several names."""
+    if owner is None:
+        return True
+    ((own, total),) = connection.query(_COUNT_OF_OWNER_AND_ALL, {"owner": owner})
+    return bool(own * _NAMES_PER_TASK > total)
 
 
 def _find_rarest_label(connection: SqliteConnection, task_filter: TaskFilter, *, must_count: bool) -> tuple[str, int]:

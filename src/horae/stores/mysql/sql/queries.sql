@@ -4,6 +4,10 @@
 SELECT tasks.seq, task_state.version FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 
+-- name: tasks_page_of_text
+SELECT tasks.seq, task_state.version FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
+WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
+
 -- name: tasks_page_in_state
 SELECT tasks.seq, task_state.version
 FROM @task_state AS task_state STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = task_state.task

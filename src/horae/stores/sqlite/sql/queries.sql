@@ -16,6 +16,29 @@ SELECT tasks.seq, task_state.version
 FROM tasks INDEXED BY tasks_by_name JOIN task_state ON task_state.task = tasks.seq
 WHERE tasks.name = :name AND tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
 
+-- name: tasks_page_of_kind
+SELECT tasks.seq, task_state.version
+FROM tasks INDEXED BY tasks_by_kind JOIN task_state ON task_state.task = tasks.seq
+WHERE tasks.target_kind = :kind AND tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
+
+-- name: tasks_of_kind
+-- A count up to a bound.
+SELECT count(*) FROM (SELECT 1 FROM tasks INDEXED BY tasks_by_kind WHERE target_kind = :kind LIMIT :most)
+
+-- name: tasks_page_of_lane
+SELECT tasks.seq, task_state.version
+FROM tasks INDEXED BY tasks_by_lane JOIN task_state ON task_state.task = tasks.seq
+WHERE tasks.lane IS NOT NULL AND tasks.lane = :lane AND tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
+
+-- name: tasks_page_of_text
+-- The index of names is a tenth of the table: it is searched as a whole, and only what matches is read from the table.
+WITH named_tasks AS MATERIALIZED (
+  SELECT seq FROM tasks INDEXED BY tasks_by_name WHERE seq > :after AND instr(lower(name), lower(:text)) ORDER BY seq
+)
+SELECT tasks.seq, task_state.version
+FROM named_tasks CROSS JOIN tasks ON tasks.seq = named_tasks.seq JOIN task_state ON task_state.task = tasks.seq
+WHERE {task_filter} ORDER BY named_tasks.seq LIMIT :limit
+
 -- name: tasks_page_of_prefix
 SELECT tasks.seq, task_state.version
 FROM tasks INDEXED BY tasks_by_id JOIN task_state ON task_state.task = tasks.seq

@@ -78,10 +78,10 @@ def format_distance(at: datetime | None, viewer: Viewer) -> str:
     return NOTHING if at is None else format_relative(at - viewer.now, viewer.language)
 
 
-def format_count(number: int) -> str:
-    """Return a number with thin spaces; a bounded count shows its bound: `10 000+`."""
+def format_count(number: int, *, is_more: bool = False) -> str:
+    """Return a number with thin spaces; a bounded count shows its bound: `10 000+`. `is_more`: the count was cut at `number`."""
     text = f"{min(number, MAX_COUNTED):,}".replace(",", "\u202f")
-    return f"{text}+" if number >= MAX_COUNTED else text
+    return f"{text}+" if is_more or number >= MAX_COUNTED else text
 
 
 def format_share(share: float | None) -> str:

@@ -25,7 +25,7 @@ from ..run_query import RunQuery, build_run_filter, read_run_query
 
 PAGE_SIZE: Final = 50
 MAX_SHOWN_GROUPS: Final = 100
-MAX_SHOWN_RUNS: Final = 200
+MAX_SHOWN_RUNS: Final = 100
 """Runs of one group that are listed."""
 UNCONFIRMED_RETRIES: Final = 20
 """Retries of a group without a typed confirmation."""

@@ -36,7 +36,7 @@ from ..task_texts import outcome_label
 from ..viewer import Viewer
 
 DAYS: Final = 90
-MAX_RUNS: Final = 3_000
+MAX_RUNS: Final = 2_400
 """Newest runs that the charts read at most: 90 days of an hourly task fit."""
 MAX_POINTS: Final = 150
 
@@ -127,14 +127,17 @@ def _measures(viewer: Viewer, facts: Facts, runs: Sequence[Run]) -> Measures:
     lateness = [(run, run.lateness) for run in started if run.lateness is not None]
     duration = [(run, run.ended - run.started) for run in started if run.started and run.ended]
 
+    marks = {run.id: _mark(viewer, facts, run) for run in started}
+
     def plot(values: Sequence[tuple[Run, timedelta]]) -> Plot | None:
-        return scatter_plot([_measured(viewer, facts, run, value) for run, value in values])
+        return scatter_plot([Measured(run.planned, value, *marks[run.id]) for run, value in values])
 
     late, long = [value for _, value in lateness], [value for _, value in duration]
     shares = [percentile(values, share) for values in (late, long) for share in (0.5, 0.99)]
     return Measures(started, plot(lateness), plot(duration), *shares)
 
 
-def _measured(viewer: Viewer, facts: Facts, run: Run, value: timedelta) -> Measured:
+def _mark(viewer: Viewer, facts: Facts, run: Run) -> tuple[str, str, str]:
+    """Return kind, label and link of a run, which both plots show."""
     href = viewer.url(f"/tasks/{quote(facts.task.id)}/why", at=run.planned.isoformat())
-    return Measured(run.planned, value, outcome_kind(run), outcome_label(viewer, run), href)
+    return outcome_kind(run), outcome_label(viewer, run), href

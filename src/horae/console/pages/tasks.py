@@ -19,6 +19,7 @@ from ...service.query.parser import Term, render_query
 from ...service.tasks.demo_tasks import DEMO_LABEL, create_demo_tasks, remove_demo_tasks
 from ...service.tasks.lookup import TaskCount
 from ...wire.tasks import next_due
+from ..formats import format_count
 from ..notice import Undo
 from ..outcomes import was_missed
 from ..page import PageRequest, form, page
@@ -28,6 +29,8 @@ from ..viewer import Viewer
 
 PAGE_SIZE: Final = 25
 OUTCOMES: Final = 30
+MAX_COUNTED: Final = 1_000
+"""Tasks of a filter that are counted: a count reads each of them."""
 _LIST: Final = "tasks"
 DEFAULT_QUERY: Final = "-state:" + ",".join(sorted(FINISHED_STATES))
 """Filter of a URL without one: finished tasks are left out."""
@@ -84,7 +87,9 @@ async def _filtered(request: PageRequest, text: str, after: str | None) -> _Foun
     principal, tasks = request.viewer.principal, request.service.tasks
     task_filter = narrow_task_filter(TaskFilter(), text)
     listed = await tasks.page(principal, task_filter, after or None, PAGE_SIZE)
-    return _Found(listed.items, await tasks.count(principal, task_filter), listed.after)
+    if not after and listed.after is None:
+        return _Found(listed.items, TaskCount(len(listed.items)), None)
+    return _Found(listed.items, await tasks.count(principal, task_filter, MAX_COUNTED), listed.after)
 
 
 async def _soonest(request: PageRequest) -> _Found:
@@ -110,6 +115,7 @@ def _data(request: PageRequest, text: str, found: _Found) -> dict[str, Any]:
         "query": {**query, **({"after": after} if after else {})},
         "after": found.after,
         "count": found.number,
+        "total": format_count(found.number.number, is_more=found.number.more),
         "query_hints": _QUERY_HINTS,
         "city": city_of,
         "label_query": label_query,

@@ -16,7 +16,7 @@ from ...ports.store import RunFilter
 from .runs import Runs
 
 FAILED_STATES: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
-MAX_FAILURES: Final = 2_000
+MAX_FAILURES: Final = 1_000
 """Failed runs that one grouping reads, newest first."""
 MAX_RETRIES: Final = 500
 """Occurrences that one call retries; each costs a few reads and a write."""

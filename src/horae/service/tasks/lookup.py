@@ -79,8 +79,10 @@ class TaskLookup:
             # Not a cursor of this store.
             raise refuse("bad_page", value=after, wanted="after", most=MAX_PAGE_SIZE) from None
 
-    async def count(self, principal: Principal, task_filter: TaskFilter = _ALL_TASKS) -> TaskCount:
-        """Count the tasks of a filter: from counters for owner and state alone, else one by one up to a limit."""
+    async def count(
+        self, principal: Principal, task_filter: TaskFilter = _ALL_TASKS, most: int | None = None
+    ) -> TaskCount:
+        """Count the tasks of a filter: from counters for owner and state alone, else one by one up to `most`."""
         principal.require_scope(Scope.READ)
         check_filter(task_filter)
         if is_foreign(principal, task_filter.owner):
@@ -90,8 +92,9 @@ class TaskLookup:
             counts = await self._book.counts(visible.owner, [NO_HOUR])
             states = TaskState if visible.states is None else visible.states
             return TaskCount(sum(counts.get((NO_HOUR, STATE_PREFIX + state), 0) for state in states))
-        number = await self._book.count_tasks(visible, MAX_COUNTED + 1)
-        return TaskCount(min(number, MAX_COUNTED), number > MAX_COUNTED)
+        limit = MAX_COUNTED if most is None else most
+        number = await self._book.count_tasks(visible, limit + 1)
+        return TaskCount(min(number, limit), number > limit)
 
     async def upcoming(self, principal: Principal, limit: int = 20) -> tuple[Facts, ...]:
         """Return the tasks with the soonest due entries, soonest first."""

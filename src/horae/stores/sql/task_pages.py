@@ -19,6 +19,8 @@ _STATEMENT_OF_STATE: Final = {
     TaskState.CANCELLED: "tasks_page_completed_or_cancelled",
 }
 """States with an index: all but `active`."""
+_NAMES_PER_TASK: Final = 8
+"""Cost of reading one task, in names of the index."""
 _COUNT_LIMIT: Final = MAX_PAGE_SIZE
 """Upper limit when the tasks of a label are counted: a label with this many tasks fills a page quickly anyway."""
 
@@ -45,15 +47,14 @@ async def read_task_rows(connection: Statements, task_filter: TaskFilter, after:
     if task_filter.name is not None:
         return await connection.query("tasks_page_of_name", *values)
     by_state = await _should_read_by_state(connection, task_filter)
-    has_owner = task_filter.owner is not None
     if task_filter.labels:
         label, count = await _find_rarest_label(connection, task_filter, must_count=by_state)
         if not by_state or count < _COUNT_LIMIT:
-            statement = "tasks_page_of_label_and_owner" if has_owner else "tasks_page_of_label"
+            statement = "tasks_page_of_label" if task_filter.owner is None else "tasks_page_of_label_and_owner"
             return await connection.query(statement, *values, label)
     if by_state:
         return await _read_by_state(connection, task_filter, values, limit)
-    return await connection.query("tasks_page_of_owner" if has_owner else "tasks_page", *values)
+    return await connection.query(await _choose_statement(connection, task_filter), *values)
 
 
 async def _has_few_tasks(connection: Statements, task_filter: TaskFilter) -> bool:
@@ -62,6 +63,31 @@ async def _has_few_tasks(connection: Statements, task_filter: TaskFilter) -> boo
         return False
     ((owner_tasks, _),) = await connection.query("tasks_of_owner_and_all", task_filter.owner)
     return bool(owner_tasks <= MAX_PAGE_SIZE)
+
+
+async def _choose_statement(connection: Statements, task_filter: TaskFilter) -> str:
+    """Return the statement for a filter without states, labels, name and prefix that have an index of their own."""
+    owner, kind = task_filter.owner, task_filter.kind
+    if task_filter.lane is not None:
+        return "tasks_page_of_lane"
+    if task_filter.text is not None and await _is_index_of_names_shorter(connection, owner):
+        return "tasks_page_of_text"
+    if kind is not None and (owner is None or await _is_rare_kind(connection, kind)):
+        return "tasks_page_of_kind"
+    return "tasks_page" if owner is None else "tasks_page_of_owner"
+
+
+async def _is_rare_kind(connection: Statements, kind: str) -> bool:
+    ((number,),) = await connection.query("tasks_of_kind", kind, _COUNT_LIMIT)
+    return bool(number < _COUNT_LIMIT)
+
+
+async def _is_index_of_names_shorter(connection: Statements, owner: str | None) -> bool:
+    """Return whether all names are read sooner than the tasks of an owner, each of which costs as much as several names."""
+    if owner is None:
+        return True
+    ((owner_tasks, all_tasks),) = await connection.query("tasks_of_owner_and_all", owner)
+    return bool(owner_tasks * _NAMES_PER_TASK > all_tasks)
 
 
 async def _find_rarest_label(connection: Statements, task_filter: TaskFilter, *, must_count: bool) -> tuple[str, int]:

@@ -1,9 +1,13 @@
 -- Queries of the service: tasks, runs, lanes, nodes, events and metadata.
 
 -- name: tasks_page
--- also: tasks_page_of_owner, tasks_page_of_name, tasks_page_of_prefix
+-- also: tasks_page_of_owner, tasks_page_of_name, tasks_page_of_prefix, tasks_page_of_kind, tasks_page_of_lane, tasks_page_of_text
 SELECT tasks.seq, task_state.version FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
+
+-- name: tasks_of_kind
+-- A count up to a bound.
+SELECT COUNT(*) FROM (SELECT 1 FROM @tasks WHERE target_kind = $1 LIMIT $2) AS tasks
 
 -- name: tasks_page_paused_or_failed
 -- also: tasks_page_completed_or_cancelled

@@ -1,9 +1,13 @@
 -- Queries of the service: tasks, runs, lanes, nodes, events and metadata.
 
 -- name: tasks_page
--- also: tasks_page_of_owner, tasks_page_of_name, tasks_page_of_prefix
+-- also: tasks_page_of_owner, tasks_page_of_name, tasks_page_of_prefix, tasks_page_of_kind, tasks_page_of_lane
 SELECT tasks.seq, task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
+
+-- name: tasks_of_kind
+-- A count up to a bound.
+SELECT count(*) FROM (SELECT FROM @tasks WHERE target_kind = $1 LIMIT $2) AS tasks
 
 -- name: tasks_page_paused_or_failed
 -- also: tasks_page_completed_or_cancelled
@@ -30,6 +34,19 @@ FROM (
 ) AS labelled
 JOIN @tasks ON tasks.seq = labelled.task JOIN @task_state ON task_state.task = labelled.task
 WHERE {task_filter} ORDER BY labelled.task LIMIT $2
+
+-- name: tasks_page_of_text
+-- The index of names is a tenth of the table: it is searched as a whole, and only what matches is read from the table. The
+-- inner LIMIT keeps the planner from reading all tasks, whatever it estimates for the number of matches.
+WITH named_tasks AS MATERIALIZED (
+  SELECT seq FROM @tasks WHERE seq > $1 AND position(lower($8::text) IN lower(name)) > 0
+)
+SELECT named_tasks.seq, matches.version
+FROM (SELECT seq FROM named_tasks ORDER BY seq) AS named_tasks CROSS JOIN LATERAL (
+  SELECT task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
+  WHERE tasks.seq = named_tasks.seq AND task_state.task = named_tasks.seq AND {task_filter} LIMIT 1
+) AS matches
+ORDER BY named_tasks.seq LIMIT $2
 
 -- name: tasks_with_label
 -- also: tasks_with_label_and_owner

@@ -16,6 +16,29 @@ SELECT tasks.seq, task_state.version
 FROM tasks INDEXED BY tasks_by_name JOIN task_state ON task_state.task = tasks.seq
 WHERE tasks.name = ?5 AND tasks.seq > ?1 AND {task_filter} ORDER BY tasks.seq LIMIT ?2
 
+-- name: tasks_page_of_kind
+SELECT tasks.seq, task_state.version
+FROM tasks INDEXED BY tasks_by_kind JOIN task_state ON task_state.task = tasks.seq
+WHERE tasks.target_kind = ?7 AND tasks.seq > ?1 AND {task_filter} ORDER BY tasks.seq LIMIT ?2
+
+-- name: tasks_of_kind
+-- A count up to a bound.
+SELECT count(*) FROM (SELECT 1 FROM tasks INDEXED BY tasks_by_kind WHERE target_kind = ?1 LIMIT ?2)
+
+-- name: tasks_page_of_lane
+SELECT tasks.seq, task_state.version
+FROM tasks INDEXED BY tasks_by_lane JOIN task_state ON task_state.task = tasks.seq
+WHERE tasks.lane IS NOT NULL AND tasks.lane = ?6 AND tasks.seq > ?1 AND {task_filter} ORDER BY tasks.seq LIMIT ?2
+
+-- name: tasks_page_of_text
+-- The index of names is a tenth of the table: it is searched as a whole, and only what matches is read from the table.
+WITH named_tasks AS MATERIALIZED (
+  SELECT seq FROM tasks INDEXED BY tasks_by_name WHERE seq > ?1 AND instr(lower(name), lower(?8)) ORDER BY seq
+)
+SELECT tasks.seq, task_state.version
+FROM named_tasks CROSS JOIN tasks ON tasks.seq = named_tasks.seq JOIN task_state ON task_state.task = tasks.seq
+WHERE {task_filter} ORDER BY named_tasks.seq LIMIT ?2
+
 -- name: tasks_page_of_prefix
 SELECT tasks.seq, task_state.version
 FROM tasks INDEXED BY tasks_by_id JOIN task_state ON task_state.task = tasks.seq

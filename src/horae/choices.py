@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 Language = Literal["en", "zh"]
+LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 Gap = Literal["next", "shift", "skip"]
 Fold = Literal["first", "last", "both"]

@@ -273,3 +273,15 @@ async def test_agents_approvals_and_lane_queues_are_listed_for_their_owner() -> 
             assert (await api.get(path)).json["items"] == []
         for path in ("/v1/agents", "/v1/approvals", "/v1/lanes/queues"):
             assert (await api.get(path, who="bob")).json["items"] == []
+
+
+async def test_language_of_the_account_counts_where_the_request_names_none() -> None:
+    async with serve_api() as api:
+        assert (await api.get("/v1/whoami")).json["language"] is None
+        assert (await api.put("/v1/owners/ada", {"language": "zh"})).json["language"] == "zh"
+        assert (await api.get("/v1/whoami")).json["language"] == "zh"
+        absent = "/v1/tasks/tsk_" + "0" * 32
+        for header, word in (("*", "没有"), ("en", "There is no")):
+            assert word in (await api.get(absent, headers={"Accept-Language": header})).json["detail"]
+        assert (await api.put("/v1/owners/ada", {"language": "fr"})).code == "bad_choice"
+        assert (await api.put("/v1/owners/ada", {"language": ""})).json["language"] is None

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, ConsoleMessage, Error, Page
 
@@ -103,8 +104,13 @@ class Console:
         if who is not None:
             opened = await self.service.sessions.open_with_token(self.api.tokens[who], client="test")
             cookies[SESSION_COOKIE] = opened.cookie
+        # The path is that of cookies of the console, so that the console can remove them.
+        place = urlsplit(self.url)
         await context.add_cookies(
-            [{"name": name, "value": value, "url": f"{self.url}/"} for name, value in cookies.items()]
+            [
+                {"name": name, "value": value, "domain": place.hostname or "", "path": place.path or "/"}
+                for name, value in cookies.items()
+            ]
         )
 
     def _watch(self, page: Page) -> None:

@@ -27,11 +27,14 @@ async def test_profile_stores_the_zone_and_language_and_undoes_them(console: Con
     await form.get_by_label("Language").select_option("zh")
     await form.get_by_role("button", name="Save").click()
     await expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
-    assert (await console.service.accounts.get(LOCAL, "ada")).zone == "Asia/Shanghai"
+    account = await console.service.accounts.get(LOCAL, "ada")
+    assert (account.zone, account.language) == ("Asia/Shanghai", "zh")
+    assert "horae_lang" not in {cookie.get("name") for cookie in await page.context.cookies()}
     await expect(page.locator("footer")).to_contain_text("Asia/Shanghai")
     await page.get_by_role("button", name="撤销").click()
     await expect(page.locator("html")).to_have_attribute("lang", "en")
-    assert (await console.service.accounts.get(LOCAL, "ada")).zone is None
+    account = await console.service.accounts.get(LOCAL, "ada")
+    assert (account.zone, account.language) == (None, None)
     take_refusals(console, 1)
 
 

@@ -41,7 +41,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     ),
     "nodes-drain": "id host draining",
     "overview": "at tasks last_24h outage settlement_delay waiting running next needs_you needs_you_counts lanes nodes alive clock_steps",
-    "owner": "name role zone quotas chosen note created revoked exhausted storage_full version",
+    "owner": "name role zone language quotas chosen note created revoked exhausted storage_full version",
     "planned-run": "task_id task owner due due_local zone planned origin attempt estimate",
     "queued": "run_id task_id task",
     "receipt": "task fires warnings dry_run change removed added declared",

@@ -45,9 +45,11 @@ class RemoteAccounts:
         quotas: Mapping[str, Any] | None = None,
         note: str | None = None,
         expected: int | None = None,
+        language: str | None = None,
     ) -> Owner:
         del principal
-        fields = {"role": role, "zone": zone, "quotas": None if quotas is None else _quotas_json(quotas), "note": note}
+        limits = None if quotas is None else _quotas_json(quotas)
+        fields = {"role": role, "zone": zone, "language": language, "quotas": limits, "note": note}
         body = {field: value for field, value in fields.items() if value is not None}
         headers = {} if expected is None else {"If-Match": f'"{expected}"'}
         return await self._decode_owner(

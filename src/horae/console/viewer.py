@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from starlette.requests import Request
 
-from ..choices import Language
+from ..choices import LANGUAGES, Language
 from ..errors import InvalidSchedule
 from ..model.accounts.principal import Principal, Scope
 from ..schedule.zones import find_zone
@@ -24,7 +24,6 @@ THEME_COOKIE: Final = "horae_theme"
 KEYS_COOKIE: Final = "horae_keys"
 KEYS_CHOICES: Final = ("on", "off")
 THEMES: Final = ("auto", "light", "dark")
-_LANGUAGES: Final = ("en", "zh")
 ANONYMOUS: Final = Principal("", scopes=frozenset())
 """Principal of a browser that is not signed in."""
 
@@ -77,7 +76,7 @@ class Viewer(NamedTuple):
 def make_viewer(request: Request, principal: Principal, zone: str, csrf: str) -> Viewer:
     return Viewer(
         principal,
-        viewer_language(request),
+        viewer_language(request, principal),
         zone,
         viewer_theme(request),
         request.scope.get("root_path", ""),
@@ -88,11 +87,11 @@ def make_viewer(request: Request, principal: Principal, zone: str, csrf: str) ->
     )
 
 
-def viewer_language(request: Request) -> Language:
-    """Return the language: `?lang`, else the cookie, else the browser's."""
-    for text in (request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE)):
-        if text in _LANGUAGES:
-            return cast("Language", text)
+def viewer_language(request: Request, principal: Principal) -> Language:
+    """Return the language: `?lang`, else the cookie, else that of the account, else the browser's."""
+    for text in (request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE), principal.language):
+        if text in LANGUAGES:
+            return text
     return request_language(request)
 
 

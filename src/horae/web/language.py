@@ -7,9 +7,14 @@ from functools import lru_cache
 from starlette.requests import Request
 
 from ..choices import Language
+from ..model.accounts.principal import Principal
 
 
 def request_language(request: Request) -> Language:
+    """Return the language of the header; where it names none, that of the account of the caller."""
+    caller: Principal | None = request.scope.get("state", {}).get("caller")
+    if caller is not None and caller.language is not None and not states_language(request):
+        return caller.language
     return _preferred(request.headers.get("accept-language", "")[:200])
 
 

@@ -26,6 +26,7 @@ def owner_json(owner: Owner) -> dict[str, Any]:
         "name": owner.name,
         "role": owner.role.value,
         "zone": owner.zone,
+        "language": owner.language,
         "quotas": quotas_json(owner.quotas),
         "chosen": {name: _limit_json(limit) for name, limit in owner.quota_overrides},
         "note": owner.note,
@@ -51,6 +52,7 @@ def read_owner(data: Mapping[str, Any]) -> Owner:
         None if data["exhausted"] is None else date.fromisoformat(data["exhausted"]),
         # Servers of earlier versions do not send it.
         storage_full=_read_storage(data.get("storage_full")),
+        language=data.get("language"),
     )
 
 

@@ -62,7 +62,20 @@ def test_token_make_prints_only_the_token_to_stdout(cli: RemoteCli, session: str
 @in_both_sessions
 def test_owner_is_created_shown_changed_revoked_and_restored(cli: RemoteCli, session: str) -> None:
     horae = command_for(session, cli)
-    made = horae("owner", "set", "bob", "--role", "viewer", "--quota", "active_tasks=7", "--note", "ops", "--json")
+    made = horae(
+        "owner",
+        "set",
+        "bob",
+        "--role",
+        "viewer",
+        "--quota",
+        "active_tasks=7",
+        "--note",
+        "ops",
+        "--language",
+        "zh",
+        "--json",
+    )
     check_schema("owner", made.json)
     assert (made.json["role"], made.json["quotas"]["active_tasks"], made.json["chosen"]) == (
         "viewer",

@@ -310,3 +310,16 @@ def test_every_refusal_has_both_languages() -> None:
             assert told.message
             assert told.hint
             assert "{" not in told.message + told.hint
+
+
+async def test_owner_chooses_its_own_zone_and_language() -> None:
+    async with open_harness() as harness:
+        accounts = harness.service.accounts
+        await accounts.put(CHIEF, "ada", language="en")
+        assert (await accounts.put(ADA, "ada", language="zh")).language == "zh"
+        assert (await accounts.get(ADA, "ada")).language == "zh"
+        assert (await accounts.put(ADA, "ada", zone="UTC")).language == "zh"
+        assert (await accounts.put(ADA, "ada", language="")).language is None
+        assert await code_of(accounts.put(ADA, "ada", language="fr")) == "bad_choice"
+        assert await code_of(accounts.put(ADA, "bob", language="zh")) == "not_allowed"
+        assert await code_of(accounts.put(ADA, "ada", language="zh", note="x")) == "not_allowed"

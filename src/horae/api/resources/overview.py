@@ -31,6 +31,7 @@ async def whoami(request: Request, principal: Principal) -> Response:
         "agent": principal.agent,
         "zone": caller_zone(request, principal),
         "owner_zone": principal.zone,
+        "language": principal.language,
         "quotas": quotas_json(principal.quotas),
         "token": principal.actor,
         "version": __version__,

@@ -47,7 +47,7 @@ async def get_owner(request: Request, principal: Principal, name: OwnerName) -> 
     "/owners/{name}",
     Operation(
         "put_owner",
-        "Create or change an owner (admins; others only their own zone)",
+        "Create or change an owner (admins; others only their own zone and language)",
         "Owner",
         problems=(404, 409, 412),
         headers=(IF_MATCH,),
@@ -73,6 +73,7 @@ async def put_owner(
         quotas=_read_quotas(body),
         note=text_or_none("note", body.get("note")),
         expected=expected,
+        language=text_or_none("language", body.get("language")),
     )
     return entity_response(request, owner_json(owner), owner.version)
 

@@ -126,6 +126,7 @@ OWNER_REVOKED: Final = Message(
 OWNER_RESTORED: Final = Message("{name} may go on.", "{name} 可以继续。")
 REVOKE_OWNER: Final = Message("Revoke the owner {name}", "停用所有者 {name}")
 ROLE: Final = Message("Role", "角色")
+LANGUAGE: Final = Message("Language", "语言")
 ZONE: Final = Message("Zone", "时区")
 QUOTAS: Final = Message("May", "配额")
 NOTE: Final = Message("Note", "备注")

@@ -38,9 +38,10 @@ TEXTS: Final[dict[str, Message]] = {
         "未指定时区的计划使用此时区,页面也按此时区显示时间。留空则使用服务器时区 {zone}。",
     ),
     "settings_browser_only": Message(
-        "Language and theme are stored in this browser; the zone also in your account.",
-        "语言和主题保存在此浏览器中;时区还会保存到您的账户。",
+        "Zone and language are stored in your account, the theme in this browser.",
+        "时区和语言保存在您的账户中,主题保存在此浏览器中。",
     ),
+    "settings_language_of_browser": Message("Language of the browser", "浏览器的语言"),
     "settings_no_quotas": Message("No limits.", "没有限制。"),
     "settings_profile_saved": Message("Your profile is saved.", "个人资料已保存。"),
     # --- owners ------------------------------------------------------------------------------------------------------

@@ -62,13 +62,13 @@ async def serve(request: Request) -> Response:
         events, changed = await build_events(request, principal)
     except HoraeError as error:
         return problem_response(request, error)
-    name = TEXTS["feed_calendar_name"].in_language(viewer_language(request), owner=principal.owner)
+    name = TEXTS["feed_calendar_name"].in_language(viewer_language(request, principal), owner=principal.owner)
     return _conditional(request, render_calendar(name, f"Horae {__version__}", events), changed)
 
 
 async def build_events(request: Request, principal: Principal) -> tuple[list[CalendarEvent], datetime]:
     """Return the events of the past week and the next 30 days, one for each occurrence, and when the last one changed."""
-    service, language = app_context(request).service, viewer_language(request)
+    service, language = app_context(request).service, viewer_language(request, principal)
     # By the hour, so that the content stays the same between two reads.
     hour = app_context(request).clock.now().replace(minute=0, second=0, microsecond=0)
     base = f"{request.url.scheme}://{request.url.netloc}{request.scope.get('root_path', '')}"

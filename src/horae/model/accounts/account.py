@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ...choices import Language
 from ..record import Record
 from ..task import Task
 from .principal import AGENT_LABEL, AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, Quotas, Role, Scope
@@ -60,6 +61,8 @@ class Owner(NamedTuple):
     storage_full: FullStorage | None = None
     last_storage_full: tuple[datetime, datetime] | None = None
     """The last period in which its storage was full, for explanations of skipped runs."""
+    language: Language | None = None
+    """Language of what it reads, where a request names none."""
 
 
 class Agent(NamedTuple):
@@ -170,6 +173,7 @@ def owner_record(owner: Owner) -> Record:
         if owner.storage_full is None
         else {"since": owner.storage_full.since.isoformat(), "bytes": owner.storage_full.bytes},
         "last_storage_full": [each.isoformat() for each in owner.last_storage_full or ()],
+        "language": owner.language,
     }
     return Record(OWNER_KIND, owner.name, owner.name, json.dumps(body, ensure_ascii=False))
 
@@ -192,6 +196,7 @@ def owner_from(record: Record, members: Quotas = MEMBER_QUOTAS) -> Owner:
         body.get("demoted", False),
         _full_storage(body.get("storage_full")),
         _stretch(body.get("last_storage_full", ())),
+        body.get("language"),
     )
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from ...choices import Language
 from ..refusals import refuse
 
 
@@ -94,6 +95,8 @@ class Principal(NamedTuple):
     request: str = ""
     role: Role | None = None
     """Role of the owner; None for callers without a token."""
+    language: Language | None = None
+    """The owner's language."""
 
     @property
     def owner_filter(self) -> str | None:

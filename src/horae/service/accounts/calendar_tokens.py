@@ -126,6 +126,7 @@ class CalendarTokens:
             quotas=owner.quotas,
             request=request,
             role=owner.role,
+            language=owner.language,
         )
 
     async def _load(self, principal: Principal) -> tuple[CalendarToken, ...]:

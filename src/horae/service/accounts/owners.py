@@ -6,8 +6,9 @@ import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from ...choices import LANGUAGES, Language
 from ...clock import Clock
 from ...model.accounts.account import (
     OWNER_CHARACTERS,
@@ -58,7 +59,13 @@ _MAX_LIMITS: Final = {
 }
 _TRIES: Final = 100
 
-_AUDITED_FIELDS: Final = {"role": "role", "zone": "zone", "note": "note", "quota_overrides": "chosen"}
+_AUDITED_FIELDS: Final = {
+    "role": "role",
+    "zone": "zone",
+    "language": "language",
+    "note": "note",
+    "quota_overrides": "chosen",
+}
 """Fields of an owner whose change is audited, with their names on the wire."""
 
 
@@ -71,6 +78,7 @@ class OwnerChange:
     quotas: Mapping[str, Any] | None = None
     note: str | None = None
     expected: int | None = None
+    language: str | None = None
 
 
 class Accounts:
@@ -118,14 +126,15 @@ class Accounts:
         quotas: Mapping[str, Any] | Quotas | None = None,
         note: str | None = None,
         expected: int | None = None,
+        language: str | None = None,
     ) -> Owner:
         """Create an owner, or change the given fields of it.
 
-        Of `quotas`, the named ones change: a number, a duration, None for no limit, or `usual`. An empty zone removes
-        the zone. An owner that is no admin may change its own zone only.
+        Of `quotas`, the named ones change: a number, a duration, None for no limit, or `usual`. An empty zone or
+        language removes it. An owner that is no admin may change its own zone and language only.
         """
         limits = quotas._asdict() if isinstance(quotas, Quotas) else quotas
-        request = OwnerChange(role, zone, limits, note, expected)
+        request = OwnerChange(role, zone, limits, note, expected, language)
         self._check(principal, name, request)
         for _ in range(_TRIES):
             known = await self._store.get_record(OWNER_KIND, name)
@@ -232,14 +241,17 @@ class Accounts:
 
     def _check(self, principal: Principal, name: str, request: OwnerChange) -> None:
         refuse_agent(principal, "accounts")
-        own_zone = name == principal.owner and (request.role, request.quotas, request.note) == (None, None, None)
-        principal.require_scope(Scope.WRITE if own_zone and request.zone is not None else Scope.ADMIN)
+        own_profile = name == principal.owner and (request.role, request.quotas, request.note) == (None, None, None)
+        is_profile_change = request.zone is not None or request.language is not None
+        principal.require_scope(Scope.WRITE if own_profile and is_profile_change else Scope.ADMIN)
         if not is_owner_name(name):
             raise refuse("bad_owner_name", name=name, most=OWNER_CHARACTERS)
         if request.role is not None:
             check_choice("role", request.role, tuple(Role))
         if request.zone:
             find_zone(request.zone)
+        if request.language:
+            check_choice("language", request.language, LANGUAGES)
         if request.note is not None and not (request.note.isprintable() and len(request.note) <= NOTE_CHARACTERS):
             raise refuse_task("bad_text", name="note", value=request.note, most=NOTE_CHARACTERS)
 
@@ -257,6 +269,7 @@ class Accounts:
         return base._replace(
             role=role,
             zone=base.zone if request.zone is None else request.zone or None,
+            language=base.language if request.language is None else cast("Language", request.language) or None,
             note=base.note if request.note is None else request.note,
             quota_overrides=chosen,
             quotas=quotas_of(role, chosen, self.members),
@@ -340,7 +353,12 @@ def _block_reason(owner: Owner) -> Reason | None:
 
 def _audited_values(owner: Owner) -> dict[str, Any]:
     """Return the values that audit rows hold; a note may be private."""
-    return {"role": owner.role.value, "zone": owner.zone, "chosen": limits_json(owner.quota_overrides)}
+    return {
+        "role": owner.role.value,
+        "zone": owner.zone,
+        "language": owner.language,
+        "chosen": limits_json(owner.quota_overrides),
+    }
 
 
 def _differs(field: str, before: Owner | None, after: Owner) -> bool:

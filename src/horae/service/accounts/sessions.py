@@ -103,6 +103,13 @@ class Sessions:
         self._audit = audit
         self._bytes = make_bytes
         self._cache: dict[bytes, _CachedAccount] = {}
+        self._on_account_change = accounts.on_change
+        # A changed role, zone or language counts at once in this process, and within `CACHED_SECONDS` in others.
+        accounts.on_change = self._forget_accounts
+
+    def _forget_accounts(self) -> None:
+        self._on_account_change()
+        self._cache.clear()
 
     # --- sign in -------------------------------------------------------------------------------------------------------
 
@@ -282,6 +289,7 @@ def _principal_of(account: _Account, request: str) -> Principal:
         quotas=owner.quotas,
         request=request,
         role=owner.role,
+        language=owner.language,
     )
 
 

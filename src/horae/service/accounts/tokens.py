@@ -379,6 +379,7 @@ def principal_of(token: Token, owner: Owner, quotas: Quotas, via: str, request: 
         quotas=quotas,
         request=request,
         role=owner.role,
+        language=owner.language,
     )
 
 

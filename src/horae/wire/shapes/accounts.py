@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...choices import LANGUAGES
 from ...model.accounts.principal import Quotas, Role, Scope
 from ...service.accounts.views import LISTS
 from .notation import (
@@ -105,6 +106,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "name": TEXT,
             "role": choice(*Role),
             "zone": nullable(TEXT),
+            "language": choice(*LANGUAGES, None) | {"description": "Of what it reads, where a request names none."},
             "quotas": QUOTAS,
             "chosen": CHOSEN_QUOTAS,
             "note": TEXT,
@@ -191,6 +193,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "agent": nullable(TEXT),
             "zone": TEXT,
             "owner_zone": nullable(TEXT),
+            "language": choice(*LANGUAGES, None),
             "quotas": QUOTAS,
             "token": TEXT,
             "version": TEXT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...choices import LANGUAGES
 from ...model.accounts.principal import Quotas, Role, Scope
 from ...model.limits import BULK_TASKS
 from ...model.policy import MISSED_MODES
@@ -102,6 +103,7 @@ SHAPES: Final[dict[str, Schema]] = {
         {
             "role": choice(*Role, None),
             "zone": nullable(TEXT) | {"description": "An empty text removes it."},
+            "language": choice(*LANGUAGES, "", None) | {"description": "An empty text removes it."},
             "quotas": _QUOTAS,
             "note": _NOTE,
         },

@@ -32,6 +32,7 @@ from ...session.command_session import CommandSession, has_store, run_in_session
 _owner_argument: Final = click.argument("owner_name", metavar="NAME")
 _role_option: Final = click.option("--role", help="admin, member or viewer. Default for a new one: member.")
 _zone_option: Final = click.option("--zone", "--tz", help="Where its schedules name none; '' for none.")
+_language_option: Final = click.option("--language", help="en or zh: what it reads in the console; '' for none.")
 _quota_option: Final = click.option(
     "--quota",
     multiple=True,
@@ -111,6 +112,8 @@ def _show(out: Printer, owner: Owner, zone: str) -> None:
     out.line(StyledText(owner.name, "bold"))
     out.row(out.translate(words.ROLE), owner.role.value)
     out.row(out.translate(words.ZONE), owner.zone or NOTHING)
+    if owner.language is not None:
+        out.row(out.translate(words.LANGUAGE), owner.language)
     show_quotas(out, owner.quotas, dict(owner.quota_overrides))
     out.row(out.translate(words.STATE), _state(out, owner))
     for fix, does in _fixes(out, owner):
@@ -155,10 +158,18 @@ def _format_limit(limit: Limit) -> int | str | Message:
 @_owner_argument
 @_role_option
 @_zone_option
+@_language_option
 @_quota_option
 @_note_option
 def add(
-    out: Printer, *, owner_name: str, role: str | None, zone: str | None, quota: tuple[str, ...], note: str | None
+    out: Printer,
+    *,
+    owner_name: str,
+    role: str | None,
+    zone: str | None,
+    language: str | None,
+    quota: tuple[str, ...],
+    note: str | None,
 ) -> None:
     """Make an owner."""
     chosen, limits = _parse_role(role), read_quotas(quota) or None
@@ -167,7 +178,7 @@ def add(
         if await _owner_exists(app, owner_name):
             raise refuse("owner_exists", name=owner_name)
         return await app.service.accounts.put(
-            app.principal, owner_name, role=chosen, zone=zone, quotas=limits, note=note
+            app.principal, owner_name, role=chosen, zone=zone, language=language, quotas=limits, note=note
         )
 
     _show_saved(out, run_in_session(out, work, create=True), words.OWNER_ADDED)
@@ -185,20 +196,28 @@ async def _owner_exists(app: CommandSession, owner_name: str) -> bool:
 @_owner_argument
 @_role_option
 @_zone_option
+@_language_option
 @_quota_option
 @_note_option
 def set_owner(
-    out: Printer, *, owner_name: str, role: str | None, zone: str | None, quota: tuple[str, ...], note: str | None
+    out: Printer,
+    *,
+    owner_name: str,
+    role: str | None,
+    zone: str | None,
+    language: str | None,
+    quota: tuple[str, ...],
+    note: str | None,
 ) -> None:
     """Make an owner, or change it."""
-    is_change = (role, zone, quota, note) != (None, None, (), None)
+    is_change = (role, zone, language, quota, note) != (None, None, None, (), None)
     chosen, limits = _parse_role(role), read_quotas(quota) or None
 
     async def work(app: CommandSession) -> Owner:
         if not is_change and await _owner_exists(app, owner_name):
             raise refuse("nothing_set", name=owner_name)
         return await app.service.accounts.put(
-            app.principal, owner_name, role=chosen, zone=zone, quotas=limits, note=note
+            app.principal, owner_name, role=chosen, zone=zone, language=language, quotas=limits, note=note
         )
 
     _show_saved(out, run_in_session(out, work, create=True), words.OWNER_SET)

@@ -284,6 +284,7 @@ _COMPLETERS: Final[dict[str, _Completer]] = {
     "format": _one_of("auto", "jsonl", "crontab", "nanoclaw", "openclaw"),
     "kind": _one_of("http", "command", "function", "event"),
     "lang": _one_of("en", "zh"),
+    "language": _one_of("en", "zh"),
     "color": _one_of("auto", "always", "never"),
     "overlap": _one_of("skip", "queue", "queue_all", "replace", "parallel"),
     "missed": _one_of("skip", "latest", "all", "merge"),

@@ -6,6 +6,7 @@ from typing import Final
 
 from starlette.responses import Response
 
+from ....choices import LANGUAGES
 from ....errors import HoraeError
 from ....schedule.zones import find_zone
 from ...form_problems import FORM_ERRORS
@@ -29,7 +30,6 @@ COMMON_ZONES: Final = (
     "Australia/Sydney",
     "UTC",
 )
-_LANGUAGES: Final = ("en", "zh")
 
 
 async def show(request: PageRequest, error: HoraeError | None = None) -> Response:
@@ -46,17 +46,18 @@ async def show(request: PageRequest, error: HoraeError | None = None) -> Respons
 
 
 async def save(request: PageRequest) -> Response:
-    """Store the zone in the account, where the viewer may, and all choices in this browser."""
-    principal, zone = request.viewer.principal, request.form.text("zone")
+    """Store zone and language in the account, or in this browser where the viewer may not; the theme in this browser."""
+    principal, zone, language = request.viewer.principal, request.form.text("zone"), request.form.text("lang")
     before = await request.service.accounts.get(principal, principal.owner)
     try:
         if zone:
             find_zone(zone)
-        if request.viewer.can_write and zone != (before.zone or ""):
-            await request.service.accounts.put(principal, principal.owner, zone=zone)
+        if request.viewer.can_write and (zone, language) != (before.zone or "", before.language or ""):
+            await request.service.accounts.put(principal, principal.owner, zone=zone, language=language)
     except FORM_ERRORS as error:
         return await show(request, error)
-    former = {"zone": before.zone or "", "lang": request.viewer.language, "theme": request.viewer.theme}
+    spoken = before.language or "" if request.viewer.can_write else request.viewer.language
+    former = {"zone": before.zone or "", "lang": spoken, "theme": request.viewer.theme}
     response = request.redirect(
         "/settings", request.notice("settings_profile_saved", Undo("/settings/profile", former))
     )
@@ -65,15 +66,25 @@ async def save(request: PageRequest) -> Response:
 
 
 def _store_choices(request: PageRequest, response: Response, zone: str) -> None:
-    if request.form.text("lang") in _LANGUAGES:
-        set_preference(request.request, response, LANGUAGE_COOKIE, request.form.text("lang"))
+    language = request.form.text("lang")
+    # What the account says must not be hidden by an earlier choice of this browser.
+    _store(
+        request,
+        response,
+        LANGUAGE_COOKIE,
+        "" if request.viewer.can_write else language if language in LANGUAGES else "",
+    )
+    _store(request, response, ZONE_COOKIE, zone)
     if request.form.text("theme") in THEMES:
         set_preference(request.request, response, THEME_COOKIE, request.form.text("theme"))
-    if zone:
-        set_preference(request.request, response, ZONE_COOKIE, zone)
+
+
+def _store(request: PageRequest, response: Response, cookie: str, value: str) -> None:
+    """Store a choice in this browser; without one, the browser shows that of the account, else the default."""
+    if value:
+        set_preference(request.request, response, cookie, value)
     else:
-        # Without a zone of its own, the browser shows that of the account, else that of the server.
-        response.delete_cookie(ZONE_COOKIE, cookie_path(request.request), httponly=True, samesite="strict")
+        response.delete_cookie(cookie, cookie_path(request.request), httponly=True, samesite="strict")
 
 
 ROUTES: Final = (page("/settings", show), form("/settings/profile", save))

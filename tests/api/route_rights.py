@@ -70,6 +70,7 @@ RIGHTS: Final[dict[str, Row]] = {
     "POST /v1/tasks/{task_id}/backfill": Row("run", "task", {"from": "2026-01-01", "to": "2026-01-02"}),
     "POST /v1/tasks/{task_id}/cancel": Row("write", "task"),
     "POST /v1/tasks/{task_id}/approve": Row("write", "task", {"digest": "0" * 64}, agents=False),
+    "POST /v1/tasks/{task_id}/reject": Row("write", "task", {}, agents=False),
     "GET /v1/tasks/{task_id}/why": Row("read", "task"),
     "GET /v1/tasks/{task_id}/explain": Row("read", "task"),
     "GET /v1/tasks/{task_id}/review": Row("read", "task"),

@@ -168,6 +168,7 @@ def test_every_task_command_is_checked() -> None:
         "context",
         "service",
         "approve",
+        "reject",
         "agent",
         "open",
         "session",

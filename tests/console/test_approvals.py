@@ -68,9 +68,15 @@ async def test_rejection_limits_stop_and_restart_without_scripts(console: Consol
     card = proposal(page, first)
     await expect(card).to_contain_text(HOSTILE)
     await card.get_by_text("Reject…").click()
+    await card.get_by_label("Reason").fill("too <b>often</b>")
     await card.get_by_role("button", name="Reject").click()
     await expect(page.locator("#notice")).to_contain_text("was cancelled")
-    assert (await facts_of(console, first)).status.state is TaskState.CANCELLED
+    rejected = await facts_of(console, first)
+    assert rejected.status.state is TaskState.CANCELLED
+    assert dict(rejected.task.labels)["horae/rejected"] == "too <b>often</b>"
+    await page.goto(f"{console.url}/tasks/{first}")
+    await expect(page.locator("#rejection")).to_have_text("It was rejected: too <b>often</b>")
+    await page.goto(f"{console.url}/approvals")
 
     agents = page.locator("#agents")
     await agents.get_by_text("Limits").click()

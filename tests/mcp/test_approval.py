@@ -35,9 +35,21 @@ async def test_approved_task_of_an_agent_needs_approval_again_after_an_edit(cli:
         assert (await tools("schedule_task", when="every 1h, 3 times", do="x"))["change"] == "new"
 
 
+async def test_agent_reads_why_its_task_was_rejected(cli: Cli) -> None:
+    async with connect_stdio(cli, "--agent", "helper") as tools:
+        await tools("schedule_task", when="every 1h, 3 times", do={"http": "https://example.com/hook"}, name="hook")
+        rejected = await asyncio.to_thread(cli, "reject", "hook", "--reason", "twice a day is enough", "--json")
+        check_schema("task", rejected.json)
+        task = (await tools("get_task", id="hook"))["task"]
+        assert (task["state"], task["labels"]["horae/rejected"]) == ("cancelled", "twice a day is enough")
+        assert "The user rejected it: twice a day is enough" in await tools.line("get_task", id="hook")
+        assert (await asyncio.to_thread(cli, "reject", "hook")).code == ExitCode.OK
+
+
 def test_approve_is_refused_for_a_task_that_does_not_await_it(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "mine")
     assert cli("approve", "mine", "--yes").code == ExitCode.CONFLICT
     assert cli("approve", "nothing", "--yes").code == ExitCode.NOT_FOUND
+    assert (cli("reject", "mine").code, cli("reject", "nothing").code) == (ExitCode.CONFLICT, ExitCode.NOT_FOUND)
     assert cli("agent", "stop", "no such agent").code == ExitCode.INVALID
     assert cli("approve", "mine", "--yes", "--server", "http://127.0.0.1:1").code == ExitCode.NOT_ALLOWED

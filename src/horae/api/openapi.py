@@ -211,6 +211,7 @@ RESUME: Final[dict[str, Any]] = {"missed": "latest"}
 SKIP: Final[dict[str, Any]] = {"number": 1}
 BACKFILL: Final[dict[str, Any]] = {"from": "2026-11-01", "to": "2026-11-02"}
 APPROVE: Final[dict[str, Any]] = {"digest": "0" * 64}
+REJECT: Final[dict[str, Any]] = {"reason": "too often; twice a day is enough"}
 BULK: Final[dict[str, Any]] = {"tasks": [NEW_TASK, {"name": "tick", "when": "every 10m", "say": "tick"}]}
 ACTIONS: Final[dict[str, Any]] = {"action": "pause", "filter": {"label": ["team=ops"]}, "arguments": {"note": "moving"}}
 PREVIEW: Final[dict[str, Any]] = {"when": "last day of month at 17:00", "zone": "Europe/Berlin", "number": 3}

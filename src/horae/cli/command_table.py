@@ -190,6 +190,13 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                     "批准智能体创建并等待人员确认的任务。",
                 ),
             ),
+            "reject": CommandEntry(
+                "commands.access.approve:reject",
+                Message(
+                    "Reject a task that an agent made: it is cancelled and never runs.",
+                    "拒绝智能体创建的任务:将其取消,不会运行。",
+                ),
+            ),
             "agent": CommandEntry(
                 "commands.access.approve:agent_commands",
                 Message(

@@ -140,6 +140,7 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "owner set": "owner",
     "owner show": "owner",
     "pause": "task",
+    "reject": "task",
     "resume": "task",
     "retry": "queued",
     "rm": "removed",

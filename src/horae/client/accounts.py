@@ -209,6 +209,12 @@ class RemoteApprovals:
         response = await self._connection.post(path, {"digest": digest}, query)
         return await decode_response(self._connection, read_facts, response)
 
+    async def reject(self, principal: Principal, task_id: str, reason: str = "") -> Facts:
+        del principal
+        path, query = f"/v1/tasks/{path_segment(task_id)}/reject", [("include", "agenda")]
+        response = await self._connection.post(path, {"reason": reason}, query)
+        return await decode_response(self._connection, read_facts, response)
+
     async def stop_agent(self, principal: Principal, agent: str, owner: str | None = None) -> int:
         del principal
         return await self._act_on_agent(agent, "stop", owner)

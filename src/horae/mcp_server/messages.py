@@ -101,6 +101,8 @@ TASK: Final = Message(
     "“{name}”({id})状态为“{state}”:{means}。{next}{last}{notes}",
 )
 LAST: Final = Message(" Last run: {state} at {at}.", "上次运行:{state},{at}。")
+REJECTED: Final = Message(" The user rejected it.", "用户已拒绝。")
+REJECTED_BECAUSE: Final = Message(" The user rejected it: {reason}", "用户已拒绝:{reason}")
 EXPLAINED: Final = Message("'{name}', {at} {zone}: {sentence}", "“{name}”,{at} {zone}:{sentence}")
 RUNS: Final = Message("Runs ({number}), newest first, times in {zone}:", "{number} 次运行,最新的在前,时区 {zone}:")
 MORE_RUNS: Final = Message(

@@ -11,6 +11,7 @@ from ..model.run import Run
 from ..model.task import OPEN_STATES, PauseCause, TaskState
 from ..ports.store import TaskFilter
 from ..schedule.durations import format_iso_duration
+from ..service.accounts.approval_policy import rejection_of
 from ..service.query.filters import narrow_task_filter
 from ..service.runs.explanations import OccurrenceExplanation
 from ..state_names import state_name
@@ -34,6 +35,8 @@ from .messages import (
     NO_TASKS,
     NO_ZONE,
     NONE_YET,
+    REJECTED,
+    REJECTED_BECAUSE,
     STOPPED,
     TASK,
     TASK_ROW,
@@ -92,9 +95,18 @@ async def get_task(call: Call, arguments: Arguments) -> ToolResult:
         name=shorten_line(facts.task.name),
         id=facts.task.id,
         state=state,
-        last=_last_run_line(call, last, facts),
+        last=_last_run_line(call, last, facts) + _rejection_line(call, facts),
     )
     return ToolResult(data, line)
+
+
+def _rejection_line(call: Call, facts: Facts) -> str:
+    """Return that a person rejected the task, and why; empty if it was not rejected."""
+    reason = rejection_of(facts.task)
+    if reason is None:
+        return ""
+    message = REJECTED_BECAUSE if reason else REJECTED
+    return message.in_language(call.language, reason=shorten_line(reason, 200))
 
 
 def _last_run_line(call: Call, last: Run | None, facts: Facts) -> str:

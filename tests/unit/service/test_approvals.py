@@ -12,7 +12,7 @@ from horae.model.change import Facts
 from horae.model.outcome import Failed
 from horae.model.task import PauseCause, Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
-from horae.service.accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
+from horae.service.accounts.approval_policy import STRICT_POLICY, ApprovalPolicy, rejection_of
 from horae.service.accounts.approvals import digest_of
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import Options, TaskRequest
@@ -195,6 +195,28 @@ async def test_approval_rights_by_role() -> None:
         (row, *_) = (await harness.service.audit.page(CHIEF)).items
         assert (row.action, row.subject, row.owner) == ("task.approve", task.id, "ada")
         assert dict(row.detail) == {"digest": digest}
+
+
+async def test_rejected_task_is_cancelled_and_keeps_the_reason() -> None:
+    async with open_harness() as harness:
+        robot, reject = await agent_of(harness), harness.service.approvals.reject
+        viewer = ADA._replace(scopes=frozenset())
+        task = await harness.tasks.create(robot, WISH)
+        assert await code_of(reject(robot, task.id)) == "not_for_agents"
+        assert await code_of(reject(viewer, task.id)) == "not_allowed"
+        assert await code_of(reject(BOB, task.id)) == "no_such_task"
+        for wrong in (" ", "two\nlines", "x" * 201):
+            assert await code_of(reject(ADA, task.id, wrong)) == "bad_text"
+        facts = await reject(CHIEF, task.id, "每天两次就够了")
+        assert facts.status.state is TaskState.CANCELLED
+        assert rejection_of((await harness.tasks.get(robot, task.id)).task) == "每天两次就够了"
+        (row, *_) = (await harness.service.audit.page(CHIEF)).items
+        assert (row.action, row.subject, dict(row.detail)) == ("task.reject", task.id, {"reason": "每天两次就够了"})
+        assert (await reject(ADA, task.id, "again")).task == facts.task
+        silent = await harness.tasks.create(robot, WISH)
+        assert rejection_of((await reject(ADA, silent.id)).task) == ""
+        own = await harness.add()
+        assert await code_of(reject(ADA, own.id)) == "nothing_to_approve"
 
 
 async def test_approval_counts_towards_the_task_quota_of_the_approver() -> None:

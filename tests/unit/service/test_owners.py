@@ -103,6 +103,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "cancel_run"): lambda harness, ask: harness.tasks.cancel_run(BOB, ask, "run_any"),
     (Tasks, "import_history"): lambda harness, ask: harness.tasks.import_history(BOB, ask, ()),
     (Tasks, "find_by_key"): lambda harness, ask: harness.tasks.find_by_key(BOB, ask),
+    (Approvals, "reject"): lambda harness, ask: harness.service.approvals.reject(BOB, ask, "no"),
     (Approvals, "approve"): lambda harness, ask: harness.service.approvals.approve(BOB, ask, "0" * 64),
     (Explanations, "why"): lambda harness, ask: harness.explanations.why(BOB, ask, NOON),
     (Explanations, "explain"): lambda harness, ask: harness.explanations.explain(BOB, ask, None),

@@ -322,6 +322,7 @@ ELSEWHERE: Final = frozenset(
         (Operations, "cancel"),
         (Approvals, "pause_revoked"),  # after a token was revoked: test_fire_rights.py
         (Approvals, "approve"),  # test_approvals.py: who may approve
+        (Approvals, "reject"),  # test_approvals.py: who may reject
     }
 )
 UNASKED: Final = frozenset(

@@ -33,7 +33,7 @@ from ...wire.previews import preview_json
 from ...wire.review import review_json
 from ...wire.runs import why_json
 from ..create_task import set_trace_links
-from ..openapi import APPROVE, BACKFILL, IF_MATCH, PAUSE, RESUME, SKIP, Operation
+from ..openapi import APPROVE, BACKFILL, IF_MATCH, PAUSE, REJECT, RESUME, SKIP, Operation
 from ..parameters import DryRun, Include, TaskId, caller_zone, parse_include, parse_time, render_task, service_for
 
 routes: Final = RouteGroup("/v1/tasks/{task_id}", "tasks")
@@ -292,6 +292,32 @@ async def approve_task(
     digest = _require_text(body, "digest")
     await _load_expected(request, principal, task_id)
     facts = await service_for(request, dry_run=dry_run).approvals.approve(principal, task_id, digest)
+    return await _respond(request, principal, facts, include)
+
+
+@routes.post(
+    "/reject",
+    Operation(
+        "reject_task",
+        "Reject a task of an agent that waits for approval: it is cancelled, and the agent can read the reason",
+        "Task",
+        problems=_PROBLEMS,
+        headers=(IF_MATCH,),
+    ),
+)
+@idempotent(Scope.WRITE, _replay_task)
+async def reject_task(
+    request: Request,
+    principal: Principal,
+    task_id: TaskId,
+    body: Annotated[Any, Body("Reject", "body", optional=True, example=REJECT)],
+    *,
+    dry_run: DryRun = False,
+    include: Include = None,
+) -> Response:
+    reason = text_or_none("reason", body.get("reason")) or ""
+    await _load_expected(request, principal, task_id)
+    facts = await service_for(request, dry_run=dry_run).approvals.reject(principal, task_id, reason)
     return await _respond(request, principal, facts, include)
 
 

@@ -254,6 +254,7 @@ OPTIONS: Final[dict[str, str]] = {
     "Try all occurrences of this group again.": "重试此分组的所有失败。",
     "So many groups.": "最多显示这么多分组。",
     "en or zh: what it reads in the console; '' for none.": "en 或 zh：其在控制台中使用的语言；'' 表示不指定。",
+    "Why, in one line: the agent reads it.": "一行的理由：智能体可以读到。",
     "The name of a view.": "视图的名称。",
     "The list that it filters.": "视图所筛选的列表。",
     "Only those of this list.": "只列出此列表的视图。",

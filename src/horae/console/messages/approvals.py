@@ -41,6 +41,7 @@ TEXTS: Final[dict[str, Message]] = {
         "批准仅对所示内容有效:任何修改都会使其失效。",
     ),
     "approvals_approved": Message("{task} may run as it was shown.", "{task} 可按所示内容运行。"),
+    "approvals_reason": Message("Reason (the agent reads it)", "理由(智能体可以读到)"),
     "approvals_rejected": Message("{task} was cancelled.", "{task} 已取消。"),
     "approvals_limited": Message("The limits of {agent} are saved.", "{agent} 的限额已保存。"),
     "approvals_stopped": Message(

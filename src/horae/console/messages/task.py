@@ -19,6 +19,8 @@ TEXTS: Final[dict[str, Message]] = {
     "task_skips_left": Message("The next {number} occurrences are skipped.", "接下来的 {number} 次将被跳过。"),
     "task_backfill_left": Message("Backfill: {number} occurrences left", "补跑:还剩 {number} 次"),
     "task_backfill_done": Message("The backfill is done.", "补跑已完成。"),
+    "task_rejected": Message("It was rejected.", "已被拒绝。"),
+    "task_rejected_because": Message("It was rejected: {reason}", "已被拒绝:{reason}"),
     "task_failures": Message("{number} occurrences failed in a row.", "已连续失败 {number} 次。"),
     # --- actions -----------------------------------------------------------------------------------------------------
     "task_pause_change": Message("Change the pause", "更改暂停"),

@@ -59,6 +59,8 @@ async def show(request: PageRequest, error: HoraeError | None = None) -> Respons
         "query": {} if query.get("after") is None else {"after": query["after"]},
         "agents": [_agent_row(request, each, is_given=error is not None) for each in agents.items],
         "agents_after": agents.after,
+        "refused_task": request.form.text("task") if error is not None else "",
+        "reason": request.form.text("reason") if error is not None else "",
         "is_first": query.get("after") is None,
         **form_problem(request, error),
     }
@@ -76,9 +78,10 @@ async def approve(request: PageRequest) -> Response:
 
 
 async def reject(request: PageRequest) -> Response:
-    """Cancel the task: it never runs, and its definition stays readable."""
+    """Cancel the task: it never runs, its definition stays readable, and the agent can read the reason."""
+    task_id, reason = request.form.text("task"), request.form.text("reason").strip()
     try:
-        facts = await request.service.tasks.cancel(request.viewer.principal, request.form.text("task"))
+        facts = await request.service.approvals.reject(request.viewer.principal, task_id, reason)
     except FORM_ERRORS as error:
         return await show(request, error)
     return request.back("/approvals", request.notice("approvals_rejected", task=facts.task.name))

@@ -14,6 +14,7 @@ from ...model.reason import describe_reason
 from ...model.task import OPEN_STATES, TaskState
 from ...ports.store import RunFilter
 from ...schedule.preview import Fire
+from ...service.accounts.approval_policy import rejection_of
 from ...service.accounts.audit import AuditRow
 from ...service.tasks.catch_up_previews import compute_resume_choices, count_backfill_left
 from ...service.tasks.previews import compute_task_preview
@@ -82,6 +83,7 @@ def _head_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
         "waits": describe_wait(viewer, facts),
         "next": due,
         "next_zone": other_zone(viewer, task.schedule.zone, due),
+        "rejection": rejection_of(facts.task),
         "reason": None if status.reason is None else describe_reason(status.reason, viewer.language),
         "is_open": status.state in OPEN_STATES,
         "can_resume": status.state in (TaskState.PAUSED, TaskState.FAILED),

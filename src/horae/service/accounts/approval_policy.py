@@ -18,6 +18,8 @@ from ...schedule import to_json
 from .refusals import refuse
 
 APPROVED_LABEL: Final = "horae/approved"
+REJECTED_LABEL: Final = "horae/rejected"
+"""Label of a task that a person rejected, with the reason; empty without one."""
 """Label with the approved digest; like all labels with this prefix, only the service writes it."""
 EXEMPT_KINDS: Final = frozenset({"event"})
 """Target kinds that agents may schedule without approval: an event only notifies listeners."""
@@ -51,6 +53,15 @@ def without_approval(task: Task) -> Task:
 def with_approval(task: Task) -> Task:
     unapproved = without_approval(task)
     return unapproved._replace(labels=tuple(sorted((*unapproved.labels, (APPROVED_LABEL, digest_of(unapproved))))))
+
+
+def with_rejection(task: Task, reason: str) -> Task:
+    return task._replace(labels=tuple(sorted({**dict(task.labels), REJECTED_LABEL: reason}.items())))
+
+
+def rejection_of(task: Task) -> str | None:
+    """Return the reason for which a person rejected the task, which may be empty; None if it was not rejected."""
+    return dict(task.labels).get(REJECTED_LABEL)
 
 
 class ApprovalPolicy(NamedTuple):

@@ -13,6 +13,7 @@ from ...lifecycle import control, edit
 from ...model.accounts.account import AGENT_CHARACTERS, is_agent_name
 from ...model.accounts.principal import AGENT_LABEL, Principal, Scope
 from ...model.change import Change, ControlDecision, Facts
+from ...model.field_checks import check_text
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.task import OPEN_STATES, PauseCause, TaskState
 from ...ports.full_store import FullStore
@@ -22,7 +23,7 @@ from ..tasks.commit import AuditAction, TaskWriter
 from ..tasks.quotas import check_schedule
 from ..tasks.task_quota import TaskQuota, agent_record_key, load_agent_record
 from .agents import RESTART_COMMAND, STOP_COMMAND, check_agent, list_agents
-from .approval_policy import STRICT_POLICY, ApprovalPolicy, combine_decisions, with_approval
+from .approval_policy import STRICT_POLICY, ApprovalPolicy, combine_decisions, with_approval, with_rejection
 from .approval_policy import digest_of as digest_of  # noqa: PLC0414 - callers that approve need the digest too
 from .audit import Audit
 from .refusals import refuse
@@ -33,6 +34,8 @@ _STOP_NOTE = "its agent was stopped"
 _PAUSED = frozenset({TaskState.PAUSED})
 _MAX_AGENTS = 50
 _MAX_TASKS_PER_AGENT = 100
+REASON_CHARACTERS = 200
+"""A reason of a rejection is a label value."""
 
 
 class Approvals:
@@ -64,6 +67,20 @@ class Approvals:
         action = AuditAction("task.approve", lambda _facts, _change: {"digest": digest})
         facts = await self._writer.change(
             principal, task_id, lambda facts: self._approve_change(principal, facts, digest, now), action
+        )
+        self._on_write(None)
+        return facts
+
+    async def reject(self, principal: Principal, task_id: str, reason: str = "") -> Facts:
+        """Cancel a task that waits for approval: it never runs. The agent reads the reason in a label of the task."""
+        refuse_agent(principal, "approvals")
+        principal.require_scope(Scope.WRITE)
+        if reason:
+            check_text("reason", reason, REASON_CHARACTERS)
+        now = self._clock.now()
+        action = AuditAction("task.reject", lambda _facts, _change: {"reason": reason} if reason else {})
+        facts = await self._writer.change(
+            principal, task_id, lambda facts: self._reject_change(facts, reason, now), action
         )
         self._on_write(None)
         return facts
@@ -196,6 +213,14 @@ class Approvals:
         if task.owner == principal.owner:
             check_schedule(principal, task.schedule, now, facts.status.counted)
         return combine_decisions(facts, change, lambda after: control.resume(after, now))
+
+    def _reject_change(self, facts: Facts, reason: str, now: datetime) -> Change:
+        if not self._policy.awaits_approval(facts.task):
+            raise refuse("nothing_to_approve", id=facts.task.id)
+        if facts.status.state is TaskState.CANCELLED:
+            return Change()
+        labelled = edit.edit(facts, with_rejection(facts.task, reason), now)
+        return combine_decisions(facts, labelled, lambda after: control.cancel(after, now))
 
     def _restart_change(self, facts: Facts, now: datetime) -> Change:
         pause = facts.status.pause

@@ -76,6 +76,13 @@ SHAPES: Final[dict[str, Schema]] = {
         optional=("again",),
     ),
     "Approve": closed({"digest": text(64, 64)}),
+    "Reject": closed(
+        {
+            "reason": nullable(text(200))
+            | {"description": "One line; the agent reads it in the label `horae/rejected`."}
+        },
+        required=(),
+    ),
     "Callback": closed(
         {
             "result": {"description": "What it returned, as JSON."},

@@ -143,6 +143,7 @@ PAGES = {
         "0, 101, '{completed}', NULL, NULL, NULL, NULL, NULL, NULL, '[]', 'completed'",
         "task_state_completed_or_cancelled",
     ),
+    "tasks_page_failing": ("0, 101, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '[]'", "task_state_failing"),
     "runs_page_in_state": (
         f"{2**62}, 1, 'x', 101, NULL, '{{cancelled}}', NULL, NULL, 'cancelled'",
         "runs_unsuccessful",
@@ -156,6 +157,7 @@ RARE = """
 UPDATE tasks SET labels = '[["team","b"]]' WHERE seq % 2 = 0;
 UPDATE tasks SET labels = '[["room","a"],["team","b"]]' WHERE seq % 2000 = 0;
 UPDATE task_state SET state = 'completed' WHERE task % 2000 = 0;
+UPDATE task_state SET failures = 2 WHERE task % 2001 = 0;
 UPDATE runs SET state = CASE WHEN planned % 2000 = 0 THEN 'cancelled' ELSE 'skipped' END WHERE planned % 2 = 0;
 """
 

@@ -1,4 +1,4 @@
-"""`horae approve` and `horae agent`: approval of tasks that agents created, limits of agents, stop and restart."""
+"""`horae approve`, `horae reject` and `horae agent`: approval and rejection of tasks that agents created, limits of agents, stop and restart."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ _APPROVED: Final = Message(
 _APPROVED_BEFORE: Final = Message(
     "✓ {name} is approved already as it is; nothing was changed", "✓ {name} 此前已按现状批准;没有更改"
 )
+_REJECTED: Final = Message("✓ {name} is rejected and never runs", "✓ 已拒绝 {name},它不会运行")
 _STOPPED: Final = Message(
     "✓ {agent}: {tasks} tasks paused, and it can make no more", "✓ {agent}:已暂停 {tasks} 个任务,且不能再新建"
 )
@@ -61,6 +62,19 @@ def approve(out: Printer, *, task: str) -> None:
     # The digest pins the definition that was shown: a task that changed meanwhile is refused.
     facts = run_in_session(out, lambda app: app.service.approvals.approve(app.principal, found.task.id, digest))
     _show_approved(out, facts, _APPROVED)
+
+
+@click.command("reject", cls=Command)
+@task_argument
+@click.option("--reason", default="", help="Why, in one line: the agent reads it.")
+def reject(out: Printer, *, task: str, reason: str) -> None:
+    """Reject a task that an agent made: it is cancelled and never runs."""
+
+    async def work(app: CommandSession) -> Facts:
+        found = await app.service.tasks.find_by_name(app.principal, task)
+        return await app.service.approvals.reject(app.principal, found.task.id, reason)
+
+    _show_approved(out, run_in_session(out, work), _REJECTED)
 
 
 def awaits_approval(facts: Facts) -> bool:

@@ -149,7 +149,7 @@ def _waiting_checks(make: _CheckFactory, overview: Overview) -> Iterator[Check]:
     if closed:
         yield make("closed_lanes", "warning", path="/lanes", names=", ".join(closed[:3]))
     if overview.needs:
-        yield make("needs", "warning", path="/", number=len(overview.needs))
+        yield make("needs", "warning", path="/", number=sum(overview.needs_counts.values()))
 
 
 def _account_checks(make: _CheckFactory, request: PageRequest, webhooks: tuple[Webhook, ...]) -> Iterator[Check]:

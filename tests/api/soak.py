@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bench.api.deployment import Deployment, deployed
-from bench.api.line import Line, Reply, connected
+from bench.api.line import Line, Reply, connected, request
 from horae.node.event_loop import run_fast
-from tests.api.soak_requests import OWNERS, Fuzz, FuzzedRequest, owner_mark
+from tests.api.soak_requests import DEEP_BODY, LARGE_BODY, OWNERS, Fuzz, FuzzedRequest, owner_mark
 
 CONNECTIONS: Final = 16
 _MAX_REPORTED: Final = 10
@@ -72,15 +72,13 @@ class Verdict:
     def course(self) -> str:
         return ", ".join(f"{at:,}: {weight:.1f}" for at, weight in self.memory.items())
 
-    def judge(self, request: FuzzedRequest, reply: Reply) -> None:
+    def judge(self, sent: FuzzedRequest, reply: Reply) -> None:
         self.statuses[reply.status] += 1
-        other = OWNERS[OWNERS[0] == request.who]
-        leaked = request.who is not None and owner_mark(other).encode() in reply.body
+        other = OWNERS[OWNERS[0] == sent.who]
+        leaked = sent.who is not None and owner_mark(other).encode() in reply.body
         if (reply.status >= 500 or reply.status == 0 or leaked) and len(self.wrong) < _MAX_REPORTED:
             what = "leak" if leaked else str(reply.status)
-            self.wrong.append(
-                f"{what}: {request.method} {request.path[:200]} {request.body[:300]!r} -> {reply.body[:300]!r}"
-            )
+            self.wrong.append(f"{what}: {sent.method} {sent.path[:200]} {sent.body[:300]!r} -> {reply.body[:300]!r}")
 
 
 class Soak:
@@ -119,11 +117,11 @@ class Soak:
         line.close()
 
     async def _send_one(self, line: Line) -> None:
-        request = self._fuzz.draw()
+        drawn = self._fuzz.draw()
         async with asyncio.timeout(_TIMEOUT_SECONDS):
-            reply = await line.ask(request.text)
-        self.verdict.judge(request, reply)
-        self._fuzz.learn(request, reply)
+            reply = await line.ask(drawn.text)
+        self.verdict.judge(drawn, reply)
+        self._fuzz.learn(drawn, reply)
 
     async def _send_broken(self, number: int) -> None:
         line = await connected(self._deployment.base)
@@ -162,6 +160,21 @@ def fill(deployment: Deployment) -> None:
     while cursor is not None:
         page = deployment.ask("GET", f"/v1/tasks?limit={_PAGE}" + (f"&cursor={cursor}" if cursor else ""))
         cursor = page["next_cursor"]
+    asyncio.run(_send_rare_requests(deployment))
+
+
+async def _send_rare_requests(deployment: Deployment) -> None:
+    """Send what is rare among the random requests and takes memory once: the library of the metrics, and large bodies."""
+    for method, path, body in (
+        ("GET", "/metrics", b""),
+        ("POST", "/v1/tasks", LARGE_BODY),
+        ("POST", "/v1/tasks", DEEP_BODY),
+    ):
+        line = await connected(deployment.base)
+        reply = await line.ask(request(method, path, deployment.head(), body))
+        line.close()
+        assert (reply.status == 200) == (method == "GET"), reply
+        assert reply.status < 500, reply
 
 
 def soak(folder: Path, requests: int, seed: int, warm: float = WARM) -> Verdict:

@@ -12,8 +12,8 @@ from bench.api.line import Reply
 
 OWNERS: Final = ("ada", "bob")
 _MAX_IDS: Final = 200
-_DEEP: Final = b'{"payload": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"
-_LARGE: Final = b'{"name": "' + b"x" * 1_100_000 + b'"}'
+DEEP_BODY: Final = b'{"payload": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+LARGE_BODY: Final = b'{"name": "' + b"x" * 1_100_000 + b'"}'
 _LARGE_SHARE: Final = 1 / 5_000
 _BODIES: Final = (
     b"{",
@@ -28,7 +28,7 @@ _BODIES: Final = (
     b'{"payload": 1e999}',
     b'{"payload": ' + b"9" * 5_000 + b"}",
     b'{"name": "\\ud800", "when": "every 1h", "say": "x"}',
-    _DEEP,
+    DEEP_BODY,
 )
 _VALUES: Final[tuple[Any, ...]] = (
     None,
@@ -188,7 +188,7 @@ class Fuzz:
             return b""
         chance = self._chance
         if chance.random() < 0.1:
-            return _LARGE if chance.random() < _LARGE_SHARE * 10 else chance.choice(_BODIES)
+            return LARGE_BODY if chance.random() < _LARGE_SHARE * 10 else chance.choice(_BODIES)
         body = json.loads(json.dumps(operation.example))
         for task in body.get("tasks", [body]):
             for group in (task, task.get("filter")):

@@ -9,11 +9,11 @@ import pytest
 
 from tests.api.soak import soak
 
-WARM: Final = 0.4
-"""The caches were filled before; threads, routes and SQLite's page cache need some thousand requests."""
+WARM: Final = 0.5
+"""The caches were filled before; threads, routes, SQLite's page cache and the allocator need some thousand requests."""
 MAX_GROWTH: Final = 0.03
 """Over the last four thousand requests: finds a leak of a kilobyte per request; `make soak-api` finds smaller ones."""
-REQUESTS: Final = 7_000
+REQUESTS: Final = 8_000
 SEED: Final = 20_261_116
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
+
+from asyncmy.errors import OperationalError
 
 from horae.clock import SystemClock
 from horae.stores.mysql import MySQLStore
@@ -12,6 +14,8 @@ from horae.stores.mysql.address import Address
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory
 from tests.servers.mariadb import MariaDBServer
 
+_OTHERS: Final = "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()"
+_NO_SUCH_THREAD: Final = 1094
 _KEPT: Final = frozenset({"horae_migrations", "horae_numbering", "horae_counter_lock"})
 
 
@@ -44,6 +48,7 @@ async def _wipe(url: str) -> None:
     connection = await MySQLConnectionFactory(Address.parse(url), SystemClock()).open_raw()
     try:
         async with connection.cursor() as cursor:
+            await _end_others(cursor)
             await cursor.execute("SHOW TABLES")
             names = {name for (name,) in await cursor.fetchall()} - _KEPT
             wipes = [f"DELETE FROM {name}" for name in sorted(names)]  # noqa: S608 - our own tables
@@ -51,6 +56,23 @@ async def _wipe(url: str) -> None:
             await cursor.execute("; ".join(orders))
     finally:
         await connection.ensure_closed()
+
+
+async def _end_others(cursor: Any) -> None:
+    """End connections that a test has cut off: the server may still execute their last statement and commit it."""
+    clock = SystemClock()
+    while True:
+        await cursor.execute(_OTHERS)
+        others = await cursor.fetchall()
+        if not others:
+            return
+        for (other,) in others:
+            try:
+                await cursor.execute(f"KILL {other}")
+            except OperationalError as error:
+                if error.args[0] != _NO_SUCH_THREAD:
+                    raise
+        await clock.pause(0.01)
 
 
 @asynccontextmanager

@@ -22,6 +22,11 @@ BEGIN
   PERFORM setval('horae.tokens', 1, false), setval('horae.task_numbers', 1, false);
 END $$
 """
+_END_OTHERS: Final = """
+SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+"""The second argument: milliseconds to wait until the other has ended."""
 
 
 class DatabasePool:
@@ -52,6 +57,8 @@ class DatabasePool:
 async def _wipe(url: str) -> None:
     connection = await asyncpg.connect(url)
     try:
+        # The server may still execute the last statement of a connection that a test has cut off, and commit it.
+        await connection.execute(_END_OTHERS, timeout=60)
         await connection.execute(_WIPE)
     finally:
         await connection.close()

@@ -220,8 +220,12 @@ class MySQLConnection:
 
     async def close(self) -> None:
         self._open = False
-        async with asyncio.timeout(_CLOSE_SECONDS):
-            await self._connection.ensure_closed()
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._connection.ensure_closed()
+        finally:
+            # The driver closes its socket only after the server has taken the farewell.
+            self._connection.close()
 
     def abandon(self) -> None:
         self._open = False

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
+from bench.console.history import FILLED_AT, HISTORY_TASK
 from horae.api.app import make_app
 from horae.clock import SystemClock
-from horae.console.app import _PAGES
 from horae.console.request import SESSION_COOKIE
+from horae.model.accounts.operation import Operation, OperationState, operation_record
 from horae.model.accounts.principal import LOCAL, Role
+from horae.model.ids import make_id
+from horae.model.run import RunState
+from horae.ports.full_store import FullStore
 from horae.ports.store import RunFilter, TaskFilter
 from horae.runtime.api_service import CONSOLE_PATH, mount_console
 from horae.runtime.service_factory import make_service
@@ -23,9 +28,18 @@ from horae.settings import read_settings
 from horae.web.application import Application
 from horae.web.request_context import WebSettings
 
-_STREAM: Final = "/events"
-_QUERIES: Final = {"/palette": "q=quarterly", "/tasks/bulk": "action=pause&all=1&q=quarterly"}
-"""Queries without which a route does nothing."""
+_HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+
+
+class ShiftedClock(SystemClock):
+    """Clock that begins at the instant at which a store was filled: what is due then is still due when it is measured."""
+
+    def __init__(self, begin: datetime) -> None:
+        self._ahead = super().now() - begin
+
+    def now(self) -> datetime:
+        return super().now() - self._ahead
 
 
 class Answer(NamedTuple):
@@ -46,8 +60,8 @@ class LocalConsole(NamedTuple):
         _, token = await self.service.tokens.make(LOCAL, owner=owner or LOCAL.owner, name="bench")
         return (await self.service.sessions.open_with_token(token, client="bench")).cookie
 
-    async def ask(self, path: str, cookie: str) -> Answer:
-        """Send one GET request to the application."""
+    async def ask(self, path: str, cookie: str, *, is_cut: bool = False) -> Answer:
+        """Send one GET request to the application; `is_cut`: only up to the first bytes of the answer."""
         route, _, query = path.partition("?")
         scope: dict[str, Any] = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http",
@@ -68,17 +82,27 @@ class LocalConsole(NamedTuple):
             if message["type"] == "http.response.start":
                 head.update(message)
             body.extend(message.get("body", b""))
+            if is_cut and body:
+                has_begun.set()
 
-        await self.app(scope, receive, send)
+        has_begun = asyncio.Event()
+        answering = asyncio.ensure_future(self.app(scope, receive, send))
+        if is_cut:
+            await has_begun.wait()
+            answering.cancel()
+        with suppress(asyncio.CancelledError):
+            await answering
         types = [value.decode() for name, value in head["headers"] if name == b"content-type"]
         return Answer(head["status"], types[0] if types else "", bytes(body))
 
 
 @asynccontextmanager
 async def local_console(url: str) -> AsyncIterator[LocalConsole]:
-    store, clock, folder = make_store(url), SystemClock(), TemporaryDirectory()
+    store, folder = make_store(url), TemporaryDirectory()
     await store.open()
     try:
+        filled_at = await store.read_metadata(FILLED_AT)
+        clock = SystemClock() if filled_at is None else ShiftedClock(datetime.fromisoformat(filled_at))
         settings = read_settings({"HORAE_KEY_FILE": f"{folder.name}/key"})
         service = make_service(url, store, clock, "UTC", TargetKinds(settings))
         app = make_app(service, clock, WebSettings(expects_engine=False))
@@ -89,44 +113,38 @@ async def local_console(url: str) -> AsyncIterator[LocalConsole]:
         folder.cleanup()
 
 
-async def find_paths(service: Service, owner: str | None = None) -> tuple[dict[str, str], list[str]]:
-    """Return the address of every GET route with ids of this store, and the routes for which the store has none."""
-    ids = await _find_ids(service, owner)
-    paths, missing = {}, []
-    for route in (each.path for each in _PAGES if each.method == "GET" and each.path != _STREAM):
-        path = _fill(route, ids)
-        if path is None:
-            missing.append(route)
-        else:
-            paths[route] = f"{path}?{_QUERIES[route]}" if route in _QUERIES else path
-    return paths, missing
-
-
-async def _find_ids(service: Service, owner: str | None) -> dict[str, str]:
-    """Return ids by the segment of the path before the parameter."""
-    (task, *_), _ = await service.store.tasks(TaskFilter(owner), limit=1)
-    runs, _ = await service.store.runs(RunFilter(owner, task_id=task.task.id), limit=1)
-    webhook, _ = await service.webhooks.create(LOCAL, "https://example.org/hook", owner=owner)
-    nodes = await service.store.nodes()
-    await service.lanes.limit(LOCAL, "press", 3)
-    found = {
-        "tasks": task.task.id,
-        "approvals": task.task.id,
-        "simple": task.task.id,
-        "webhooks": webhook.id,
-        "lanes": "press",
-        "owners": task.task.owner,
+async def find_values(console: LocalConsole, owner: str | None) -> dict[str, str]:
+    """Return ids of the store and instants by the names that addresses have for them."""
+    service = console.service
+    principal, store, now = LOCAL, service.store, console.app.context.clock.now()
+    history = await _history_task(store)
+    runs, _ = await store.runs(RunFilter(task_id=history, states=frozenset({RunState.SUCCEEDED})), limit=1)
+    (own, *_), _ = await store.tasks(TaskFilter(owner or LOCAL.owner), limit=1)
+    webhooks, _ = await service.webhooks.page(principal, None, 1)
+    hour = now.replace(minute=0, second=0) - _HOUR
+    return {
+        "task": history,
+        "own_task": own.task.id,
+        "run": runs[0].id,
+        "operation": await _make_operation(store, owner or LOCAL.owner, now),
+        "webhook": webhooks[0].id,
+        "owner": "user:1",
+        "at": runs[0].planned.isoformat(),
+        "hour": hour.isoformat(),
+        "hour_end": (hour + _HOUR).isoformat(),
+        "day": f"{now - _DAY:%Y-%m-%d}",
+        "yesterday": f"{now - _DAY:%Y-%m-%d}",
+        "last_month": f"{now.replace(day=1) - _DAY:%Y-%m-%d}",
     }
-    if runs:
-        found["runs"] = runs[0].id
-    if nodes:
-        found["nodes"] = nodes[0].id
-    return found
 
 
-def _fill(route: str, ids: dict[str, str]) -> str | None:
-    if "{" not in route:
-        return route
-    head, _, rest = route.partition("{")
-    segment = head.rstrip("/").rpartition("/")[2]
-    return _fill(f"{head}{ids[segment]}{rest.partition('}')[2]}", ids) if segment in ids else None
+async def _history_task(store: FullStore) -> str:
+    found, _ = await store.tasks(TaskFilter(text=f" {HISTORY_TASK:06d}"), limit=1)
+    return found[0].task.id
+
+
+async def _make_operation(store: FullStore, owner: str, now: datetime) -> str:
+    name = make_id("opn", now, bytes(10))
+    done = Operation(name, owner, None, "pause", {}, {}, now, now, OperationState.FINISHED, 2_000, 2_000, ended=now)
+    await store.put_record(operation_record(done), replacing=None)
+    return name

@@ -15,8 +15,10 @@ import aiohttp
 from bench.api.deployment import Deployment, deployed, tick
 from bench.console.scale import Sizes
 from bench.engine.samples import Samples, percentile_row, usual_rows
+from bench.machine import load
 from bench.results import Bar, Section, counted
 from horae.clock import SystemClock
+from horae.console.batches import BATCH_SECONDS
 from horae.node.event_loop import run_fast
 
 _REFRESH: Final = 2.0
@@ -24,14 +26,16 @@ _JITTER: Final = 0.5
 """Seconds, and below: the same numbers as in live.js."""
 _COST_FACTOR: Final = 4
 _MARGIN_MS: Final = 2.0
+_ROUNDS: Final = 3
 _CLOCK: Final = SystemClock()
 
 
 def open_pages(sizes: Sizes) -> list[Section]:
+    load_before = load()
     with TemporaryDirectory() as folder, deployed(Path(folder)) as deployment:
         tick(deployment, sizes.ticking)
         told = run_fast(_measure(deployment, sizes))
-    alone, busy, refreshes = Samples.of([told["alone"]]), Samples.of([told["busy"]]), Samples.of([told["refreshes"]])
+    alone, busy, refreshes = Samples.of(told["alone"]), Samples.of(told["busy"]), Samples.of([told["refreshes"]])
     more = (busy.percentile(0.99) - alone.percentile(0.99)) * 1e3
     rows = (
         *usual_rows("lateness without pages", alone),
@@ -41,21 +45,39 @@ def open_pages(sizes: Sizes) -> list[Section]:
         percentile_row("one refresh, p99", refreshes, 0.99),
         counted("refreshes", len(told["refreshes"]) / sizes.seconds, "/s"),
         counted("requests that failed", told["failed"], bar=Bar("at most", 0)),
+        counted("processor time of the API without pages", 100 * told["api_alone"] / sizes.seconds, "%"),
+        counted("processor time of the API with pages", 100 * told["api_busy"] / sizes.seconds, "%"),
     )
-    note = f"{sizes.ticking} tasks a second on SQLite, {sizes.seconds:g} s each; worker, API and the pages are three processes."
-    return [Section(f"Console: {sizes.pages} open Now pages", rows, (note,))]
+    how = (
+        f"{sizes.ticking} tasks a second on SQLite, {sizes.seconds:g} s without and {sizes.seconds:g} s with pages, in"
+        f" {_ROUNDS} turns each; worker, API and the pages are three processes. A refresh may wait up to {BATCH_SECONDS:g} s"
+        " for others of the same fragment."
+    )
+    busyness = f"Load of the machine: {load_before:.1f} before and {load():.1f} after."
+    return [Section(f"Console: {sizes.pages} open Now pages", rows, (how, busyness))]
 
 
 async def _measure(deployment: Deployment, sizes: Sizes) -> dict[str, Any]:
-    began = _CLOCK.now()
-    await _CLOCK.pause(sizes.seconds)
-    alone = deployment.lateness(began, _CLOCK.now())
-    async with _opened(deployment, sizes.pages) as pages:
-        began = _CLOCK.now()
-        await _CLOCK.pause(sizes.seconds)
-        busy = deployment.lateness(began, _CLOCK.now())
-        refreshes, failed = pages.refreshes, pages.failed
-    return {"alone": alone, "busy": busy, "refreshes": refreshes or [0.0], "failed": failed}
+    told: dict[str, Any] = {"alone": [], "busy": [], "refreshes": [], "failed": 0, "api_alone": 0.0, "api_busy": 0.0}
+    length = sizes.seconds / _ROUNDS
+    for _ in range(_ROUNDS):
+        await _watch(deployment, length, told, "alone")
+        async with _opened(deployment, sizes.pages) as pages:
+            # The first refresh of every page is behind them.
+            await _CLOCK.pause(min(_REFRESH, length))
+            pages.refreshes.clear()
+            await _watch(deployment, length, told, "busy")
+            told["refreshes"] += pages.refreshes
+            told["failed"] += pages.failed
+    return {**told, "refreshes": told["refreshes"] or [0.0]}
+
+
+async def _watch(deployment: Deployment, seconds: float, told: dict[str, Any], name: str) -> None:
+    """Add the lateness of so many seconds, and the processor time of the API meanwhile."""
+    began, spent = _CLOCK.now(), deployment.api_seconds
+    await _CLOCK.pause(seconds)
+    told[f"api_{name}"] += deployment.api_seconds - spent
+    told[name].append(deployment.lateness(began, _CLOCK.now()))
 
 
 class Pages:

@@ -18,6 +18,6 @@ class Sizes:
     events: int  # replayed to one page in Chromium
 
 
-FULL: Final = Sizes(100_000, 50, 100, has_postgres=True, pages=200, seconds=60, ticking=20, events=100_000)
+FULL: Final = Sizes(100_000, 50, 40, has_postgres=True, pages=200, seconds=60, ticking=20, events=100_000)
 QUICK: Final = Sizes(3_000, 20, 20, has_postgres=True, pages=50, seconds=10, ticking=20, events=5_000)
 TINY: Final = Sizes(30, 3, 2, has_postgres=False, pages=2, seconds=1, ticking=5, events=100)

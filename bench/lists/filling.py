@@ -69,11 +69,11 @@ def fill(path: str, tasks: int, runs_each: int) -> int:
     """How many bytes the file has then."""
     if disk_usage(Path(path).parent).free < 2 * _BYTES_EACH * tasks * runs_each:
         raise OSError(f"there is no room for {tasks * runs_each:,} runs")
-    asyncio.run(_make(path))
+    asyncio.run(make_file(path))
     now = SystemClock().now()
     connection = apsw.Connection(path)
     try:
-        with _without_indexes(connection), connection:
+        with without_indexes(connection), connection:
             _add_tasks(connection, tasks, now)
             for number in range(runs_each):
                 back = to_microseconds(now) - to_microseconds(_created(now)) - (runs_each - number) * 3_600_000_000
@@ -86,14 +86,14 @@ def fill(path: str, tasks: int, runs_each: int) -> int:
     return Path(path).stat().st_size
 
 
-async def _make(path: str) -> None:
+async def make_file(path: str) -> None:
     store = SQLiteStore(path)
     await store.open()
     await store.close()
 
 
 @contextmanager
-def _without_indexes(connection: apsw.Connection) -> Iterator[None]:
+def without_indexes(connection: apsw.Connection) -> Iterator[None]:
     """They are made again from what the schema says, which is faster than to enter every row into them."""
     for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -400000", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")

@@ -22,6 +22,8 @@ from .outcomes import run_sign, task_sign
 from .viewer import Viewer
 
 PART_PARAMETER: Final = "part"
+NOW_HEADER: Final = "x-now"
+"""Instant of the server, from which scripts compute the offset of the browser's clock."""
 HTML: Final = "text/html; charset=utf-8"
 SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
@@ -184,7 +186,7 @@ def page_response(
 
     The instant in the header tells the scripts the offset of the browser's clock.
     """
-    headers = {**_HEADERS, "X-Now": formats.machine_time(viewer.now)}
+    headers = {**_HEADERS, NOW_HEADER: formats.machine_time(viewer.now)}
     url = request.url.remove_query_params(PART_PARAMETER)
     data = {"here": f"{url.path}?{url.query}" if url.query else url.path, **data}
     parts = requested_parts(request)

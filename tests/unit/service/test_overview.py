@@ -69,6 +69,38 @@ async def test_overview_counts_the_last_day() -> None:
         assert [node.id for node in everything.nodes] == [NODE]
 
 
+async def test_overview_makes_as_many_reads_with_many_running_tasks_as_with_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with open_harness() as harness:
+        calls: list[str] = []
+
+        def count(name: str) -> None:
+            read = getattr(harness.store, name)
+
+            async def counted(*given: object, **named: object) -> object:
+                calls.append(name)
+                return await read(*given, **named)
+
+            monkeypatch.setattr(harness.store, name, counted)
+
+        for name in ("facts", "tasks", "runs", "newest_progress", "task_names", "counts", "upcoming"):
+            count(name)
+        numbers: list[int] = []
+        for more in (1, 5):
+            for _ in range(more):
+                await harness.add("in 1h")
+            harness.advance(HOUR)
+            claimed = await harness.claim()
+            calls.clear()
+            seen = await harness.service.overview.now(ADA)
+            assert len(claimed) == more
+            assert seen.running_details.keys() == {run.id for run in seen.running}
+            numbers.append(len(calls))
+        assert len(seen.running) == 6
+        assert numbers[0] == numbers[1]
+
+
 async def test_runs_older_than_a_day_are_not_counted() -> None:
     async with open_harness() as harness:
         await harness.add("in 1h")

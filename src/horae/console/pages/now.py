@@ -20,6 +20,7 @@ from ..formats import format_clock
 from ..messages import TEXTS
 from ..outcomes import MISSED_REASONS, Sign
 from ..page import PageRequest, form, page
+from ..shared_fragments import share_fragment
 from ..viewer import Viewer
 
 _FAILURES: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
@@ -65,6 +66,10 @@ class RunningRow(NamedTuple):
 
 
 async def show(request: PageRequest) -> Response:
+    return await share_fragment(request, _show) if request.parts else await _show(request)
+
+
+async def _show(request: PageRequest) -> Response:
     principal, service, now = request.viewer.principal, request.service, request.viewer.now
     overview = await service.overview.now(principal)
     planned = await service.planned.per_hour(principal, now, now + _DAY)

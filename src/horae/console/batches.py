@@ -1,0 +1,42 @@
+"""Batches of equal calls: one computation answers all calls that were made before it began."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any, Final, TypeVar
+
+from ..clock import Clock
+
+BATCH_SECONDS: Final = 0.5
+"""Time between two computations for one key: calls that are made meanwhile wait for the next one."""
+_MAX_KEYS: Final = 1_000
+_T = TypeVar("_T")
+
+
+class Batches:
+    """Calls with equal keys share one result, which is computed after the last of them was made: none gets old data."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._waiting: dict[Hashable, asyncio.Future[Any]] = {}
+        self._next_at: dict[Hashable, float] = {}
+
+    async def join(self, key: Hashable, compute: Callable[[], Awaitable[_T]]) -> _T:
+        batch = self._waiting.get(key)
+        if batch is None:
+            batch = self._waiting[key] = asyncio.ensure_future(self._run(key, compute))
+        # A request that is cancelled must not take the result from the others.
+        result: _T = await asyncio.shield(batch)
+        return result
+
+    async def _run(self, key: Hashable, compute: Callable[[], Awaitable[_T]]) -> _T:
+        wait = self._next_at.get(key, 0.0) - self._clock.steady()
+        if wait > 0:
+            await self._clock.pause(wait)
+        # Calls from here on begin the next batch.
+        del self._waiting[key]
+        if len(self._next_at) >= _MAX_KEYS:
+            self._next_at.clear()
+        self._next_at[key] = self._clock.steady() + BATCH_SECONDS
+        return await compute()

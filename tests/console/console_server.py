@@ -18,7 +18,7 @@ from tests.api.api_server import Api, serve_api
 
 Language = Literal["en", "zh"]
 Theme = Literal["light", "dark"]
-SIZES: Final = {"phone": (360, 740), "laptop": (1280, 800), "wide": (1920, 1080)}
+SIZES: Final = {"phone": (360, 740), "tablet": (768, 1024), "laptop": (1280, 800), "wide": (1920, 1080)}
 
 
 @dataclass

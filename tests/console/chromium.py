@@ -30,12 +30,12 @@ _ADDRESS: Final = re.compile(r"DevTools listening on (ws://\S+)")
 
 
 @contextmanager
-def started_chromium() -> Iterator[str]:
-    """Start the browser; yields the address of its debugging port."""
+def started_chromium(*more: str) -> Iterator[str]:
+    """Start the browser, with more arguments where given; yields the address of its debugging port."""
     path = program("chromium", package="chromium")
     program("fc-list", package="fontconfig")
     with TemporaryDirectory(prefix="horae-chromium-", ignore_cleanup_errors=True) as profile:
-        command = [path, *_ARGUMENTS, f"--user-data-dir={profile}", "about:blank"]
+        command = [path, *_ARGUMENTS, *more, f"--user-data-dir={profile}", "about:blank"]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
             try:
                 yield _read_address(process)

@@ -21,7 +21,7 @@ from tests.console.tabs import Tabs, open_tabs
 Language = Literal["en", "zh"]
 Theme = Literal["light", "dark"]
 _LOCALES: Final[dict[Language, str]] = {"en": "en-GB", "zh": "zh-CN"}
-SIZES: Final = {"phone": (360, 740), "laptop": (1280, 800), "wide": (1920, 1080)}
+SIZES: Final = {"phone": (360, 740), "tablet": (768, 1024), "laptop": (1280, 800), "wide": (1920, 1080)}
 
 
 @dataclass

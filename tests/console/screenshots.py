@@ -22,9 +22,6 @@ ACCOUNTS: Final = ("admin", "ada")
 THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 
 
-WIDTHS: Final = (*SIZES.values(), (768, 1024))
-
-
 async def take(chromium: str, folder: Path, routes: Sequence[str]) -> int:
     """Take the pictures; returns how many."""
     number = 0
@@ -46,10 +43,10 @@ async def take(chromium: str, folder: Path, routes: Sequence[str]) -> int:
 
 
 async def _take_sizes(page: Page, folder: Path, name: str) -> int:
-    for width, height in WIDTHS:
+    for width, height in SIZES.values():
         await page.set_viewport_size({"width": width, "height": height})
         await page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
-    return len(WIDTHS)
+    return len(SIZES)
 
 
 async def _take_sign_in(console: Console, folder: Path) -> int:
@@ -71,7 +68,8 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
-    with started_chromium() as chromium:
+    # A picture of the whole page would cut off what a scroll bar takes of the width.
+    with started_chromium("--hide-scrollbars") as chromium:
         number = asyncio.run(take(chromium, folder, arguments[1:]))
     sys.stdout.write(f"{number} pictures in {folder}\n")
     return 0

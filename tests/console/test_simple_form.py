@@ -9,7 +9,6 @@ from typing import Any, Final
 import pytest
 
 from horae.choices import Language
-from horae.console.plain_text import cut, plain_text
 from horae.console.request import Form
 from horae.console.simple_form import (
     SimpleForm,
@@ -156,16 +155,3 @@ def test_preview_shows_the_next_times_or_the_problem() -> None:
     hourly = preview_of(SimpleForm(kind="every", amount="2", unit="h"), viewer_in("en"))
     assert hourly is not None
     assert hourly.fires[0].at == NOON + timedelta(hours=2)
-
-
-def test_stored_text_has_no_terminal_sequences_and_visible_direction_controls() -> None:
-    assert plain_text("\x1b[31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07") == "red link"
-    assert plain_text("a\x9b31mb\x00\tc\r\nd\x1b") == "ab\tc\nd"
-    assert plain_text("a\u202eb\u2066") == "a\\u202eb\\u2066"
-    assert plain_text("\ud800") == "?"
-
-
-def test_long_text_is_cut_at_lines_or_characters() -> None:
-    assert cut("short\ntext", 100, 2) == "short\ntext"
-    assert cut("a\nb\nc", 100, 2) == "a\nb …"
-    assert cut("x" * 20, 10, 2) == "x" * 10 + " …"

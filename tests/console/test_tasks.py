@@ -67,7 +67,14 @@ async def test_list_shows_rows_in_both_languages(console: Console) -> None:
         await expect(row.locator(".marks a")).to_have_count(6)
         await expect(row).to_contain_text("Shanghai")
         await expect(page.locator(f"#task-{held.id}")).to_contain_text("on holiday")
-    page = await console.open("/tasks", size="phone")
+    page = await console.open("/tasks", size="tablet")
+    assert await fits(page)
+    assert await page.locator("#rows").evaluate("rows => rows.scrollWidth <= rows.clientWidth"), "no column is cut"
+    await expect(page.locator(f"#task-{report.id} .row-actions")).to_be_in_viewport(ratio=1)
+    page = await console.open("/settings/about", size="phone")
+    for links in (".bar nav", ".tabs"):
+        await expect(page.locator(f"{links} [aria-current]")).to_be_in_viewport(ratio=0.9)
+    await page.goto(f"{console.url}/tasks")
     assert await fits(page)
     part = await page.request.get(f"{console.url}/tasks?part=rows")
     assert (part.status, (await part.text()).strip()[:14]) == (200, '<div id="rows"')

@@ -60,7 +60,8 @@ def describe_pause(viewer: Viewer, pause: Pause | None) -> str | None:
     language = viewer.language
     parts = [TEXTS[f"pause_{pause.cause.value}"].in_language(language)]
     note = pause_note(pause, language)
-    if note and pause.cause in (PauseCause.REQUESTED, PauseCause.ORPHANED, PauseCause.QUOTA):
+    has_own_note = pause.cause in (PauseCause.REQUESTED, PauseCause.ORPHANED, PauseCause.QUOTA)
+    if note and has_own_note and note != parts[0]:
         parts.append(note)
     if pause.until is not None:
         parts.append(TEXTS["pause_until_time"].in_language(language, time=format_clock(pause.until, viewer)))

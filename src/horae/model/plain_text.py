@@ -1,4 +1,5 @@
-"""Plain text from output of programs: terminal escape sequences, control characters and direction overrides removed."""
+"""Plain text from stored text and output of programs: terminal sequences, control characters and direction overrides
+removed."""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ def strip_control_characters(line: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Return a text of several lines, each as a terminal would show it."""
-    return "\n".join(strip_control_characters(line) for line in _LINE_BREAKS.split(text))
+    """Return a text of several lines, each as a terminal would show it; lone surrogates, which no page can send, become `?`."""
+    shown = "\n".join(strip_control_characters(line) for line in _LINE_BREAKS.split(text))
+    return shown.encode(errors="replace").decode()
 
 
 def plain_line(text: str) -> str:
@@ -32,6 +34,12 @@ def plain_line(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return plain_text(text).rstrip("\n").replace("\n", " ⏎ ")
+
+
+def cut(text: str, characters: int, lines: int) -> str:
+    """Return the text, or its first lines and an ellipsis where it is longer than either limit."""
+    head = "\n".join(text[:characters].split("\n")[:lines])
+    return text if head == text else f"{head.rstrip()} …"
 
 
 def first_line(text: str) -> str:

@@ -17,7 +17,7 @@ TEXTS: Final[dict[str, Message]] = {
         "None of the agents on this page has a waiting task.", "本页的智能体没有等待审批的任务。"
     ),
     "approvals_via": Message("via {via}", "通过 {via}"),
-    "approvals_since": Message("waits since", "开始等待:"),
+    "approvals_since": Message("asked", "申请于"),
     "approvals_wants": Message("It would run:", "它将运行:"),
     "approvals_secret": Message(
         "The secret {secret} is revealed to the target, at {path}.", "机密 {secret} 会交给目标,位于 {path}。"

@@ -44,11 +44,9 @@ TEXTS: Final[dict[str, Message]] = {
     ),
     "resume_effect": Message("{runs} run, {skipped} skipped", "运行 {runs} 次,跳过 {skipped} 次"),
     # --- charts ------------------------------------------------------------------------------------------------------
-    "task_heat": Message(
-        "Last 90 days, worst outcome of each day; a ring: late", "最近 90 天,每天最差的结果;方框表示延迟"
-    ),
+    "task_heat": Message("Last 90 days, worst outcome of each day", "最近 90 天,每天最差的结果"),
     "task_late": Message("late", "延迟"),
-    "task_late_than": Message("late by more than {limit}", "延迟超过 {limit}"),
+    "task_late_than": Message("late (over {limit})", "延迟(超过 {limit})"),
     "task_day": Message("Day", "日期"),
     "task_no_runs": Message("no runs", "没有运行"),
     "task_runs_cut": Message(

@@ -12,6 +12,7 @@ from ...errors import Refusal
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
 from ...model.pauses import pause_note
+from ...model.plain_text import cut, plain_text
 from ...model.run import Run
 from ...model.task import OPEN_STATES, PauseCause, Task, TaskState
 from ...ports.store import TaskFilter
@@ -35,7 +36,6 @@ from ..messages import TEXTS
 from ..notice import Notice, Undo
 from ..outcomes import Sign, task_sign
 from ..page import PageRequest, form, page
-from ..plain_text import cut, plain_text
 from ..request import Form
 from ..simple_form import (
     KINDS,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from hashlib import sha256
-from hmac import compare_digest
 from typing import Final
 
 from ...clock import Clock
@@ -29,6 +27,7 @@ from .audit import Audit
 from .owners import Accounts
 from .refusals import refuse
 from .rights import refuse_agent
+from .secret_hash import hash_secret, is_secret
 
 MAX_CALENDAR_TOKENS: Final = 20
 """Limit per owner."""
@@ -37,7 +36,6 @@ _TEXT: Final = re.compile(r"(cal_[0-9a-f]{32})_([0-9a-f]{64})", re.ASCII)
 _ID: Final = re.compile(r"cal_[0-9a-f]{32}", re.ASCII)
 _COUNTER_KIND: Final = "calendar_token_seats"
 _SECRET_BYTES: Final = 32
-_DUMMY_HASH: Final = "0" * 64
 _TRIES: Final = 100
 _READ_ONLY: Final = frozenset({Scope.READ})
 
@@ -69,7 +67,7 @@ class CalendarTokens:
                 raise refuse("too_many_calendar_tokens", most=MAX_CALENDAR_TOKENS)
             now, secret = self._clock.now(), self._bytes(_SECRET_BYTES).hex()
             token_id = make_id(CALENDAR_TOKEN_PREFIX.rstrip("_"), now, self._bytes(ENTROPY_BYTES))
-            token = CalendarToken(token_id, principal.owner, name, _hash(secret), now)
+            token = CalendarToken(token_id, principal.owner, name, hash_secret(secret), now)
             seat = Record(_COUNTER_KIND, principal.owner, principal.owner, "{}")
             writes = (
                 RecordWrite(calendar_token_record(token)),
@@ -109,10 +107,7 @@ class CalendarTokens:
         match = _TEXT.fullmatch(text)
         record = None if match is None else await self._store.get_record(CALENDAR_TOKEN_KIND, match[1])
         token = None if record is None else calendar_token_from(record)
-        # An absent token takes as much time as a wrong secret.
-        is_match = compare_digest(
-            _hash("" if match is None else match[2]), _DUMMY_HASH if token is None else token.hash
-        )
+        is_match = is_secret("" if match is None else match[2], None if token is None else token.hash)
         account = None if token is None else await self._store.get_record(OWNER_KIND, token.owner)
         owner = None if account is None else self._accounts.read(account)
         if token is None or not is_match or owner is None or owner.revoked is not None:
@@ -132,7 +127,3 @@ class CalendarTokens:
     async def _load(self, principal: Principal) -> tuple[CalendarToken, ...]:
         page = await self._store.records(CALENDAR_TOKEN_KIND, principal.owner, limit=MAX_CALENDAR_TOKENS)
         return tuple(map(calendar_token_from, page.items))
-
-
-def _hash(secret: str) -> str:
-    return sha256(secret.encode()).hexdigest()

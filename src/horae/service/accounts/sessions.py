@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import sha256
-from hmac import compare_digest
 from hmac import digest as hmac_digest
 from typing import Final, NamedTuple
 
@@ -40,6 +39,7 @@ from .identity import Identity
 from .owners import Accounts, new_local_owner
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, is_foreign, refuse_agent
+from .secret_hash import hash_secret, is_secret
 from .tokens import Tokens
 
 VIA: Final = "console"
@@ -54,7 +54,6 @@ _COOKIE: Final = re.compile(r"ses_([0-9a-f]{32})_([0-9a-f]{64})", re.ASCII)
 _CODE: Final = re.compile(r"[0-9a-f]{48}", re.ASCII)
 _CLIENT_CHARACTERS: Final = 200
 _MAX_CACHED: Final = 4_096
-_DUMMY_HASH: Final = "0" * 64
 _TRIES: Final = 100
 _CSRF: Final = b"horae console form"
 
@@ -126,7 +125,7 @@ class Sessions:
         code = self._bytes(_CODE_BYTES).hex()
         token = principal.actor if principal.actor.startswith(TOKEN_PREFIX) else ""
         key, expires = code[:_KEY_CHARACTERS], self._clock.now() + LINK_LIFETIME
-        link = SignInLink(key, principal.owner, principal.scopes, _hash(code), expires, token)
+        link = SignInLink(key, principal.owner, principal.scopes, hash_secret(code), expires, token)
         row = self._audit.row(principal, "link.make", principal.owner)
         # The session needs an account; the local owner has none before its first token.
         new = await new_local_owner(self._store, self._clock, principal, principal.owner)
@@ -139,7 +138,7 @@ class Sessions:
         """Open a session with a code. The same transaction uses the code up, so that it opens one session only."""
         record = await self._store.get_record(LINK_KIND, code[:_KEY_CHARACTERS]) if _CODE.fullmatch(code) else None
         link = None if record is None else link_from(record)
-        is_match = compare_digest(_hash(code), _DUMMY_HASH if link is None else link.hash)
+        is_match = is_secret(code, None if link is None else link.hash)
         if record is None or link is None or not is_match or link.expires <= self._clock.now():
             raise refuse("bad_sign_in_link")
         opened = self._generate(link.owner, link.scopes, link.token, client)
@@ -187,7 +186,7 @@ class Sessions:
         now = self._clock.now()
         session_id = make_id(SESSION_PREFIX.rstrip("_"), now, self._bytes(ENTROPY_BYTES))
         secret = self._bytes(_SECRET_BYTES).hex()
-        session = Session(session_id, owner, scopes, _hash(secret), now, now, token, _one_line(client))
+        session = Session(session_id, owner, scopes, hash_secret(secret), now, now, token, _one_line(client))
         return OpenedSession(session, f"{session_id}_{secret}")
 
     # --- use -----------------------------------------------------------------------------------------------------------
@@ -216,8 +215,7 @@ class Sessions:
     async def _read(self, session_id: str, secret: str) -> _Account | None:
         record = await self._store.get_record(SESSION_KIND, session_id)
         session = None if record is None else session_from(record)
-        # An absent session takes as much time as a wrong secret.
-        is_match = compare_digest(_hash(secret), _DUMMY_HASH if session is None else session.hash)
+        is_match = is_secret(secret, None if session is None else session.hash)
         now = self._clock.now()
         if session is None or not is_match or not session.is_valid(now):
             return None
@@ -295,7 +293,3 @@ def _principal_of(account: _Account, request: str) -> Principal:
 
 def _one_line(text: str) -> str:
     return shorten(" ".join("".join(c if c.isprintable() else " " for c in text).split()), _CLIENT_CHARACTERS)
-
-
-def _hash(secret: str) -> str:
-    return sha256(secret.encode()).hexdigest()

@@ -8,7 +8,6 @@ import re
 from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime
 from hashlib import sha256
-from hmac import compare_digest
 from typing import Final, NamedTuple
 
 from ...clock import Clock
@@ -44,6 +43,7 @@ from .owners import Accounts, new_local_owner
 from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, refuse_agent
+from .secret_hash import hash_secret, is_secret
 
 FIRST_OWNER: Final = LOCAL_OWNER
 """The first token is for the user of this machine, who owns the tasks that the command line makes."""
@@ -54,7 +54,6 @@ CACHED_SECONDS: Final = 0.5
 _SECRET_BYTES: Final = 32
 _TEXT: Final = re.compile(r"horae_([0-9a-f]{32})_([0-9a-f]{64})", re.ASCII)
 _ID: Final = re.compile(r"tok_[0-9a-f]{32}", re.ASCII)
-_DUMMY_HASH: Final = "0" * 64
 _MAX_CACHED: Final = 4_096
 _TRIES: Final = 100
 _COUNTER_KIND: Final = "token_seats"
@@ -247,8 +246,7 @@ class Tokens:
     async def _read_token(self, token_id: str, secret: str) -> tuple[Token, Owner, Quotas] | None:
         record = await self._store.get_record(TOKEN_KIND, token_id)
         token = None if record is None else token_from(record)
-        # An absent token takes as much time as a wrong secret.
-        is_match = compare_digest(_hash(secret), _DUMMY_HASH if token is None else token.hash)
+        is_match = is_secret(secret, None if token is None else token.hash)
         if token is None or not is_match or token.revoked is not None:
             return None
         owner = await self._store.get_record(OWNER_KIND, token.owner)
@@ -310,7 +308,7 @@ class Tokens:
         now = self._clock.now()
         token_id = make_id(TOKEN_PREFIX.rstrip("_"), now, self._entropy(ENTROPY_BYTES))
         secret = self._entropy(_SECRET_BYTES).hex()
-        token = Token(token_id, owner, name, scopes, now, _hash(secret), agent, expires)
+        token = Token(token_id, owner, name, scopes, now, hash_secret(secret), agent, expires)
         return token, f"horae_{token_id.removeprefix(TOKEN_PREFIX)}_{secret}"
 
     async def _write_new(
@@ -406,7 +404,3 @@ def _check_scopes(
 def _is_token_id(token_id: object) -> bool:
     """Whether the text has the form of a token id; other texts need no lookup."""
     return isinstance(token_id, str) and _ID.fullmatch(token_id) is not None
-
-
-def _hash(secret: str) -> str:
-    return sha256(secret.encode()).hexdigest()

@@ -35,7 +35,6 @@ SMALL = (
     "ready_owners",
     "ended_runs",
     "given",
-    "new_numbers",
     "blocked_owners",
     "oldest_events",
     "events",
@@ -135,3 +134,13 @@ def test_no_hot_statement_scans_a_growing_table(empty: apsw.Connection, name: st
     for step in _plan(empty, name):
         if step.startswith("SCAN"):
             assert "VIRTUAL TABLE" in step or any(small in step for small in SMALL + PARTIAL), step
+
+
+def test_further_names_have_the_same_statement() -> None:
+    text = "-- name: page\n-- also: page_of_owner, page_of_name\n-- In creation order.\nSELECT 1\n\n-- name: other\nSELECT 2\n"
+    assert list(parse_blocks(text)) == [
+        ("page", "SELECT 1"),
+        ("page_of_owner", "SELECT 1"),
+        ("page_of_name", "SELECT 1"),
+        ("other", "SELECT 2"),
+    ]

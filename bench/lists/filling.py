@@ -173,7 +173,7 @@ def _standing(number: int, now: datetime) -> TaskStatus:
 
 
 def _add_live_runs(connection: apsw.Connection, many: int, now: datetime) -> None:
-    """On a node that has just renewed; the tasks know the numbers of what goes on."""
+    """On a node that has just renewed."""
     at = to_microseconds(now)
     connection.execute(
         "INSERT INTO nodes (id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining)"
@@ -188,7 +188,6 @@ def _add_live_runs(connection: apsw.Connection, many: int, now: datetime) -> Non
             " VALUES (?, ?, ?, 'scheduled', ?, ?, 1, 'running', 1, 'nod_1', ?, ?)",
             (name, number, owner, at, at, at, at),
         )
-        connection.execute("UPDATE task_state SET live = last_insert_rowid() WHERE task = ?", (number,))
 
 
 def _add_counts(connection: apsw.Connection, now: datetime) -> None:

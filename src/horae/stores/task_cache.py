@@ -74,12 +74,8 @@ class TaskCache:
                 matches[number] = cached
         return matches
 
-    def put(self, cached: CachedTask) -> None:
-        """Store a task; one that has ended and has no live run is removed instead, to leave room for active tasks."""
-        with self._lock:
-            self._put(cached)
-
     def _put(self, cached: CachedTask) -> None:
+        """Store a task; one that has ended and has no live run is removed instead, to leave room for active tasks."""
         number, _, task, status, live = cached
         task_of_run = self._task_of_run
         before = self._entries.get(number)
@@ -115,10 +111,6 @@ class TaskCache:
             for number in empty_agendas:
                 if number in self._entries:
                     self._empty_at_version[number] = self._entries[number].version
-
-    def discard(self, number: int) -> None:
-        with self._lock:
-            self._discard(number)
 
     def _discard(self, number: int) -> None:
         cached = self._entries.pop(number, None)

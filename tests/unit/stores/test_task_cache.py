@@ -102,11 +102,11 @@ def test_cache_size_is_bounded() -> None:
     cache = TaskCache()
     task = a_task()
     for number in range(3 * TaskCache._MAX_TASKS):
-        cache.put(CachedTask(number, 1, task, TaskStatus(), (a_run(task),)))
+        cache.update({number: CachedTask(number, 1, task, TaskStatus(), (a_run(task),))})
     assert len(cache._entries) <= TaskCache._MAX_TASKS
     heavy = a_task(payload="x" * (TaskCache._MAX_CHARACTERS // 10))
     for number in range(100):
-        cache.put(CachedTask(number, 1, heavy, TaskStatus()))
+        cache.update({number: CachedTask(number, 1, heavy, TaskStatus())})
     assert len(cache._entries) <= 11
 
 

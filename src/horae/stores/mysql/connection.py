@@ -120,6 +120,9 @@ class MySQLConnection:
             size += 4 * needed
         yield values[start:]
 
+    async def new_task_numbers(self, count: int) -> list[int]:
+        return [number for (number,) in await self.query("task_numbers", count)]
+
     async def write_events(self, rows: Sequence[Row]) -> None:
         """Buffer the events until the commit: taking event numbers locks the counter until the transaction ends."""
         self._events += rows

@@ -72,6 +72,9 @@ class PostgresConnection:
         if name in _NEW_RUN_STATEMENTS and len(rows) * width < len(values):
             raise DuplicateRunError
 
+    async def new_task_numbers(self, count: int) -> list[int]:
+        return [number for (number,) in await self.query("task_numbers", count)]
+
     async def write_events(self, rows: Sequence[Row]) -> None:
         await self._run("insert_events", self._event_count, *encode_columns(rows))
         self._event_count += len(rows)

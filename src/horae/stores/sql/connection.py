@@ -49,6 +49,9 @@ class Statements(Protocol):
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
         """Run a bulk statement; `values` holds the values of all rows, `width` per row, one row after the other."""
 
+    async def new_task_numbers(self, count: int) -> Sequence[int]:
+        """Return numbers for new tasks, ascending; no task has had one of them."""
+
     async def write_events(self, rows: Sequence[Row]) -> None:
         """Append to the event log. No event gets a number below one that a reader may have seen already."""
 

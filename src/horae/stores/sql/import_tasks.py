@@ -24,8 +24,8 @@ async def import_tasks(connection: Statements, items: Sequence[TransferItem]) ->
     if existing:
         await connection.query("drop_definitions", [number for number, _ in existing.values()])
     missing = [facts.task.id for facts in given if facts.task.id not in existing]
-    numbers = await connection.query("task_numbers", len(missing)) if missing else []
-    existing.update((task_id, (number, 0)) for task_id, (number,) in zip(missing, numbers, strict=True))
+    numbers = await connection.new_task_numbers(len(missing)) if missing else ()
+    existing.update((task_id, (number, 0)) for task_id, number in zip(missing, numbers, strict=True))
     batches = RowBatches()
     for facts in given:
         _add_task(batches, *existing[facts.task.id], facts)

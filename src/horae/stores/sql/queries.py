@@ -195,7 +195,7 @@ async def add_tasks(connection: Statements, changes: Sequence[Change]) -> None:
     """Add new tasks within the transaction that the connection is in."""
     if any(change.new_runs for change in changes):
         unit = UnitOfWork(connection, LoadedFacts(connection, TaskCache(), {}))
-        for number, change in zip(await _new_numbers(connection, len(changes)), changes, strict=True):
+        for number, change in zip(await connection.new_task_numbers(len(changes)), changes, strict=True):
             await unit.add_task(number, change)
         await unit.flush()
     else:
@@ -211,14 +211,10 @@ def prepare_new_tasks(changes: Sequence[Change]) -> RowBatches:
 
 
 async def write_new_tasks(connection: Statements, batches: RowBatches, count: int) -> None:
-    batches.number_tasks(await _new_numbers(connection, count))
+    batches.number_tasks(await connection.new_task_numbers(count))
     await batches.write(connection)
     if batches.attached_records:
         await write_attached_records(connection, batches.attached_records)
-
-
-async def _new_numbers(connection: Statements, count: int) -> list[int]:
-    return [number for (number,) in await connection.query("task_numbers", count)]
 
 
 async def _create(connection: Statements, key: str, change: Change) -> Facts | None:

@@ -95,11 +95,6 @@ class SqliteConnection:
         """Write many rows with a statement that has a RETURNING clause, and return its rows."""
         return [row for text, start, end in bulk.split(len(values)) for row in self.query(text, values[start:end])]
 
-    def write_each(self, statement: str, rows: Sequence[Row]) -> None:
-        if rows:
-            self.statements += len(rows)
-            self._cursor.executemany(statement, rows)
-
     @contextmanager
     def busy_timeout(self, seconds: float) -> Iterator[None]:
         """Use another busy timeout within the block."""

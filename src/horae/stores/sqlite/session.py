@@ -9,6 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import apsw
@@ -38,7 +39,8 @@ _DUPLICATE_ERRORS: Final[dict[str, type[DuplicateRunError | DuplicateTaskError]]
 }
 """Errors for a row that a unique index has already; the statement alone is undone, not the transaction."""
 _UNIQUE_CODES: Final = (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY)
-_EVENT_COLUMNS: Final = 6
+_LAST_TASK: Final = sql("last_task")
+_INSERT_EVENTS: Final = BulkStatement("insert_events", 6)
 
 
 class SqliteStatements:
@@ -62,9 +64,12 @@ class SqliteStatements:
             _raise_duplicate(name, error)
             raise
 
+    async def new_task_numbers(self, count: int) -> range:
+        last = max((number for (number,) in self._connection.query(_LAST_TASK)), default=0)
+        return range(last + 1, last + 1 + count)
+
     async def write_events(self, rows: Sequence[Row]) -> None:
-        values = [value for row in rows for value in row]
-        self._connection.write_rows(_bulk_statement("insert_events", _EVENT_COLUMNS), values)
+        self._connection.write_rows(_INSERT_EVENTS, list(chain.from_iterable(rows)))
 
     async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
         write_counters(self._connection, deltas)

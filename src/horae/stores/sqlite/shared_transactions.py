@@ -146,10 +146,6 @@ class CallerConnection(SqliteConnection):
         for text, start, end in bulk.split(len(values)):
             self.query(text, values[start:end])
 
-    def write_each(self, statement: str, rows: Sequence[Row]) -> None:
-        for row in rows:
-            self.query(statement, row)
-
     @property
     def in_transaction(self) -> bool:
         return self._caller_connection.in_transaction

@@ -37,7 +37,6 @@ SMALL = (
     "ready_owners",
     "ended_runs",
     "given",
-    "new_numbers",
     "blocked_owners",
     "oldest_events",
     "events",
@@ -155,3 +154,13 @@ def test_no_hot_statement_scans_a_growing_table(empty: apsw.Connection, name: st
 )
 def test_page_reads_a_part_of_its_index(empty: apsw.Connection, name: str, index: str) -> None:
     assert any(index in step for step in _plan(empty, name)), _plan(empty, name)
+
+
+def test_further_names_have_the_same_statement() -> None:
+    text = "-- name: page\n-- also: page_of_owner, page_of_name\n-- In creation order.\nSELECT 1\n\n-- name: other\nSELECT 2\n"
+    assert list(parse_blocks(text)) == [
+        ("page", "SELECT 1"),
+        ("page_of_owner", "SELECT 1"),
+        ("page_of_name", "SELECT 1"),
+        ("other", "SELECT 2"),
+    ]

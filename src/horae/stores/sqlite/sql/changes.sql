@@ -1,12 +1,7 @@
 -- Writes of decided changes. A statement with {rows} writes many rows at once.
 
--- name: task_numbers
-WITH RECURSIVE new_numbers (number, remaining) AS (
-  SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'tasks'), 0) + 1, ?
-  UNION ALL
-  SELECT number + 1, remaining - 1 FROM new_numbers WHERE remaining > 1
-)
-SELECT number FROM new_numbers
+-- name: last_task
+SELECT seq FROM sqlite_sequence WHERE name = 'tasks'
 
 -- name: insert_tasks
 INSERT INTO tasks (

@@ -37,15 +37,17 @@ SELECT EXISTS (SELECT 1 FROM @records FORCE INDEX (records_expiring) WHERE expir
 DELETE FROM @records WHERE expires <= $1 ORDER BY expires, kind, record_key LIMIT $2
 
 -- name: last_line_number
--- The primary key (run_id, number) gives the last number of each run by one search.
-SELECT run_id, MAX(number) FROM @lines WHERE run_id IN ($1) GROUP BY run_id
+-- One search of the primary key for each run: with GROUP BY, all lines of the runs would be read.
+[[ (SELECT run_id, number FROM @lines WHERE run_id = $each ORDER BY run_id DESC, number DESC LIMIT 1) ]]
 
 -- name: insert_lines
 INSERT INTO @lines (run_id, number, at, level, text) VALUES {rows}
 
 -- name: newest_progress
 SELECT line.number, line.run_id, line.at, line.level, line.text
-FROM (SELECT run_id, MAX(number) AS last FROM @lines WHERE run_id IN ($1) GROUP BY run_id) AS ends
+FROM (
+  [[ (SELECT run_id, number AS last FROM @lines WHERE run_id = $each ORDER BY run_id DESC, number DESC LIMIT 1) ]]
+) AS ends
 JOIN @lines AS line ON line.run_id = ends.run_id AND line.number > ends.last - $2
 WHERE line.level = 'progress'
 

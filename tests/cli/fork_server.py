@@ -32,6 +32,7 @@ MODULE: Final = (sys.executable, "-P", "-m", "horae")
 _INTERPRETER: Final = "PYTHON"
 _LOCALE: Final = ("LC_ALL", "LC_CTYPE", "LANG")
 _MOST_BYTES: Final = 131_072
+_STARTING: Final = threading.Lock()
 """Largest request: arguments and environment."""
 _PACKAGES: Final = (
     "cli",
@@ -156,8 +157,14 @@ class Fork:
         return word
 
 
-@cache
 def _server() -> _Server:
+    # Threads of a test may run commands at once: one of them starts the server.
+    with _STARTING:
+        return _started_server()
+
+
+@cache
+def _started_server() -> _Server:
     return _Server()
 
 

@@ -65,8 +65,10 @@ async def serve_app(app: Application, listener: socket.socket) -> AsyncIterator[
     try:
         yield address_of(listener)
     finally:
+        # Its loop only updates the date of answers, and would notice the end at its next tick.
         server.should_exit = True
-        await main_loop
+        main_loop.cancel()
+        await asyncio.wait([main_loop])
         # Open event streams would never end by themselves.
         await app.context.tail.close()
         await server.shutdown(sockets=[listener])

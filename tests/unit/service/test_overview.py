@@ -97,7 +97,6 @@ async def test_overview_makes_as_many_reads_with_many_running_tasks_as_with_one(
             assert len(claimed) == more
             assert seen.running_details.keys() == {run.id for run in seen.running}
             numbers.append(len(calls))
-        assert len(seen.running) == 6
         assert numbers[0] == numbers[1]
 
 

@@ -164,6 +164,38 @@ async def test_more_tasks_than_are_considered_make_the_result_partial(monkeypatc
         assert (len(listed.items), listed.is_partial) == (3, True)
 
 
+async def test_of_too_many_tasks_fewer_are_considered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned, "MAX_TASKS", 3)
+    monkeypatch.setattr(planned, "FEWER_TASKS", 2)
+    async with open_harness() as harness:
+        for hours in range(1, 5):
+            await harness.add(f"in {hours}h")
+        listed = await harness.service.planned.list(ADA, NOON, NOON + DAY)
+        assert (len(listed.items), listed.is_partial) == (2, True)
+        full = await harness.service.planned.per_hour(ADA, NOON, NOON + 3 * HOUR)
+        assert (full.total, full.is_partial) == (2, False), "the third task is due when the period ends"
+
+
+async def test_counts_of_one_page_read_the_tasks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_harness() as harness:
+        await harness.add("every 1h")
+        reads: list[str | None] = []
+        upcoming = harness.store.upcoming
+
+        async def counted(owner: str | None, limit: int = 20) -> object:
+            reads.append(owner)
+            return await upcoming(owner, limit)
+
+        monkeypatch.setattr(harness.store, "upcoming", counted)
+        service = harness.service.planned
+        assert (await service.per_hour(ADA, NOON, NOON + 5 * HOUR)).total == 4
+        assert (await service.per_period(ADA, [NOON, NOON + 2 * HOUR])).total == 1
+        assert (await service.per_period(ROOT, [NOON, NOON + 2 * HOUR])).total == 1
+        await harness.add("every 1h")
+        assert (await service.per_period(ROOT, [NOON, NOON + 3 * HOUR])).total == 4
+        assert reads == [ADA.owner_filter, None, None]
+
+
 async def test_list_says_that_there_are_more_than_its_limit() -> None:
     async with open_harness() as harness:
         await harness.add("every 1h")

@@ -27,7 +27,7 @@ from .task_history import chart_data
 
 _FIRES: Final = 5
 _RUNS: Final = 25
-_AUDIT_ROWS: Final = 1_000
+_AUDIT_ROWS: Final = 500
 """Newest rows of the audit trail that are searched for those about a task."""
 _DIGITS: Final = 10
 _MAX_TEXT: Final = 65_536

@@ -38,7 +38,7 @@ from ..viewer import Viewer
 DAYS: Final = 90
 MAX_RUNS: Final = 2_400
 """Newest runs that the charts read at most: 90 days of an hourly task fit."""
-MAX_POINTS: Final = 150
+MAX_POINTS: Final = 100
 
 
 class Heat(NamedTuple):

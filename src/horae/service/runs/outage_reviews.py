@@ -20,7 +20,7 @@ from .outages import Outage, Outages
 
 _SEEN_KIND: Final = "outage_seen"
 _REVIEW_AGE: Final = timedelta(days=1)
-_REVIEW_PAGES: Final = 2
+_REVIEW_PAGES: Final = 1
 _REVIEW_SECONDS: Final = 10.0
 """A review is cached for so long: the Now page of every viewer shows it."""
 _MAX_REVIEWED: Final = 20

@@ -28,6 +28,8 @@ from ..accounts.rights import refuse_agent
 
 MAX_TASKS: Final = 500
 """Tasks that are considered, soonest first."""
+FEWER_TASKS: Final = 200
+"""Tasks that are considered where there are more than `MAX_TASKS`: then the numbers are lower bounds in any case."""
 MAX_PERIODS: Final = 200
 """Periods of one count: a week of hours, with room for days with 25."""
 MAX_AFFECTED: Final = 20
@@ -121,6 +123,7 @@ class PlannedRuns:
         self._clock = clock
         self._cache = _Cache()
         self._writes = 0
+        self._recent: tuple[_Outlook, str | None, float, int] | None = None
         # Pages that are open at the same time ask for the same numbers: one computes them, the others wait.
         self._lock = asyncio.Lock()
 
@@ -172,7 +175,7 @@ class PlannedRuns:
         return tuple(sorted(found, key=lambda each: (each.at, each.task.id))[:MAX_AFFECTED])
 
     async def _count(self, scope: str | None, bounds: Sequence[datetime]) -> PlannedCounts:
-        outlook, now = await self._load(scope), self._clock.now()
+        outlook, now = await self._load_recent(scope), self._clock.now()
         totals, complete_until, limits = [0] * (len(bounds) - 1), outlook.complete_until, Bounds.of(bounds)
         async for facts in self._in_slices(outlook.facts):
             numbers, counted_until = count_planned(facts, now, limits)
@@ -199,8 +202,20 @@ class PlannedRuns:
         found = await self._store.upcoming(scope, MAX_TASKS + 1)
         if len(found) <= MAX_TASKS:
             return _Outlook(found, None)
-        dues = [entry.due for entry in found[MAX_TASKS].entries if entry.state in CLAIMABLE]
-        return _Outlook(found[:MAX_TASKS], min(dues, default=self._clock.now()))
+        number = min(FEWER_TASKS, MAX_TASKS)
+        dues = [entry.due for entry in found[number].entries if entry.state in CLAIMABLE]
+        return _Outlook(found[:number], min(dues, default=self._clock.now()))
+
+    async def _load_recent(self, scope: str | None) -> _Outlook:
+        """Load the tasks, or return those that the count of other periods has just loaded for the same page."""
+        now, writes = self._clock.steady(), self._writes
+        if self._recent is not None:
+            outlook, loaded_scope, at, writes_then = self._recent
+            if (loaded_scope, writes_then) == (scope, writes) and now < at + CACHED_SECONDS_AFTER_WRITE:
+                return outlook
+        outlook = await self._load(scope)
+        self._recent = outlook, scope, now, writes
+        return outlook
 
     async def _in_slices(self, found: Iterable[Facts]) -> AsyncIterator[Facts]:
         """Yield the tasks, and give way to other coroutines between them."""

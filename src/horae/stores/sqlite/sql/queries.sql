@@ -131,10 +131,11 @@ FROM carray(?) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value CROSS J
 )
 
 -- name: latest_outcomes
+-- In the order of the index: an order by id would read each row twice.
 SELECT {run_outcome_columns}, tasks.id
 FROM carray(?1) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value CROSS JOIN runs ON runs.seq IN (
   SELECT newest.seq FROM runs AS newest INDEXED BY runs_of_task WHERE newest.task = tasks.seq AND newest.planned >= ?3
-  ORDER BY newest.planned DESC, newest.attempt DESC, newest.id DESC LIMIT ?2
+  ORDER BY newest.planned DESC, newest.attempt DESC, newest.origin DESC LIMIT ?2
 )
 
 -- name: counts

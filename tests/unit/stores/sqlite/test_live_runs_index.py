@@ -1,4 +1,4 @@
-"""Migration 0010 (index of live runs by task) on SQLite: keeps all data and live runs; later code finds them by the index."""
+"""Migration 0012 (index of live runs by task) on SQLite: keeps all data and live runs; later code finds them by the index."""
 
 from __future__ import annotations
 

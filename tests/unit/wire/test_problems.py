@@ -15,21 +15,21 @@ from horae.errors import Conflict, HoraeError, NotFound, Refusal, StoreError, St
 from horae.model.refusals import refuse
 from horae.wire.problems import ERROR_MAPPINGS, ExitCode, mapping_of, problem_json
 
-COMMAND_LINE = "horae.cli."
-"""It has a few of its own, and answers them itself."""
+WITHOUT_PROBLEMS = ("horae.cli.", "horae.stores.")
+"""The command line answers its own errors; stores raise theirs to their own code, and as `StoreError` to all other code."""
 
 
 def subclasses(kind: type[HoraeError]) -> Iterator[type[HoraeError]]:
     """Of the product itself, wherever they are defined."""
     for each in kind.__subclasses__():
-        if each.__module__.startswith("horae.") and not each.__module__.startswith(COMMAND_LINE):
+        if each.__module__.startswith("horae.") and not each.__module__.startswith(WITHOUT_PROBLEMS):
             yield each
             yield from subclasses(each)
 
 
 def all_errors() -> list[type[HoraeError]]:
     for module in pkgutil.walk_packages(horae.__path__, "horae."):
-        if not module.name.endswith("__main__") and not module.name.startswith(COMMAND_LINE):
+        if not module.name.endswith("__main__") and not module.name.startswith(WITHOUT_PROBLEMS):
             importlib.import_module(module.name)
     return [HoraeError, *dict.fromkeys(subclasses(HoraeError))]
 

@@ -337,7 +337,6 @@ def _add_live_runs(connection: apsw.Connection, many: int, now: datetime) -> Non
             " VALUES (?, ?, ?, 'scheduled', ?, ?, 1, 'running', 1, 'nod_1', ?, ?, ?)",
             (name, number, owner, at, at, at, at + 1_000, lanes),
         )
-        connection.execute("UPDATE task_state SET live = last_insert_rowid() WHERE task = ?", (number,))
         if lanes:
             connection.execute("INSERT INTO lane_slots VALUES (?, ?)", (LANE, name))
         lines = [(name, 1, at + 2_000, "info", "started"), (name, 2, at + 3_000, "progress", f"0.{number % 9}2 batch")]

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from horae.errors import InvalidTask, Refusal, Sentence
+from horae.model.limits import LOG_LINES
 from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.ports.target import Invocation, Tools
 from horae.targets.secret_references import SecretMissing, resolve_secrets
@@ -87,7 +88,7 @@ class ReturnsNoJson(CorrectTarget):
 
 class LogsWithoutLimit(CorrectTarget):
     async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
-        for _ in range(5_000):
+        for _ in range(LOG_LINES + 5_000):
             invocation.log("and another thing")
         return await super().do(spec, invocation)
 

@@ -18,7 +18,7 @@ from tests.faults.functions import FOLDER
 from tests.faults.testbed import POLL_SECONDS, Testbed
 
 LOTS: Final = 100_000_000
-MANY_LINES: Final = 100_000
+MANY_LINES: Final = 120_000
 BLOCKED_SECONDS: Final = 3.0
 CHILDREN: Final = 3
 

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from horae.model.limits import LOG_LINES
 from tests.faults import hostile_functions as hostile
 from tests.faults.hostile_functions import BLOCKED_SECONDS, PLACES, Where, name_of
 from tests.faults.hostile_harness import (
@@ -125,7 +126,7 @@ def test_thread_that_ignores_cancellation_stays_live_until_it_returns(results: R
 def test_log_lines_above_the_limit_are_dropped_with_a_notice(results: Results) -> None:
     for where in PLACES:
         (end,) = results.harness.ends()[name_of(hostile.floods_its_log, where)]
-        assert end.lines == 1_001
+        assert end.lines == LOG_LINES + 1
 
 
 @pytest.mark.parametrize("where", PLACES)

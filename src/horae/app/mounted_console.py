@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..clock import Clock, SystemClock
 from ..errors import HoraeError
@@ -98,6 +98,9 @@ class MountedConsole:
         await send({"type": "lifespan.shutdown.complete"})
 
 
+_HOLDERS: Final[set[asyncio.Task[None]]] = set()
+
+
 class _OpenConsole:
     """The console of one event loop. A task holds it open: the end of the loop cancels the task, which closes the store."""
 
@@ -108,6 +111,9 @@ class _OpenConsole:
         self._loop = asyncio.get_running_loop()
         self._application: asyncio.Future[ASGIApp] = self._loop.create_future()
         self._holder = asyncio.ensure_future(self._hold())
+        # An event loop has weak references to its tasks only: a console that is dropped stays open until the loop ends.
+        _HOLDERS.add(self._holder)
+        self._holder.add_done_callback(_HOLDERS.discard)
 
     def serves(self, service: Service | None) -> bool:
         return self._loop is asyncio.get_running_loop() and not self._holder.done() and self._service is service

@@ -192,8 +192,10 @@ def page_response(
     parts = requested_parts(request)
     if parts and set(parts) <= _environment().get_template(template).blocks.keys():
         return Response(render(viewer, template, data, parts), status, headers, HTML)
-    # Without a session the form of an undo could not be sent: the notice waits for the next page.
-    notice = read_notice(request) if viewer.is_signed_in else None
+    # The notice waits for the next page that a person sees with a session: without one its undo could not be sent, and a
+    # script that fetches a page, such as a preview, would take it away.
+    shows_notice = viewer.is_signed_in and request.headers.get("sec-fetch-dest", "document") == "document"
+    notice = read_notice(request) if shows_notice else None
     content = render(viewer, template, {"notice": notice, **data})
     response = Response(content, status, headers, HTML)
     if notice is not None:

@@ -31,6 +31,7 @@ async function openForm(address) {
 
 async function send(form, button) {
   if (button) button.disabled = true;
+  clearTimeout(previewTimer);
   const body = new URLSearchParams(new FormData(form));
   const response = await fetch(form.action, { method: "POST", body, redirect: "manual" });
   if (response.type === "opaqueredirect") return location.assign(form.dataset.done);

@@ -317,7 +317,7 @@ class Engine:
 
     def _on_drain_order(self, draining: bool) -> None:  # noqa: FBT001 - a signal with one value
         """Start or end draining: the dispatcher stops claiming at once, active runs continue to their end."""
-        LOG.warning("this node claims %s", "nothing more: it drains" if draining else "again")
+        LOG.warning("this node claims %s", "nothing more: an operator drains it" if draining else "again")
         self.drained.clear()
         self.dispatcher.set_draining(draining)
 

@@ -12,6 +12,7 @@ from tests.cli.remote.server import RemoteCli
 
 PASSING: Final = re.compile(
     r"(?<=\"at\": \")[^\"]+|(?<=\"after\": \")[^\"]+|(?<=\"in_seconds\": )[\d.]+"
+    r"|\d+ (天|小时|分钟|秒)( \d+ (小时|分钟|秒))?[后前]\s*"
     r"|in \d+ \w+( \d+ \w+)?\s+|\d+ \w+( \d+ \w+)? ago\s*|\b\d+[smhd]\b|(?<=renewed_ago_ms\": )[\d.]+"
 )
 """Relative times, which change between two commands."""
